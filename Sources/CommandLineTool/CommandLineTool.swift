@@ -1,0 +1,38 @@
+import ArgumentParser
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// The command line: parses it, does what it says and ends the process.
+public enum CommandLineTool {
+    /// Runs the process's command line. Nothing is started before it is parsed.
+    public static func main() -> Never {
+        let (status, output, errors) = self.run(Array(CommandLine.arguments.dropFirst()))
+        OutputStream(STDOUT_FILENO).write(output)
+        OutputStream(STDERR_FILENO).write(errors)
+        exit(status)
+    }
+
+    /// Runs a command line.
+    ///
+    /// - Returns: The exit status, and what is left to print on standard output and on standard error.
+    static func run(_ arguments: [String]) -> (status: Int32, output: String, errors: String) {
+        do {
+            var command = try MartletCommand.parseAsRoot(arguments)
+            try command.run()
+            return (ExitStatus.success, "", "")
+        } catch let code as ExitCode {
+            return (code.rawValue, "", "")
+        } catch let error as BadValue {
+            let message = GetCommand.fullMessage(for: ValidationError(error.description))
+            return (ExitStatus.usage, "", message + "\n")
+        } catch {
+            let message = MartletCommand.fullMessage(for: error)
+            let text = message.isEmpty ? "" : message + "\n"
+            return MartletCommand.exitCode(for: error).isSuccess
+                ? (ExitStatus.success, text, "") : (ExitStatus.usage, "", text)
+        }
+    }
+}

@@ -1,0 +1,224 @@
+import ArgumentParser
+import TransferCore
+import TransferEngine
+
+/// Where URLs come from and where files go.
+struct FileOptions: ParsableArguments {
+    @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp(
+            "Read URLs from a file, or from standard input where it is '-'.",
+            discussion: """
+                One file a line, mirrors separated by TABs; indented lines after it set out=, dir=, checksum=, header=, \
+                referer= and user-agent= for that file. Lines that begin with # are comments.
+                """,
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var inputFile: String?
+
+    @Option(
+        name: [.customShort("o", allowingJoined: true), .long],
+        help: ArgumentHelp("The file's name, or '-' for standard output; for one URL only.", valueName: "name"),
+        completion: .file()
+    )
+    var output: String?
+
+    @Option(
+        name: [.customShort("d", allowingJoined: true), .long],
+        help: ArgumentHelp("The directory for the files; it is made where it is missing.", valueName: "dir"),
+        completion: .directory
+    )
+    var directory: String = "."
+
+    @Option(
+        help: ArgumentHelp(
+            "What to do where a file of that name is there. (default: auto)",
+            discussion: """
+                One of auto, skip, resume, rename, overwrite and fail. auto skips it if it agrees with the server's, \
+                resumes what martlet began and otherwise takes a number.
+                """,
+            valueName: "what"
+        ),
+        completion: .list(DownloadOptions.IfExists.allCases.map(\.rawValue)),
+        transform: { try Choice.parse($0, among: DownloadOptions.IfExists.allCases) }
+    )
+    var ifExists: DownloadOptions.IfExists = .auto
+
+    @Option(
+        help: ArgumentHelp(
+            "The digest the file must have, as ALGORITHM:DIGEST; may be repeated.",
+            discussion: "Algorithms: md5, sha1, sha256, sha384, sha512; the digest in hexadecimal or base64.",
+            valueName: "digest"
+        ),
+        transform: { try ChecksumArgument.parse($0) }
+    )
+    var checksum: [ExpectedDigest] = []
+
+    @Option(
+        help: ArgumentHelp("Report each file's digest by this algorithm.", valueName: "algorithm"),
+        completion: .list(DigestAlgorithm.allCases.map(\.rawValue)),
+        transform: { try ChecksumArgument.algorithm($0) }
+    )
+    var digest: DigestAlgorithm?
+
+    @Flag(help: "Delete a file that fails its checksum instead of keeping it as NAME.martlet-bad.")
+    var deleteBad = false
+
+    @Flag(help: "Sync every file to the disk before it is reported as done.")
+    var durable = false
+}
+
+/// How many connections there are and how fast they go.
+struct ConnectionOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("j", allowingJoined: true), .long],
+        help: ArgumentHelp("The most files at once. (default: 5)", valueName: "number"),
+        transform: { try WholeNumber.parse($0, in: 1...10000) }
+    )
+    var jobs: Int = 5
+
+    @Option(
+        name: [.customShort("x", allowingJoined: true), .long],
+        help: ArgumentHelp("The connections for one file. (default: up to 4, as far as they help)", valueName: "number"),
+        transform: { try WholeNumber.parse($0, in: 1...1024) }
+    )
+    var connections: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "The most connections to one host. (default: the larger of --jobs and --connections)",
+            valueName: "number"
+        ),
+        transform: { try WholeNumber.parse($0, in: 1...10000) }
+    )
+    var perHost: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "The smallest piece that gets a connection of its own. (default: 1M)",
+            valueName: "size"
+        ),
+        transform: { try ByteSize.parse($0) }
+    )
+    var minSplitSize: Int64?
+
+    @Option(
+        help: ArgumentHelp("Another URL of the same file, used together with the first; may be repeated.", valueName: "url")
+    )
+    var mirror: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Which waiting files start first: foreground, high, normal or low. (default: normal)",
+            valueName: "priority"
+        ),
+        completion: .list(Priority.allCases.reversed().map { "\($0)" }),
+        transform: { try Choice.parse($0, among: Priority.allCases) }
+    )
+    var priority: Priority = .normal
+
+    @Option(
+        help: ArgumentHelp("The most bytes a second for the whole run. (default: 0, no limit)", valueName: "size"),
+        transform: { try ByteSize.parse($0) }
+    )
+    var limitRate: Int64 = 0
+}
+
+/// What requests say and whom they trust.
+struct RequestOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("H"), .long],
+        help: ArgumentHelp(
+            "A header field for every request, as 'Name: value'; may be repeated.",
+            discussion: "It is not sent on to another host by a redirect.",
+            valueName: "field"
+        ),
+        transform: { text in try HeaderPair(text) }
+    )
+    var header: [HeaderPair] = []
+
+    @Option(help: ArgumentHelp("The Referer field.", valueName: "url"))
+    var referer: String?
+
+    @Option(help: ArgumentHelp("The User-Agent field. (default: martlet/\(MartletVersion.text))", valueName: "text"))
+    var userAgent: String?
+
+    @Option(help: ArgumentHelp("Cookies to send, as 'name=value; name=value'.", valueName: "cookies"))
+    var cookie: String?
+
+    @Option(help: ArgumentHelp("Trust the certificates in this PEM file instead of the system's.", valueName: "file"), completion: .file())
+    var cacert: String?
+
+    @Flag(help: "Accept any certificate. Anybody on the way can then change the files.")
+    var insecure = false
+
+    @Flag(help: "Follow a redirect from https to http.")
+    var allowDowngrade = false
+
+    @Option(
+        help: ArgumentHelp("The most redirects to follow. (default: 20)", valueName: "number"),
+        transform: { try WholeNumber.parse($0, in: 0...1000) }
+    )
+    var maxRedirects: Int = 20
+
+    /// A field's name and value.
+    struct HeaderPair: Sendable, Equatable {
+        var name: String
+        var value: String
+
+        init(_ text: String) throws(BadValue) { (self.name, self.value) = try HeaderField.parse(text) }
+    }
+}
+
+/// When a transfer is tried again or given up.
+struct FailureOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("Attempts beyond the first that bring nothing new. (default: 5)", valueName: "number"),
+        transform: { try WholeNumber.parse($0, in: 0...1_000_000) }
+    )
+    var retries: Int = 5
+
+    @Option(
+        help: ArgumentHelp(
+            "A status that is worth another attempt; may be repeated. (default: 408, 429, 500, 502, 503, 504)",
+            valueName: "status"
+        ),
+        transform: { try WholeNumber.parse($0, in: 400...599) }
+    )
+    var retryStatus: [Int] = []
+
+    @Option(
+        help: ArgumentHelp("The most seconds to resolve the name, connect and shake hands. (default: 30)", valueName: "seconds"),
+        transform: { try Seconds.parse($0) }
+    )
+    var connectTimeout: Duration?
+
+    @Option(
+        help: ArgumentHelp("The most seconds without a byte, or for a complete response head. (default: 60)", valueName: "seconds"),
+        transform: { try Seconds.parse($0) }
+    )
+    var stallTimeout: Duration?
+
+    @Option(
+        help: ArgumentHelp("The most seconds for one file from its start. (default: no limit)", valueName: "seconds"),
+        transform: { try Seconds.parse($0) }
+    )
+    var maxTime: Duration?
+}
+
+/// What is told of the run.
+struct DisplayOptions: ParsableArguments {
+    @Flag(name: .shortAndLong, help: "Tell failures only.")
+    var quiet = false
+
+    @Flag(help: "Tell responses, retries and decisions, too.")
+    var verbose = false
+
+    @Flag(help: "Write one JSON object for each event to standard output (to standard error with -o -).")
+    var json = false
+
+    @Flag(help: "Draw no progress on a terminal.")
+    var noProgress = false
+}

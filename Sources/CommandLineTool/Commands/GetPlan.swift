@@ -1,0 +1,162 @@
+import TransferCore
+import TransferEngine
+
+/// What `martlet get` was asked to do, checked.
+struct GetPlan {
+    /// Where the URLs come from.
+    enum Sources: Equatable {
+        /// One file for each.
+        case urls([HTTPURL])
+        /// One file and its mirrors.
+        case mirrors([HTTPURL])
+        /// An input file, or standard input where it is `-`.
+        case file(String)
+    }
+
+    /// How the run is shown.
+    enum Display: Equatable {
+        /// For people.
+        case text
+        /// Failures only.
+        case quiet
+        /// Objects for programs.
+        case json
+    }
+
+    /// Where the URLs come from.
+    var sources: Sources
+    /// The name for the only file, or `nil`.
+    var name: String?
+    /// Whether the only file goes to standard output.
+    var toStandardOutput = false
+    /// The digests of the only file.
+    var expected: [ExpectedDigest] = []
+    /// What all requests share; the destination is set by the run.
+    var options = DownloadOptions()
+    /// The most files at once.
+    var jobs = 5
+    /// The most connections to one host.
+    var perHost = 5
+    /// The most bytes a second, or `nil`.
+    var rateLimit: Int64?
+    /// A PEM file of trusted certificates, or `nil` for the system's.
+    var caFile: String?
+    /// Whether certificates are verified.
+    var verifiesCertificates = true
+    /// How the run is shown.
+    var display: Display = .text
+    /// Whether details are told.
+    var verbose = false
+    /// Whether progress may be drawn on a terminal.
+    var drawsProgress = true
+}
+
+extension GetCommand {
+    /// Checks the arguments against one another.
+    ///
+    /// - Throws: ``BadValue`` that says what is wrong and how to mend it.
+    func plan() throws(BadValue) -> GetPlan {
+        var plan = GetPlan(sources: try self.sources())
+        let isSingle =
+            switch plan.sources {
+            case .mirrors: true
+            case .urls(let urls): urls.count == 1
+            case .file: false
+            }
+        if let output = self.files.output {
+            guard isSingle else {
+                throw BadValue(
+                    "--output names one file, but there are several URLs; use --directory, or out= lines in an input file"
+                )
+            }
+            if output == "-" {
+                plan.toStandardOutput = true
+            } else {
+                let (directory, name) = try FilePath.split(output)
+                plan.name = name
+                plan.options.directory = FilePath.join(self.files.directory, directory)
+            }
+        }
+        if self.files.output == nil || plan.toStandardOutput { plan.options.directory = self.files.directory }
+        guard !plan.options.directory.isEmpty else { throw BadValue("--directory is empty; name a directory") }
+        guard self.files.checksum.isEmpty || isSingle else {
+            throw BadValue("--checksum is for one file; with several write checksum= lines in an input file")
+        }
+        plan.expected = self.files.checksum
+        self.fillConnections(&plan)
+        plan.options.fields = try self.fields()
+        plan.caFile = self.requests.cacert
+        plan.verifiesCertificates = !self.requests.insecure
+        guard plan.caFile == nil || plan.verifiesCertificates else {
+            throw BadValue("--cacert and --insecure contradict each other; leave one out")
+        }
+        guard !(self.display.quiet && self.display.verbose) else {
+            throw BadValue("--quiet and --verbose contradict each other; leave one out")
+        }
+        plan.display = self.display.json ? .json : self.display.quiet ? .quiet : .text
+        plan.verbose = self.display.verbose
+        plan.drawsProgress = !self.display.noProgress
+        return plan
+    }
+
+    private func sources() throws(BadValue) -> GetPlan.Sources {
+        if let file = self.files.inputFile {
+            guard self.urls.isEmpty, self.connections.mirror.isEmpty else {
+                throw BadValue("--input-file and URLs cannot be used together; put the URLs into the file")
+            }
+            guard !file.isEmpty else { throw BadValue("--input-file is empty; name a file, or - for standard input") }
+            return .file(file)
+        }
+        guard !self.urls.isEmpty else {
+            throw BadValue("there is no URL; write martlet get URL, or martlet get --input-file FILE")
+        }
+        var parsed: [HTTPURL] = []
+        for text in self.urls { parsed.append(try Self.url(text)) }
+        guard !self.connections.mirror.isEmpty else { return .urls(parsed) }
+        guard parsed.count == 1 else {
+            throw BadValue("--mirror is for one URL; with several write each file's mirrors on its line of an input file")
+        }
+        for text in self.connections.mirror { parsed.append(try Self.url(text)) }
+        return .mirrors(parsed)
+    }
+
+    private static func url(_ text: String) throws(BadValue) -> HTTPURL {
+        do { return try HTTPURL(text) } catch { throw BadValue(error.message) }
+    }
+
+    private func fillConnections(_ plan: inout GetPlan) {
+        plan.jobs = self.connections.jobs
+        plan.perHost = self.connections.perHost ?? max(self.connections.jobs, self.connections.connections ?? 4)
+        plan.rateLimit = self.connections.limitRate > 0 ? self.connections.limitRate : nil
+        if let connections = self.connections.connections { plan.options.connections = .fixed(connections) }
+        if let size = self.connections.minSplitSize { plan.options.minimumSplit = max(1, size) }
+        plan.options.priority = self.connections.priority
+        plan.options.ifExists = self.files.ifExists
+        plan.options.durable = self.files.durable
+        plan.options.keepBad = !self.files.deleteBad
+        plan.options.reportDigest = self.files.digest
+        plan.options.maximumRedirects = self.requests.maxRedirects
+        plan.options.allowsDowngrade = self.requests.allowDowngrade
+        plan.options.retries = self.failures.retries
+        if !self.failures.retryStatus.isEmpty { plan.options.retryStatuses = Set(self.failures.retryStatus) }
+        if let timeout = self.failures.connectTimeout { plan.options.connectTimeout = timeout }
+        if let timeout = self.failures.stallTimeout { plan.options.stallTimeout = timeout }
+        if let timeout = self.failures.maxTime { plan.options.totalTimeout = timeout }
+    }
+
+    /// The fields of every request; one that is given by its own option replaces the same one among `--header`.
+    private func fields() throws(BadValue) -> [(String, String)] {
+        var fields = self.requests.header.map { ($0.name, $0.value) }
+        for (name, value) in [
+            ("Referer", self.requests.referer), ("User-Agent", self.requests.userAgent), ("Cookie", self.requests.cookie),
+        ] {
+            guard let value else { continue }
+            fields.removeAll { $0.0.lowercased() == name.lowercased() }
+            fields.append((name, try HeaderField.value(value, of: name)))
+        }
+        if !fields.contains(where: { $0.0.lowercased() == "user-agent" }) {
+            fields.append(("User-Agent", "martlet/\(MartletVersion.text)"))
+        }
+        return fields
+    }
+}

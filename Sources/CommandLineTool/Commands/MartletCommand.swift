@@ -1,0 +1,31 @@
+import ArgumentParser
+
+/// `martlet`: the root of the commands.
+struct MartletCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "martlet",
+        abstract: "Moves files over HTTP and does not stop.",
+        version: MartletVersion.text,
+        subcommands: [GetCommand.self, ManualCommand.self]
+    )
+}
+
+/// `martlet generate-manual`: prints the manual page, for packagers.
+struct ManualCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "generate-manual",
+        abstract: "Print the manual page.",
+        shouldDisplay: false
+    )
+
+    func run() throws {
+        print(try ManualPage.current(), terminator: "")
+    }
+}
+
+extension ManualPage {
+    /// The manual page of this program.
+    ///
+    /// - Throws: `DecodingError` where ArgumentParser describes the tool in another form.
+    static func current() throws -> String { try self.render(MartletCommand._dumpHelp()) }
+}

@@ -1,0 +1,154 @@
+import TransferCore
+
+/// Reads aria2's input format line by line.
+///
+/// A line that begins without white space holds a file's URLs, separated by TABs; the lines after it that begin with
+/// white space hold options of that file. Lines that begin with `#` and empty lines mean nothing.
+///
+/// Pure value: lines go in, entries and faults come out; a bad line spoils its own entry only.
+///
+/// - Source: aria2's manual, "Input File".
+struct InputFileParser {
+    /// What a line brought to an end.
+    enum Event: Equatable {
+        /// A file to fetch.
+        case entry(InputEntry)
+        /// An entry that cannot be fetched.
+        case fault(InputFault)
+        /// Something to tell the user once.
+        case warning(line: Int, String)
+    }
+
+    /// The most bytes that the options of one entry may take.
+    static let optionLimit = 256 << 10
+
+    private var line = 0
+    private var entry: InputEntry?
+    private var fault: InputFault?
+    private var optionBytes = 0
+    private var warned: Set<String> = []
+
+    /// Takes the next line.
+    mutating func take(_ line: LineReader.Line) -> [Event] {
+        self.line += 1
+        guard case .text(var bytes) = line else {
+            let ended = self.finish()
+            self.fault = InputFault(
+                line: self.line,
+                message: "the line is longer than \(LineReader.limit >> 10) KiB; put fewer mirrors on it"
+            )
+            return ended
+        }
+        if self.line == 1, bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }
+        guard let first = bytes.first, first != 0x23 else { return [] }
+        let isOption = first == 0x20 || first == 0x09
+        guard bytes.contains(where: { $0 != 0x20 && $0 != 0x09 }) else { return [] }
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            let reason = "the line is not UTF-8 text; write it as UTF-8"
+            return isOption ? self.spoil(reason) : self.begin(spoilt: reason)
+        }
+        guard bytes.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }) else {
+            let reason = "the line holds a control character; take it out"
+            return isOption ? self.spoil(reason) : self.begin(spoilt: reason)
+        }
+        return isOption ? self.option(text) : self.urls(text)
+    }
+
+    /// Ends the entry that is being read: at the end of the file.
+    mutating func finish() -> [Event] {
+        defer {
+            self.entry = nil
+            self.fault = nil
+            self.optionBytes = 0
+        }
+        if let fault = self.fault { return [.fault(fault)] }
+        return self.entry.map { [.entry($0)] } ?? []
+    }
+
+    private mutating func begin(spoilt reason: String) -> [Event] {
+        let ended = self.finish()
+        self.fault = InputFault(line: self.line, message: reason)
+        return ended
+    }
+
+    private mutating func spoil(_ reason: String) -> [Event] {
+        if self.fault == nil {
+            self.fault = InputFault(line: self.line, message: reason, url: self.entry?.urls.first?.redacted ?? "")
+        }
+        return []
+    }
+
+    private mutating func urls(_ text: String) -> [Event] {
+        let ended = self.finish()
+        var entry = InputEntry(line: self.line)
+        for part in text.split(separator: "\t") {
+            let word = part.trimmingBlanks
+            if word.isEmpty { continue }
+            do {
+                entry.urls.append(try HTTPURL(word))
+            } catch {
+                self.fault = InputFault(line: self.line, message: error.message)
+                return ended
+            }
+        }
+        self.entry = entry
+        return ended
+    }
+
+    private mutating func option(_ text: String) -> [Event] {
+        if self.fault != nil { return [] }
+        guard self.entry != nil else {
+            self.fault = InputFault(
+                line: self.line,
+                message: "an option stands before any URL; begin the URL's line without white space"
+            )
+            return []
+        }
+        self.optionBytes += text.utf8.count
+        guard self.optionBytes <= Self.optionLimit else {
+            return self.spoil("the entry's options are longer than \(Self.optionLimit >> 10) KiB; leave some out")
+        }
+        guard let equals = text.firstIndex(of: "=") else {
+            return self.spoil("\"\(DisplayText.clean(text.trimmingBlanks))\" is not an option; write name=value")
+        }
+        let name = text[..<equals].trimmingBlanks
+        let value = text[text.index(after: equals)...].trimmingBlanks
+        do {
+            guard try self.set(name, value) else {
+                guard self.warned.count < 64, self.warned.insert(name).inserted else { return [] }
+                return [
+                    .warning(
+                        line: self.line,
+                        "the option \"\(DisplayText.clean(name))\" is not known here and is ignored"
+                    )
+                ]
+            }
+            return []
+        } catch {
+            return self.spoil("\(name): \(error.description)")
+        }
+    }
+
+    /// Sets an option of the entry.
+    ///
+    /// - Returns: Whether the option is known.
+    private mutating func set(_ name: String, _ value: String) throws(BadValue) -> Bool {
+        switch name {
+        case "out": self.entry?.name = try FilePath.inside(value)
+        case "dir":
+            guard !value.isEmpty else { throw BadValue("it names no directory; write dir=PATH") }
+            self.entry?.directory = value
+        case "checksum":
+            self.entry?.expected.append(try ChecksumArgument.parse(value, source: "the input file"))
+        case "header":
+            let (name, value) = try HeaderField.parse(value)
+            self.entry?.fields.append(.init(name: name, value: value))
+        case "referer":
+            self.entry?.fields.append(.init(name: "Referer", value: try HeaderField.value(value, of: "Referer")))
+        case "user-agent":
+            self.entry?.fields.append(.init(name: "User-Agent", value: try HeaderField.value(value, of: "User-Agent")))
+        default: return false
+        }
+        return true
+    }
+}

@@ -1,0 +1,89 @@
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// Reads a descriptor line by line through one buffer of fixed size, so that a list of any length needs no memory.
+struct LineReader: ~Copyable {
+    /// What was read.
+    enum Line: Equatable {
+        /// A line without its end.
+        case text([UInt8])
+        /// A line longer than the buffer, which was passed over.
+        case tooLong
+    }
+
+    /// The longest line in bytes.
+    static let limit = 256 << 10
+
+    private let descriptor: Int32
+    private let closes: Bool
+    private var buffer: [UInt8]
+    private var start = 0
+    private var end = 0
+    private var atEnd = false
+
+    /// Reads from a descriptor.
+    ///
+    /// - Parameters:
+    ///   - descriptor: The descriptor, open for reading.
+    ///   - closes: Whether it is closed with the reader.
+    ///   - capacity: The longest line in bytes.
+    init(descriptor: Int32, closes: Bool, capacity: Int = LineReader.limit) {
+        self.descriptor = descriptor
+        self.closes = closes
+        self.buffer = [UInt8](repeating: 0, count: max(capacity, 16))
+    }
+
+    deinit { if self.closes { close(self.descriptor) } }
+
+    /// The next line, or `nil` at the end.
+    ///
+    /// - Throws: ``BadValue`` with the system's reason where reading fails.
+    mutating func next() throws(BadValue) -> Line? {
+        var passedOver = false
+        var searched = self.start
+        while true {
+            if let feed = self.buffer[searched..<self.end].firstIndex(of: 0x0A) {
+                let line = self.buffer[self.start..<feed]
+                self.start = feed + 1
+                return passedOver ? .tooLong : .text(self.withoutReturn(line))
+            }
+            if self.atEnd {
+                guard self.start < self.end || passedOver else { return nil }
+                let line = self.buffer[self.start..<self.end]
+                self.start = self.end
+                return passedOver ? .tooLong : .text(self.withoutReturn(line))
+            }
+            if self.start > 0 {
+                self.buffer.replaceSubrange(0..<(self.end - self.start), with: Array(self.buffer[self.start..<self.end]))
+                self.end -= self.start
+                self.start = 0
+            }
+            if self.end == self.buffer.count {
+                passedOver = true
+                self.end = 0
+            }
+            searched = self.end
+            try self.fill()
+        }
+    }
+
+    private mutating func fill() throws(BadValue) {
+        let count = self.buffer.withUnsafeMutableBytes { bytes in
+            let room = UnsafeMutableRawBufferPointer(rebasing: bytes[self.end...])
+            var count: Int
+            repeat { count = read(self.descriptor, room.baseAddress, min(room.count, 64 << 10)) } while count < 0
+                && errno == EINTR
+            return count
+        }
+        guard count >= 0 else { throw BadValue("reading failed: \(String(cString: strerror(errno)))") }
+        self.end += count
+        self.atEnd = count == 0
+    }
+
+    private func withoutReturn(_ line: ArraySlice<UInt8>) -> [UInt8] {
+        Array(line.last == 0x0D ? line.dropLast() : line)
+    }
+}

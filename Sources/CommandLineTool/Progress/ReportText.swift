@@ -1,0 +1,73 @@
+import TransferCore
+import TransferEngine
+
+/// The lines that tell a person of an event.
+struct ReportText {
+    /// Whether details are told, too.
+    var verbose = false
+    /// Whether nothing but failures is told.
+    var quiet = false
+    /// Whether the first word is coloured.
+    var colour = false
+    /// The algorithm of reported digests.
+    var algorithm: DigestAlgorithm?
+    /// Whether text keeps ASCII only.
+    var asciiOnly = false
+
+    /// The line of an event, or `nil` where it is not told.
+    func line(_ report: EventMailbox.Report) -> String? {
+        let name = report.name
+        switch report.event.kind {
+        case .finished(let completion): return self.quiet ? nil : self.finished(completion, name)
+        case .failed(let failure): return self.word("failed", 31) + ": \(name): \(self.clean(failure.description))"
+        case .cancelled: return self.quiet ? nil : "cancelled: \(name)"
+        case .note(let text) where report.event.id == nil: return self.quiet ? nil : "warning: " + self.clean(text)
+        default: return self.verbose ? self.detail(report) : nil
+        }
+    }
+
+    private func finished(_ completion: TransferEvent.Completion, _ name: String) -> String {
+        if completion.skipped {
+            return self.word("skipped", 33) + ": \(name) (already there, \(Quantity.bytes(completion.bytes)))"
+        }
+        let seconds = Quantity.seconds(completion.duration)
+        let rate = seconds > 0 ? Double(completion.received) / seconds : 0
+        var line = self.word("done", 32) + ": \(name) (\(Quantity.bytes(completion.bytes))"
+        line += " in \(Quantity.elapsed(completion.duration)), \(Quantity.rate(rate)))"
+        if !completion.verifiedLength { line += ", the server did not tell the length" }
+        if let digest = completion.digest, let algorithm = self.algorithm {
+            line += " \(algorithm.rawValue):\(ChecksumArgument.hexadecimal(digest))"
+        }
+        return line
+    }
+
+    private func detail(_ report: EventMailbox.Report) -> String? {
+        let name = report.name
+        switch report.event.kind {
+        case .started: return "started: \(name) from \(self.clean(report.event.url))"
+        case .response(let response):
+            var line = "response: \(name): status \(response.status)"
+            line += response.expected.map { ", \($0) bytes" } ?? ", length unknown"
+            if response.resumedFrom > 0 { line += ", resuming after \(response.resumedFrom)" }
+            for field in response.fields.pairs where !Self.secret.contains(field.name.lowercased()) {
+                line += "\n  \(self.clean(field.name)): \(self.clean(String(field.value.prefix(200))))"
+            }
+            return line
+        case .retrying(let failure, let attempt, let delay):
+            return "retrying: \(name): \(self.clean(failure.message)); attempt \(attempt) in \(Quantity.elapsed(delay))"
+        case .paused: return "paused: \(name)"
+        case .note(let text): return "note: " + (name.isEmpty ? "" : "\(name): ") + self.clean(text)
+        case .missed(let count): return "note: \(count) details were left out"
+        default: return nil
+        }
+    }
+
+    /// Fields that may hold credentials, or a URL whose query does.
+    private static let secret: Set<String> = ["set-cookie", "location", "content-location", "www-authenticate"]
+
+    private func clean(_ text: String) -> String { DisplayText.clean(text, asciiOnly: self.asciiOnly) }
+
+    private func word(_ word: String, _ code: Int) -> String {
+        self.colour ? "\u{1B}[\(code)m\(word)\u{1B}[0m" : word
+    }
+}

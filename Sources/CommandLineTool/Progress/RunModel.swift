@@ -1,0 +1,142 @@
+import TransferCore
+import TransferEngine
+
+/// What the run looks like now: the running files, the counts and the first failures.
+///
+/// Pure value. It holds the running files only, so a million that ended take no memory.
+struct RunModel: Sendable {
+    /// A file that is being fetched.
+    struct Row: Sendable, Equatable {
+        /// The transfer.
+        var id: TransferID
+        /// The file's name, cleaned.
+        var name: String
+        /// Where the file will be; empty where that is not known.
+        var path: String = ""
+        /// The bytes that are there.
+        var bytes: Int64 = 0
+        /// The whole length, or `nil`.
+        var total: Int64?
+        /// Bytes a second.
+        var rate: Double = 0
+        /// The seconds left, or `nil`.
+        var secondsLeft: Double?
+        /// Why the next attempt is waited for, or `nil`.
+        var waiting: String?
+    }
+
+    /// A failure kept for the end of the run.
+    struct Failure: Sendable, Equatable {
+        /// The file's name or URL.
+        var name: String
+        /// The reason and the remedy.
+        var reason: String
+    }
+
+    /// The most failures that the summary tells.
+    static let failureLimit = 20
+
+    /// The running files in the order of their start.
+    private(set) var rows: [Row] = []
+    /// Files that were fetched.
+    private(set) var finished = 0
+    /// Files that were there already.
+    private(set) var skipped = 0
+    /// Files that are not there.
+    private(set) var failed = 0
+    /// Transfers that were cancelled.
+    private(set) var cancelled = 0
+    /// The first failures.
+    private(set) var failures: [Failure] = []
+    /// The exit status of the last failure, or `nil`.
+    private(set) var lastFailure: TransferFailure.Code?
+    /// Bytes of bodies of the finished files.
+    private(set) var receivedBytes: Int64 = 0
+
+    /// Whether names keep their characters beyond ASCII.
+    var asciiOnly = false
+
+    /// Takes an event of the engine.
+    mutating func apply(_ event: TransferEvent) {
+        guard let id = event.id else { return }
+        switch event.kind {
+        case .started(let path):
+            if self.index(of: id) == nil {
+                self.rows.append(Row(id: id, name: self.name(path, event.url), path: path))
+            }
+        case .response(let response):
+            let name = self.name(response.path, event.url)
+            self.update(id) { row in
+                if !response.path.isEmpty {
+                    row.name = name
+                    row.path = response.path
+                }
+                row.total = response.expected
+                row.bytes = max(row.bytes, response.resumedFrom)
+                row.waiting = nil
+            }
+        case .progress(let progress):
+            self.update(id) { row in
+                row.bytes = progress.bytes
+                row.total = progress.total
+                row.rate = progress.rate
+                row.secondsLeft = progress.secondsLeft
+                row.waiting = nil
+            }
+        case .retrying(let failure, _, let delay):
+            let wait = Quantity.time(Quantity.seconds(delay))
+            let reason = DisplayText.clean(failure.message, asciiOnly: self.asciiOnly)
+            self.update(id) { row in
+                row.rate = 0
+                row.waiting = "retry in \(wait): \(reason)"
+            }
+        case .paused: self.update(id) { $0.waiting = "paused" }
+        case .finished(let completion):
+            self.remove(id)
+            if completion.skipped { self.skipped += 1 } else { self.finished += 1 }
+            self.receivedBytes = self.receivedBytes.addingReportingOverflow(completion.received).partialValue
+        case .failed(let failure):
+            let row = self.remove(id)
+            self.fail(row?.name ?? self.name("", event.url), failure)
+        case .cancelled:
+            self.remove(id)
+            self.cancelled += 1
+        case .note, .drained, .missed: break
+        }
+    }
+
+    /// Counts a failure that never became a transfer, such as a bad line of the input file.
+    mutating func fail(_ name: String, _ failure: TransferFailure) {
+        self.failed += 1
+        self.lastFailure = failure.code
+        guard self.failures.count < Self.failureLimit else { return }
+        self.failures.append(Failure(name: name, reason: DisplayText.clean(failure.description, asciiOnly: self.asciiOnly)))
+    }
+
+    /// The name to show for a path, or for a URL where there is no path yet.
+    func name(_ path: String, _ url: String) -> String {
+        DisplayText.clean(path.isEmpty ? url : path.lastComponent, asciiOnly: self.asciiOnly)
+    }
+
+    /// The running file of a transfer.
+    func row(of id: TransferID) -> Row? { self.rows.first { $0.id == id } }
+
+    private func index(of id: TransferID) -> Int? { self.rows.firstIndex { $0.id == id } }
+
+    private mutating func update(_ id: TransferID, _ change: (inout Row) -> Void) {
+        guard let index = self.index(of: id) else { return }
+        var row = self.rows[index]
+        change(&row)
+        self.rows[index] = row
+    }
+
+    @discardableResult
+    private mutating func remove(_ id: TransferID) -> Row? {
+        self.index(of: id).map { self.rows.remove(at: $0) }
+    }
+}
+
+extension String {
+    /// What stands after the last slash.
+    var lastComponent: String { self.lastIndex(of: "/").map { String(self[self.index(after: $0)...]) } ?? self }
+}

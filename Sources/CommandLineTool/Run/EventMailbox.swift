@@ -1,0 +1,131 @@
+import Synchronization
+import TransferCore
+import TransferEngine
+
+/// Where the engine leaves its events for the thread that writes them out.
+///
+/// The engine's thread updates the model and goes on; it never waits for a terminal or a pipe. What is kept is bounded:
+/// progress is folded into the newest of each running file, details are dropped beyond a limit and counted, and the
+/// feeder waits while ``backlog`` is long, so that no more endings come than one batch.
+final class EventMailbox: Sendable {
+    /// An event with what the model knew of its file.
+    struct Report: Sendable {
+        /// The event.
+        var event: TransferEvent
+        /// The file's name, cleaned.
+        var name: String
+        /// The file's path; empty where it is not known, and for a stream.
+        var path: String
+        /// The line of the input file, for an entry that never became a transfer.
+        var line: Int?
+    }
+
+    /// What the writing thread takes at once.
+    struct Batch: Sendable {
+        /// The events in their order.
+        var reports: [Report]
+        /// How the run looks now.
+        var model: RunModel
+    }
+
+    private struct State {
+        var model = RunModel()
+        var reports: [Report] = []
+        var progressed: [TransferID: Report] = [:]
+        var missed = 0
+    }
+
+    /// The number of unwritten events from which on details are dropped.
+    static let detailLimit = 4096
+
+    private let state: Mutex<State>
+    private let wantsProgress: Bool
+    private let wantsDetails: Bool
+    private let wake: @Sendable () -> Void
+
+    /// Creates a mailbox.
+    ///
+    /// - Parameters:
+    ///   - asciiOnly: Whether names keep ASCII only.
+    ///   - wantsProgress: Whether progress is reported event by event, as `--json` does.
+    ///   - wantsDetails: Whether starts, responses, retries and notes are reported.
+    ///   - wake: Called when much has gathered.
+    init(asciiOnly: Bool, wantsProgress: Bool, wantsDetails: Bool, wake: @escaping @Sendable () -> Void) {
+        var state = State()
+        state.model.asciiOnly = asciiOnly
+        self.state = Mutex(state)
+        self.wantsProgress = wantsProgress
+        self.wantsDetails = wantsDetails
+        self.wake = wake
+    }
+
+    /// The number of events that wait to be written.
+    var backlog: Int { self.state.withLock { $0.reports.count } }
+
+    /// The model as it is.
+    var model: RunModel { self.state.withLock { $0.model } }
+
+    /// Takes an event of the engine.
+    func take(_ event: TransferEvent) {
+        let count = self.state.withLock { state in
+            let before = event.id.flatMap { state.model.row(of: $0) }
+            state.model.apply(event)
+            let row = event.id.flatMap { state.model.row(of: $0) } ?? before
+            var path = row?.path ?? ""
+            if case .finished(let completion) = event.kind { path = completion.path }
+            let name =
+                path.isEmpty
+                ? row?.name ?? DisplayText.clean(event.url, asciiOnly: state.model.asciiOnly)
+                : DisplayText.clean(path, asciiOnly: state.model.asciiOnly)
+            self.keep(Report(event: event, name: name, path: path), in: &state)
+            return state.reports.count
+        }
+        if count == 512 { self.wake() }
+    }
+
+    /// Takes an entry of the input file that cannot be fetched.
+    func take(_ fault: InputFault, file: String) {
+        let failure = TransferFailure(.badOption, fault.message)
+        let name = fault.line > 0 ? DisplayText.clean("\(file):\(fault.line)") : DisplayText.clean(file.isEmpty ? fault.url : file)
+        self.state.withLock { state in
+            state.model.fail(name, failure)
+            let event = TransferEvent(id: nil, url: fault.url, userInfo: nil, kind: .failed(failure))
+            state.reports.append(Report(event: event, name: name, path: "", line: fault.line > 0 ? fault.line : nil))
+        }
+    }
+
+    /// Takes a warning that concerns no transfer; it is told even where details are not.
+    func take(warning: String) {
+        let event = TransferEvent(id: nil, url: "", userInfo: nil, kind: .note(warning))
+        self.state.withLock { $0.reports.append(Report(event: event, name: "", path: "")) }
+    }
+
+    /// Takes out what has gathered.
+    func drain() -> Batch {
+        self.state.withLock { state in
+            var reports = state.reports
+            state.reports = []
+            if state.missed > 0 {
+                let event = TransferEvent(id: nil, url: "", userInfo: nil, kind: .missed(state.missed))
+                reports.append(Report(event: event, name: "", path: ""))
+                state.missed = 0
+            }
+            reports += state.progressed.values.sorted { ($0.event.id?.rawValue ?? 0) < ($1.event.id?.rawValue ?? 0) }
+            state.progressed.removeAll(keepingCapacity: true)
+            return Batch(reports: reports, model: state.model)
+        }
+    }
+
+    private func keep(_ report: Report, in state: inout State) {
+        switch report.event.kind {
+        case .finished, .failed, .cancelled:
+            if let id = report.event.id { state.progressed[id] = nil }
+            state.reports.append(report)
+        case .progress: if self.wantsProgress, let id = report.event.id { state.progressed[id] = report }
+        case .started, .response, .retrying, .paused, .note, .missed:
+            guard self.wantsDetails else { return }
+            if state.reports.count < Self.detailLimit { state.reports.append(report) } else { state.missed += 1 }
+        case .drained: break
+        }
+    }
+}

@@ -1,0 +1,28 @@
+import TransferEngine
+
+/// The exit status of a run, as aria2 defines them.
+enum ExitStatus {
+    /// Every file is there.
+    static let success: Int32 = 0
+    /// Some transfers were not finished.
+    static let unfinished: Int32 = 7
+    /// Output could not be written.
+    static let fileIO: Int32 = 17
+    /// A bad option or argument.
+    static let usage: Int32 = 28
+    /// Ended by a signal.
+    static let interrupted: Int32 = 130
+
+    /// Chooses the status: an interruption first, else the run's last failure, else what was left undone.
+    static func choose(
+        interrupted: Bool,
+        lastFailure: TransferFailure.Code?,
+        outputBroken: Bool = false,
+        unfinished: Int
+    ) -> Int32 {
+        if interrupted { return Self.interrupted }
+        if let lastFailure { return Int32(lastFailure.rawValue) }
+        if outputBroken { return Self.fileIO }
+        return unfinished > 0 ? Self.unfinished : Self.success
+    }
+}

@@ -1,0 +1,138 @@
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+import Synchronization
+import TransferCore
+import TransferEngine
+
+/// Gives the engine its requests, no faster than it takes them.
+///
+/// It runs on a thread of its own, because reading a list may block.
+final class Feeder: Sendable {
+    /// The most requests that wait in the engine.
+    static let window = 1024
+
+    private let engine: TransferEngine
+    private let mailbox: EventMailbox
+    private let options: DownloadOptions
+    private let stopped = Atomic<Bool>(false)
+    private let ended = Atomic<Bool>(false)
+
+    /// Creates a feeder.
+    init(engine: TransferEngine, mailbox: EventMailbox, options: DownloadOptions) {
+        self.engine = engine
+        self.mailbox = mailbox
+        self.options = options
+    }
+
+    /// Whether the last request has been added.
+    var isComplete: Bool { self.ended.load(ordering: .relaxed) }
+
+    /// Adds nothing more.
+    func stop() { self.stopped.store(true, ordering: .relaxed) }
+
+    /// Adds everything and closes the engine.
+    func feed(_ plan: GetPlan) {
+        switch plan.sources {
+        case .urls(let urls):
+            for url in urls where self.ready() {
+                self.add(DownloadRequest([url], name: plan.name, expected: plan.expected, options: self.options))
+            }
+        case .mirrors(let urls):
+            self.add(DownloadRequest(urls, name: plan.name, expected: plan.expected, options: self.options))
+        case .file(let path): self.feed(file: path)
+        }
+        self.ended.store(true, ordering: .relaxed)
+        self.engine.close()
+    }
+
+    private func feed(file path: String) {
+        let isStandardInput = path == "-"
+        let shown = isStandardInput ? "standard input" : DisplayText.clean(path)
+        let descriptor = isStandardInput ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            let reason = "it cannot be opened: \(String(cString: strerror(errno))); check the name of --input-file"
+            return self.mailbox.take(InputFault(line: 0, message: reason), file: shown)
+        }
+        var reader = LineReader(descriptor: descriptor, closes: !isStandardInput)
+        var parser = InputFileParser()
+        do {
+            while let line = try reader.next() {
+                for event in parser.take(line) {
+                    guard self.ready() else { return }
+                    self.take(event, file: shown)
+                }
+            }
+            for event in parser.finish() where self.ready() { self.take(event, file: shown) }
+        } catch {
+            self.mailbox.take(InputFault(line: 0, message: error.description), file: shown)
+        }
+    }
+
+    private func take(_ event: InputFileParser.Event, file: String) {
+        switch event {
+        case .entry(let entry): self.add(self.request(entry), line: entry.line, file: file)
+        case .fault(let fault): self.mailbox.take(fault, file: file)
+        case .warning(let line, let text): self.mailbox.take(warning: "\(file):\(line): \(text)")
+        }
+    }
+
+    private func request(_ entry: InputEntry) -> DownloadRequest {
+        var options = self.options
+        if entry.fields.contains(where: { $0.name.lowercased() == "user-agent" }) {
+            options.fields.removeAll { $0.0.lowercased() == "user-agent" }
+        }
+        var name = entry.name
+        var directory = entry.directory
+        if let path = entry.name, let slash = path.lastIndex(of: "/") {
+            name = String(path[path.index(after: slash)...])
+            directory = FilePath.join(directory ?? options.directory, String(path[..<slash]))
+        }
+        return DownloadRequest(
+            entry.urls,
+            name: name,
+            directory: directory,
+            expected: entry.expected,
+            fields: entry.fields.map { ($0.name, $0.value) },
+            options: options
+        )
+    }
+
+    private func add(_ request: DownloadRequest, line: Int? = nil, file: String = "") {
+        do {
+            try self.engine.add(request)
+        } catch where error.code == .closed {
+            // Only a run that stops closes the engine before its feeder.
+            self.stop()
+        } catch {
+            let url = request.sources[0].redacted
+            self.mailbox.take(InputFault(line: line ?? 0, message: error.message, url: url), file: file)
+        }
+    }
+
+    /// Waits until there is room for another request; false once the run stops.
+    private func ready() -> Bool {
+        while !self.stopped.load(ordering: .relaxed) {
+            if self.mailbox.backlog > Self.window {
+                usleep(20_000)
+            } else if self.engine.counts.waiting >= Self.window {
+                self.waitForEngine()
+            } else {
+                return true
+            }
+        }
+        return false
+    }
+
+    private func waitForEngine() {
+        let engine = self.engine
+        guard let wakeUp = try? WakeUp() else { return }
+        Task {
+            await engine.waitUntilWaiting(atMost: Self.window / 2)
+            wakeUp.wake()
+        }
+        while !self.stopped.load(ordering: .relaxed), !wakeUp.wait(milliseconds: 500) {}
+    }
+}

@@ -1,0 +1,158 @@
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+import Synchronization
+import TransferCore
+import TransferEngine
+
+/// One run of `martlet get`: engine, feeder, signals and what is shown.
+enum GetRun {
+    /// Runs a plan to its end on this thread.
+    ///
+    /// - Returns: The exit status.
+    static func execute(_ plan: GetPlan) -> Int32 {
+        let signals = SignalWatcher()
+        OpenFiles.raiseLimit()
+        do {
+            let wakeUp = try WakeUp()
+            let reporter = RunReporter(plan)
+            let mailbox = EventMailbox(
+                asciiOnly: !Terminal.isUnicode,
+                wantsProgress: plan.display == .json,
+                wantsDetails: plan.display == .json || plan.verbose,
+                wake: { wakeUp.wake() }
+            )
+            let engine = try EngineAssembly.make(plan)
+            engine.observe { mailbox.take($0) }
+            var options = plan.options
+            if plan.toStandardOutput { options.destination = .stream(StandardOutputSink()) }
+            let run = RunControl(
+                engine: engine,
+                feeder: Feeder(engine: engine, mailbox: mailbox, options: options),
+                wakeUp: wakeUp
+            )
+            try signals.start(
+                stop: {
+                    reporter.hurry()
+                    run.stop(interrupted: true)
+                },
+                resized: { wakeUp.wake() }
+            )
+            engine.start()
+            try run.start(plan)
+            return self.show(run, mailbox, reporter)
+        } catch let error as BadValue {
+            OutputStream(STDERR_FILENO).write("martlet: \(error.description)\n")
+            return ExitStatus.usage
+        } catch {
+            OutputStream(STDERR_FILENO).write("martlet: \(DisplayText.clean("\(error)"))\n")
+            return ExitStatus.usage
+        }
+    }
+
+    private static func show(_ run: RunControl, _ mailbox: EventMailbox, _ reporter: RunReporter) -> Int32 {
+        let clock = ContinuousClock()
+        let start = clock.now
+        var rate = RateWindow()
+        var isTold = false
+        while true {
+            let ended = run.hasEnded
+            let counts = run.engine.counts
+            let batch = mailbox.drain()
+            let totals = ProgressFrame.Totals(
+                waiting: counts.waiting,
+                received: counts.receivedBytes,
+                rate: rate.sample(counts.receivedBytes, at: clock.now - start),
+                complete: run.feeder.isComplete
+            )
+            reporter.show(batch, totals)
+            if reporter.isBroken { run.stop(interrupted: false) }
+            if run.isInterrupted, !isTold {
+                isTold = true
+                reporter.tell("stopping; press Ctrl-C again to leave at once")
+            }
+            if ended { break }
+            run.wakeUp.wait(milliseconds: 200)
+        }
+        let model = mailbox.model
+        let counts = run.engine.counts
+        let summary = Summary(
+            finished: model.finished,
+            skipped: model.skipped,
+            failed: model.failed,
+            unfinished: counts.waiting + counts.running + counts.paused + counts.retrying + model.cancelled,
+            received: counts.receivedBytes,
+            elapsed: clock.now - start,
+            failures: model.failures
+        )
+        let status = ExitStatus.choose(
+            interrupted: run.isInterrupted,
+            lastFailure: model.lastFailure,
+            outputBroken: reporter.isBroken,
+            unfinished: summary.unfinished
+        )
+        reporter.end(summary, status: status)
+        if run.isInterrupted {
+            reporter.tell("stopped; what arrived is kept: run the same command again to continue")
+        }
+        return status
+    }
+}
+
+/// The state of a run that its threads share.
+final class RunControl: Sendable {
+    /// The engine.
+    let engine: TransferEngine
+    /// What adds the requests.
+    let feeder: Feeder
+    /// Wakes the thread that shows the run.
+    let wakeUp: WakeUp
+
+    private let stopping = Atomic<Bool>(false)
+    private let interrupted = Atomic<Bool>(false)
+    private let ended = Atomic<Bool>(false)
+
+    /// Creates the state.
+    init(engine: TransferEngine, feeder: Feeder, wakeUp: WakeUp) {
+        self.engine = engine
+        self.feeder = feeder
+        self.wakeUp = wakeUp
+    }
+
+    /// Whether every transfer ended, or all were stopped.
+    var hasEnded: Bool { self.ended.load(ordering: .acquiring) }
+
+    /// Whether a signal stopped the run.
+    var isInterrupted: Bool { self.interrupted.load(ordering: .acquiring) }
+
+    /// Starts feeding.
+    func start(_ plan: GetPlan) throws(BadValue) {
+        try PosixThread.start {
+            self.feeder.feed(plan)
+            Task {
+                await self.engine.waitUntilDrained()
+                self.end(unlessStopping: true)
+            }
+        }
+    }
+
+    /// Stops everything and keeps what can be resumed.
+    func stop(interrupted: Bool) {
+        if interrupted { self.interrupted.store(true, ordering: .releasing) }
+        guard !self.stopping.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        self.feeder.stop()
+        self.wakeUp.wake()
+        Task {
+            await self.engine.stop()
+            self.end(unlessStopping: false)
+        }
+    }
+
+    private func end(unlessStopping: Bool) {
+        if unlessStopping, self.stopping.load(ordering: .acquiring) { return }
+        self.ended.store(true, ordering: .releasing)
+        self.wakeUp.wake()
+    }
+}

@@ -1,0 +1,88 @@
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+import Synchronization
+import TransferCore
+import TransferEngine
+
+/// Writes what happens to the terminal, to a log or as JSON. Used by one thread; only `hurry()` comes from others.
+final class RunReporter: Sendable {
+    private let display: GetPlan.Display
+    private let errors = OutputStream(STDERR_FILENO)
+    private let objects: OutputStream?
+    private let text: ReportText
+    private let isLive: Bool
+    private let isUnicode: Bool
+    private let region = Mutex(LiveRegion())
+
+    /// Creates a reporter.
+    init(_ plan: GetPlan) {
+        let isTerminal = Terminal.isInteractive(STDERR_FILENO)
+        self.display = plan.display
+        self.isUnicode = Terminal.isUnicode
+        self.isLive = isTerminal && plan.display == .text && plan.drawsProgress
+        self.objects = plan.display == .json ? OutputStream(plan.toStandardOutput ? STDERR_FILENO : STDOUT_FILENO) : nil
+        self.text = ReportText(
+            verbose: plan.verbose && plan.display == .text,
+            quiet: plan.display != .text,
+            colour: isTerminal && Terminal.allowsColour,
+            algorithm: plan.options.reportDigest,
+            asciiOnly: !self.isUnicode
+        )
+    }
+
+    /// Whether the reader of the JSON objects went away.
+    var isBroken: Bool { self.objects?.isBroken ?? false }
+
+    /// The run stops: a reader that takes nothing is not waited for.
+    func hurry() {
+        self.errors.hurry()
+        self.objects?.hurry()
+    }
+
+    /// Shows what happened since the last time.
+    func show(_ batch: EventMailbox.Batch, _ totals: ProgressFrame.Totals) {
+        if let objects = self.objects {
+            var lines = ""
+            for report in batch.reports {
+                if let line = JSONEvents.line(report, algorithm: self.text.algorithm) { lines += line + "\n" }
+            }
+            objects.write(lines)
+            // On standard error the objects stand alone.
+            if objects.descriptor == STDERR_FILENO { return }
+        }
+        let above = batch.reports.compactMap { self.text.line($0) }
+        guard self.isLive else { return self.write(above) }
+        let size = Terminal.size(STDERR_FILENO)
+        let frame = ProgressFrame(columns: size.columns, rows: size.rows, unicode: self.isUnicode)
+        let lines = frame.lines(batch.model, totals)
+        self.errors.write(self.region.withLock { $0.draw(above: above, frame: lines, columns: size.columns) })
+    }
+
+    /// Tells the person something; the live region is drawn below it again.
+    func tell(_ line: String) {
+        guard self.objects?.descriptor != STDERR_FILENO else { return }
+        guard self.isLive else { return self.write(["martlet: " + line]) }
+        self.errors.write(
+            self.region.withLock { $0.draw(above: ["martlet: " + line], frame: [], columns: Terminal.size(STDERR_FILENO).columns) }
+        )
+    }
+
+    /// Takes the live region away and tells what the run came to.
+    func end(_ summary: Summary, status: Int32) {
+        self.objects?.write(JSONEvents.end(summary, status: status) + "\n")
+        if self.isLive {
+            self.errors.write(
+                self.region.withLock { $0.draw(above: [], frame: [], columns: Terminal.size(STDERR_FILENO).columns) }
+            )
+        }
+        if self.display == .text { self.write(summary.lines()) }
+    }
+
+    private func write(_ lines: [String]) {
+        guard !lines.isEmpty else { return }
+        self.errors.write(lines.joined(separator: "\n") + "\n")
+    }
+}

@@ -1,0 +1,50 @@
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// Lets any thread wake the one that waits here.
+final class WakeUp: Sendable {
+    private let reading: Int32
+    private let writing: Int32
+
+    /// Opens a pipe.
+    ///
+    /// - Throws: ``BadValue`` where there is no descriptor left.
+    init() throws(BadValue) {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else {
+            throw BadValue("no pipe could be opened: \(String(cString: strerror(errno))); raise the open-file limit")
+        }
+        for end in ends {
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+        }
+        self.reading = ends[0]
+        self.writing = ends[1]
+    }
+
+    deinit {
+        close(self.reading)
+        close(self.writing)
+    }
+
+    /// Wakes the waiting thread, now or at its next wait.
+    func wake() {
+        var byte: UInt8 = 1
+        _ = write(self.writing, &byte, 1)
+    }
+
+    /// Waits for a wake-up, at most this long.
+    ///
+    /// - Returns: Whether it came.
+    @discardableResult
+    func wait(milliseconds: Int32) -> Bool {
+        var ready = pollfd(fd: self.reading, events: Int16(POLLIN), revents: 0)
+        guard poll(&ready, 1, milliseconds) > 0 else { return false }
+        var bytes = [UInt8](repeating: 0, count: 64)
+        while read(self.reading, &bytes, bytes.count) == bytes.count {}
+        return true
+    }
+}

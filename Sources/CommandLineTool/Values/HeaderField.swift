@@ -1,0 +1,59 @@
+/// A request's header field as a person writes it.
+///
+/// - Source: RFC 9110 §5.1, §5.5.
+enum HeaderField {
+    /// Parses `Name: value`.
+    ///
+    /// - Throws: ``BadValue`` where the colon is missing, the name is not a token or a control character is in it.
+    static func parse(_ text: String) throws(BadValue) -> (String, String) {
+        let shown = DisplayText.clean(text)
+        guard let colon = text.utf8.firstIndex(of: 0x3A) else {
+            throw BadValue("\"\(shown)\" is not a header field: it has no colon; write 'Name: value'")
+        }
+        let name = text[..<colon]
+        guard !name.isEmpty, name.utf8.allSatisfy(self.isToken) else {
+            throw BadValue("\"\(shown)\" is not a header field: a name is letters, digits and hyphens; write 'Name: value'")
+        }
+        guard !self.framing.contains(name.lowercased()) else {
+            throw BadValue("\"\(shown)\": martlet sets this field itself; leave it out")
+        }
+        let value = text[text.utf8.index(after: colon)...]
+        return (String(name), try self.value(String(value), of: String(name)))
+    }
+
+    /// Checks a field's value and takes the white space round it off.
+    ///
+    /// - Throws: ``BadValue`` where it holds a line break or another control character.
+    static func value(_ text: String, of name: String) throws(BadValue) -> String {
+        guard text.utf8.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }) else {
+            throw BadValue(
+                "the value of \(DisplayText.clean(name)) holds a line break or a control character; take it out"
+            )
+        }
+        return text.trimmingBlanks
+    }
+
+    /// What decides where a message ends, which range it carries or how it is encoded.
+    private static let framing: Set<String> = [
+        "content-length", "transfer-encoding", "connection", "range", "if-range", "accept-encoding", "te", "upgrade",
+        "expect",
+    ]
+
+    private static func isToken(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E, 0x5F, 0x60, 0x7C, 0x7E: true
+        default: false
+        }
+    }
+}
+
+extension StringProtocol {
+    /// The text without the spaces and tabs at its ends.
+    var trimmingBlanks: String {
+        var text = Substring(self)
+        while text.first == " " || text.first == "\t" { text.removeFirst() }
+        while text.last == " " || text.last == "\t" { text.removeLast() }
+        return String(text)
+    }
+}

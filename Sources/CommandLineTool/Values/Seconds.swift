@@ -1,0 +1,45 @@
+/// A span of time as a person writes it, in seconds.
+enum Seconds {
+    /// Parses `30`, `0.5`, `90s`; zero means no limit.
+    ///
+    /// - Throws: ``BadValue`` where it is negative, not a number, or longer than a year.
+    static func parse(_ text: String) throws(BadValue) -> Duration {
+        var digits = Substring(text)
+        if digits.last == "s" { digits.removeLast() }
+        guard digits.first?.isNumber == true, digits.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }),
+            let seconds = Double(digits), seconds.isFinite, seconds <= 366 * 86400
+        else {
+            throw BadValue("\"\(DisplayText.clean(text))\" is not a time; write seconds, such as 30 or 0.5 (0 for no limit)")
+        }
+        return .milliseconds(Int64((seconds * 1000).rounded()))
+    }
+}
+
+/// A whole number within bounds.
+enum WholeNumber {
+    /// Parses a number from `range`.
+    ///
+    /// - Throws: ``BadValue`` where it is not a whole number or lies outside.
+    static func parse(_ text: String, in range: ClosedRange<Int>) throws(BadValue) -> Int {
+        guard let number = Int(text), range.contains(number) else {
+            throw BadValue(
+                "\"\(DisplayText.clean(text))\" does not fit; write a whole number from \(range.lowerBound) to \(range.upperBound)"
+            )
+        }
+        return number
+    }
+}
+
+/// One of a few words.
+enum Choice {
+    /// Parses the name of one of the choices.
+    ///
+    /// - Throws: ``BadValue`` that lists them.
+    static func parse<Value>(_ text: String, among choices: [Value]) throws(BadValue) -> Value {
+        guard let choice = choices.first(where: { "\($0)" == text }) else {
+            let known = choices.map { "\($0)" }.joined(separator: ", ")
+            throw BadValue("\"\(DisplayText.clean(text))\" is not known; write one of \(known)")
+        }
+        return choice
+    }
+}

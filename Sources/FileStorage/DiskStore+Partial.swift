@@ -1,0 +1,239 @@
+import Glibc
+public import TransferEngine
+
+extension DiskStore {
+    /// Makes the journal whole and locked, then the partial file; throws `.exists` where foreign files lie there.
+    public func createPartial(_ target: FileTarget, facts: ResourceFacts) throws(StorageError) -> any PartialFile {
+        try self.makingDirectory(target.directory) { directory throws(StorageError) in
+            let names = PartialNames(target.name)
+            try self.removeOurs(directory, target, names)
+            let (contents, journal) = try self.createJournal(directory, names, facts: facts, state: .begun, slots: [])
+            do throws(StorageError) {
+                let data = try Self.createData(directory, names)
+                journal.store(.active)
+                return DiskPartialFile(
+                    target: target,
+                    directory: directory,
+                    data: data,
+                    journal: journal,
+                    contents: contents
+                )
+            } catch {
+                // No journal of ours may stay beside what is not ours.
+                try? directory.unlink(names.journal)
+                throw error
+            }
+        }
+    }
+
+    /// Locks the journal for good and opens the partial file; throws `.cannotOpen` where another process has it.
+    public func openPartial(_ target: FileTarget) throws(StorageError) -> any PartialFile {
+        guard let directory = try self.directories.existing(target.directory) else {
+            throw StorageError(errno: ENOENT, otherwise: .cannotOpen, "cannot open", target.path)
+        }
+        let names = PartialNames(target.name)
+        guard let (file, read) = try self.openJournal(directory, names) else {
+            throw StorageError(errno: ENOENT, otherwise: .cannotOpen, "cannot open", directory.path(names.journal))
+        }
+        var contents = read
+        let data: FileDescriptor
+        switch directory.open(names.part, O_RDWR | O_NONBLOCK) {
+        case .success(let opened):
+            data = opened
+            if let reason = Self.foreignness(data.status(), of: directory.path(names.part)) {
+                throw StorageError(.cannotOpen, "cannot go on: \(reason); move it away or choose another name")
+            }
+        case .failure(let error) where error.number == ENOENT:
+            data = try Self.createData(directory, names)
+        case .failure(let error):
+            let path = directory.path(names.part)
+            throw StorageError(errno: error.number, otherwise: .cannotOpen, "cannot open", path)
+        }
+        let size = Int64(data.status()?.st_size ?? 0)
+        if contents.state == .begun, size > 0 {
+            throw StorageError(
+                .cannotOpen,
+                "cannot go on: '\(directory.path(names.part))' was there before its journal"
+            )
+        }
+        contents.slots = self.believed(contents, size: size)
+        // Blocks may have been freed by a copy or a hole punch: allocate them again before they are mapped.
+        let path = directory.path(names.journal)
+        let mappable = try JournalFile.allocate(file, size: contents.layout.size, path: path)
+        let journal = JournalFile(file, layout: contents.layout, mappable: mappable)
+        let partial = DiskPartialFile(
+            target: target,
+            directory: directory,
+            data: data,
+            journal: journal,
+            contents: contents
+        )
+        // The marks first, then the boot under which they are believed.
+        partial.table.rewrite(contents.slots)
+        journal.store(self.bootID)
+        journal.store(.active)
+        return partial
+    }
+
+    /// Syncs the final file, makes its journal, then renames it; a kill in between leaves it under its name.
+    public func adoptExisting(_ target: FileTarget, facts: ResourceFacts) throws(StorageError) -> any PartialFile {
+        let data = try self.openExisting(target, O_RDWR)
+        let directory = try self.directories.making(target.directory)
+        let names = PartialNames(target.name)
+        if let reason = Self.foreignness(data.status(), of: target.path) {
+            throw StorageError(.cannotOpen, "cannot go on: \(reason); move it away or choose another name")
+        }
+        try self.removeOurs(directory, target, names)
+        let synced = data.syncData()
+        if synced != 0 { throw StorageError(errno: synced, otherwise: .inputOutput, "cannot sync", target.path) }
+        let size = min(Int64(data.status()?.st_size ?? 0), JournalMark.maximum)
+        let slots = size > 0 ? [SlotRecord(index: 0, start: 0, written: size, durable: size)] : []
+        // Killed before the rename, the journal is alone and the file still has its name.
+        let (contents, journal) = try self.createJournal(directory, names, facts: facts, state: .active, slots: slots)
+        let number = directory.rename(target.name, to: directory, names.part, replacing: false)
+        if number != 0 {
+            try? directory.unlink(names.journal)
+            let path = directory.path(names.part)
+            throw StorageError(errno: number, otherwise: .cannotCreate, "cannot create", path)
+        }
+        return DiskPartialFile(target: target, directory: directory, data: data, journal: journal, contents: contents)
+    }
+
+    /// Deletes what is ours under this name and leaves everything else alone.
+    public func discardPartial(_ target: FileTarget) throws(StorageError) {
+        guard let directory = try self.directories.existing(target.directory) else { return }
+        let names = PartialNames(target.name)
+        // Damaged or somebody else's: left alone.
+        guard case .ours = try self.survey(target).partial else {
+            if case .committed = try self.survey(target).partial {
+                try self.removeCommitted(directory, target, names)
+            }
+            return
+        }
+        try self.removeOurs(directory, target, names)
+    }
+
+    /// A commit that was cut off: only the journal is left, or a second name of the finished file.
+    private func removeCommitted(
+        _ directory: DirectoryHandle,
+        _ target: FileTarget,
+        _ names: PartialNames
+    ) throws(StorageError) {
+        if let part = try directory.status(names.part), let final = try directory.status(target.name),
+            part.st_ino == final.st_ino, part.st_dev == final.st_dev
+        {
+            try directory.unlink(names.part)
+        }
+        try directory.sync()
+        try directory.unlink(names.journal)
+    }
+
+    /// Deletes our partial file and journal; throws where something that is not ours lies there.
+    private func removeOurs(
+        _ directory: DirectoryHandle,
+        _ target: FileTarget,
+        _ names: PartialNames
+    ) throws(StorageError) {
+        switch try self.survey(target).partial {
+        case .none: return
+        case .committed: return try self.removeCommitted(directory, target, names)
+        case .busy: throw Self.busy(directory, names)
+        case .foreign(let reason):
+            throw StorageError(.exists, "\(reason); it is not ours, move it away or choose another name", errno: EEXIST)
+        case .ours: break
+        }
+        guard let (journal, _) = try self.openJournal(directory, names) else { return }
+        // Under the journal's lock. The data first: a journal alone is ours and empty.
+        try directory.unlink(names.part)
+        try directory.unlink(names.journal)
+        _ = journal.close()
+    }
+
+    /// Opens and locks a journal of ours; `nil` where there is none.
+    private func openJournal(
+        _ directory: DirectoryHandle,
+        _ names: PartialNames
+    ) throws(StorageError) -> (FileDescriptor, JournalContents)? {
+        let path = directory.path(names.journal)
+        let file: FileDescriptor
+        switch directory.open(names.journal, O_RDWR | O_NONBLOCK) {
+        case .success(let opened): file = opened
+        case .failure(let error) where error.number == ENOENT: return nil
+        case .failure(let error):
+            throw StorageError(errno: error.number, otherwise: .cannotOpen, "cannot open", path)
+        }
+        if file.lock() != 0 { throw Self.busy(directory, names) }
+        // Deleted between opening and locking: its owner has just finished or discarded it.
+        if file.status()?.st_nlink == 0 { return nil }
+        if let reason = Self.foreignness(file.status(), of: path) {
+            throw StorageError(.badJournal, "cannot go on: \(reason); move it away or choose another name")
+        }
+        do throws(JournalDamage) {
+            return (file, try Self.readJournal(file))
+        } catch {
+            throw StorageError(
+                .badJournal,
+                "the journal '\(path)' is of no use: \(error.reason); move it and its partial file away"
+            )
+        }
+    }
+
+    /// Makes a journal that appears under its name whole and locked.
+    private func createJournal(
+        _ directory: DirectoryHandle,
+        _ names: PartialNames,
+        facts: ResourceFacts,
+        state: JournalState,
+        slots: [SlotRecord]
+    ) throws(StorageError) -> (JournalContents, JournalFile) {
+        let path = directory.path(names.journal)
+        let (layout, bytes) = JournalFormat.encodeNew(facts: facts, bootID: self.bootID, state: state, slots: slots)
+        let (file, temporary) = try self.createNameless(directory)
+        do throws(StorageError) {
+            let mappable = try JournalFile.allocate(file, size: layout.size, path: path)
+            var number = bytes.withUnsafeBytes { file.write($0, at: 0) }
+            if number != 0 { throw StorageError(errno: number, otherwise: .inputOutput, "cannot write", path) }
+            if file.lock() != 0 { throw Self.busy(directory, names) }
+            if let temporary {
+                number = directory.rename(temporary, to: directory, names.journal, replacing: false)
+            } else {
+                number = directory.link(file, as: names.journal)
+            }
+            if number != 0 { throw StorageError(errno: number, otherwise: .cannotCreate, "cannot create", path) }
+            let contents = JournalContents(
+                layout: layout,
+                bootID: self.bootID,
+                state: state,
+                commit: nil,
+                facts: facts,
+                factsBlock: 0,
+                factsSequence: 1,
+                slots: slots
+            )
+            return (contents, JournalFile(file, layout: layout, mappable: mappable))
+        } catch {
+            if let temporary { try? directory.unlink(temporary) }
+            throw error
+        }
+    }
+
+    private static func createData(
+        _ directory: DirectoryHandle,
+        _ names: PartialNames
+    ) throws(StorageError) -> FileDescriptor {
+        switch directory.open(names.part, O_RDWR | O_CREAT | O_EXCL) {
+        case .success(let file): return file
+        case .failure(let error):
+            let path = directory.path(names.part)
+            throw StorageError(errno: error.number, otherwise: .cannotCreate, "cannot create", path)
+        }
+    }
+
+    private static func busy(_ directory: DirectoryHandle, _ names: PartialNames) -> StorageError {
+        StorageError(
+            .cannotOpen,
+            "'\(directory.path(names.part))' is being written by another process; wait for it or choose another name",
+            errno: EAGAIN
+        )
+    }
+}

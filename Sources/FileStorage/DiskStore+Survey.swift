@@ -1,0 +1,107 @@
+import Glibc
+public import TransferEngine
+
+extension DiskStore {
+    /// Looks with at most three system calls where nothing is there.
+    public func survey(_ target: FileTarget) throws(StorageError) -> FileSurvey {
+        guard let directory = try self.directories.existing(target.directory) else {
+            return FileSurvey(existing: nil, partial: .none)
+        }
+        let status = try directory.status(target.name)
+        let existing = status.map { status in
+            let isRegular = status.st_mode & S_IFMT == S_IFREG
+            return ExistingFile(
+                isRegular: isRegular,
+                size: Int64(status.st_size),
+                modified: Int64(status.st_mtim.tv_sec),
+                entityTag: isRegular ? EntityTagAttribute.read(directory, target.name, status) : nil
+            )
+        }
+        return FileSurvey(existing: existing, partial: try self.partialState(directory, target, existing: status))
+    }
+
+    /// Looks at `NAME.part` and its journal; takes no lock.
+    private func partialState(
+        _ directory: DirectoryHandle,
+        _ target: FileTarget,
+        existing: stat?
+    ) throws(StorageError) -> PartialState {
+        let names = PartialNames(target.name)
+        let file: FileDescriptor
+        switch directory.open(names.journal, O_RDONLY | O_NONBLOCK) {
+        case .success(let opened): file = opened
+        case .failure(let error) where error.number == ENOENT:
+            guard try directory.status(names.part) != nil else { return .none }
+            return .foreign("'\(directory.path(names.part))' has no journal")
+        case .failure(let error) where error.number == ELOOP:
+            return .foreign("'\(directory.path(names.journal))' is a symbolic link")
+        case .failure(let error):
+            let reason = StorageError(errno: error.number, otherwise: .cannotOpen, "cannot open", names.journal)
+            return .foreign(reason.message)
+        }
+        if let reason = Self.foreignness(file.status(), of: directory.path(names.journal)) { return .foreign(reason) }
+        if file.isLockedElsewhere() { return .busy }
+        let contents: JournalContents
+        do throws(JournalDamage) {
+            contents = try Self.readJournal(file)
+        } catch {
+            return .foreign("the journal '\(directory.path(names.journal))' is of no use: \(error.reason)")
+        }
+        return try self.partialState(directory, names, contents, existing: existing)
+    }
+
+    private func partialState(
+        _ directory: DirectoryHandle,
+        _ names: PartialNames,
+        _ contents: JournalContents,
+        existing: stat?
+    ) throws(StorageError) -> PartialState {
+        if contents.state == .committing, let commit = contents.commit, let existing,
+            UInt64(existing.st_ino) == commit.inode, Int64(existing.st_size) == commit.length
+        {
+            return .committed
+        }
+        guard let part = try directory.status(names.part) else { return .ours(contents.facts, written: 0) }
+        if let reason = Self.foreignness(part, of: directory.path(names.part)) { return .foreign(reason) }
+        if contents.state == .begun, part.st_size > 0 {
+            return .foreign("'\(directory.path(names.part))' was there before its journal")
+        }
+        let believed = self.believed(contents, size: Int64(part.st_size))
+        let extents = SlotTable.union(believed.map { $0.start..<$0.written })
+        return .ours(contents.facts, written: extents.reduce(0) { $0 + Int64($1.count) })
+    }
+
+    /// What of a journal's slots can be believed under this boot, with a file of `size` bytes.
+    func believed(_ contents: JournalContents, size: Int64) -> [SlotRecord] {
+        let sameBoot = self.bootID.isKnown && contents.bootID == self.bootID
+        return contents.slots.compactMap { slot -> SlotRecord? in
+            var slot = slot
+            slot.written = min(sameBoot ? slot.written : slot.durable, size)
+            slot.durable = min(slot.durable, slot.written)
+            return slot.start < slot.written && slot.start <= slot.durable ? slot : nil
+        }
+    }
+
+    /// Why a file cannot be one of ours, or `nil` where it can.
+    static func foreignness(_ status: stat?, of path: String) -> String? {
+        guard let status else { return "'\(path)' cannot be looked at" }
+        if status.st_mode & S_IFMT != S_IFREG { return "'\(path)' is not a regular file" }
+        if status.st_uid != geteuid() { return "'\(path)' belongs to another user" }
+        if status.st_nlink > 1 { return "'\(path)' has another name too" }
+        return nil
+    }
+
+    /// Reads and decodes a journal.
+    static func readJournal(_ file: FileDescriptor) throws(JournalDamage) -> JournalContents {
+        guard let size = file.status()?.st_size, size <= JournalLayout.largestSize else {
+            throw JournalDamage(reason: "it is too large for a journal")
+        }
+        var count = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: Int(size)) { buffer, filled in
+            count = file.read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
+            filled = max(0, count)
+        }
+        guard count >= 0 else { throw JournalDamage(reason: "it cannot be read") }
+        return try JournalFormat.decode(bytes)
+    }
+}

@@ -1,0 +1,23 @@
+import Glibc
+
+extension BootID {
+    /// The running kernel's, from `/proc/sys/kernel/random/boot_id`; unknown where that cannot be read.
+    static func current() -> BootID {
+        let raw = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
+        guard raw >= 0 else { return .unknown }
+        let file = FileDescriptor(raw)
+        let text = withUnsafeTemporaryAllocation(byteCount: 64, alignment: 1) { buffer -> [UInt8] in
+            let count = file.read(into: buffer, at: 0)
+            return count > 0 ? Array(buffer[..<count]) : []
+        }
+        return BootID(text: text) ?? .unknown
+    }
+
+    /// Reads the kernel's form: 32 hexadecimal digits with hyphens between them.
+    init?(text: [UInt8]) {
+        let digits = text.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
+        guard digits.count == 32 else { return nil }
+        func number(_ digits: ArraySlice<Int>) -> UInt64 { digits.reduce(0) { $0 << 4 | UInt64($1) } }
+        self.init(low: number(digits[..<16]), high: number(digits[16...]))
+    }
+}

@@ -1,0 +1,57 @@
+/// CRC-32C (Castagnoli), as in RFC 3720 appendix B.4.
+enum CRC32C {
+    private static let table: [UInt32] = (0..<256)
+        .map { index -> UInt32 in
+            (0..<8)
+                .reduce(UInt32(index)) { value, _ in
+                    value & 1 == 1 ? (value >> 1) ^ 0x82F6_3B78 : value >> 1
+                }
+        }
+
+    /// The checksum of some bytes.
+    static func checksum(_ bytes: some Sequence<UInt8>) -> UInt32 {
+        var value = UInt32.max
+        for byte in bytes { value = (value >> 8) ^ Self.table[Int((value ^ UInt32(byte)) & 0xFF)] }
+        return ~value
+    }
+}
+
+/// A number in the journal that carries its own check, so that one 8-byte store moves both.
+///
+/// The low 48 bits are the value, the high 16 bits a CRC-16 (CCITT) of it, begun with a salt that says which slot
+/// and which field it is: a damaged byte, or a page in the wrong place, is noticed.
+enum JournalMark {
+    /// The largest value: 256 TiB less one byte.
+    static let maximum: Int64 = (1 << 48) - 1
+
+    private static let table: [UInt16] = (0..<256)
+        .map { index -> UInt16 in
+            (0..<8)
+                .reduce(UInt16(index) << 8) { value, _ in
+                    value & 0x8000 != 0 ? (value << 1) ^ 0x1021 : value << 1
+                }
+        }
+
+    /// The word for a value in `0...maximum`.
+    static func encode(_ value: Int64, salt: UInt16) -> UInt64 {
+        let low = UInt64(bitPattern: value) & UInt64(Self.maximum)
+        return low | UInt64(Self.check(low, salt)) << 48
+    }
+
+    /// The value of a word, or `nil` where the check disagrees.
+    static func decode(_ word: UInt64, salt: UInt16) -> Int64? {
+        let low = word & UInt64(Self.maximum)
+        return UInt16(word >> 48) == Self.check(low, salt) ? Int64(low) : nil
+    }
+
+    private static func check(_ low: UInt64, _ salt: UInt16) -> UInt16 {
+        var value = ~salt
+        Self.table.withUnsafeBufferPointer { table in
+            for shift in stride(from: 0, to: 48, by: 8) {
+                let byte = UInt8(truncatingIfNeeded: low >> UInt64(shift))
+                value = (value << 8) ^ table[Int(UInt8(value >> 8) ^ byte)]
+            }
+        }
+        return value
+    }
+}

@@ -1,0 +1,189 @@
+import TransferEngine
+
+/// A kernel's boot: what was written but not synced is believed only while it runs.
+struct BootID: Equatable, Sendable {
+    var low: UInt64
+    var high: UInt64
+
+    /// Not known: equal to no boot, itself included where it matters (`isKnown`).
+    static let unknown = BootID(low: 0, high: 0)
+
+    /// Whether it says anything.
+    var isKnown: Bool { self != Self.unknown }
+}
+
+/// What a slot says: the bytes `start..<written` are there, `start..<durable` even after a power cut.
+struct SlotRecord: Equatable {
+    var index: Int
+    var start: Int64
+    var written: Int64
+    var durable: Int64
+}
+
+/// What a journal says: pure encoding and decoding, no file.
+struct JournalContents: Equatable {
+    var layout: JournalLayout
+    var bootID: BootID
+    var state: JournalState
+    /// The length and inode of the file that is getting its name; `nil` where none is, or their check disagrees.
+    var commit: CommitRecord?
+    var facts: ResourceFacts
+    /// The facts block that counts (0 or 1) and its sequence number.
+    var factsBlock: Int
+    var factsSequence: UInt64
+    var slots: [SlotRecord]
+
+    /// The file whose commit had begun.
+    struct CommitRecord: Equatable {
+        var length: Int64
+        var inode: UInt64
+    }
+}
+
+/// Why a journal cannot be believed.
+struct JournalDamage: Error, Equatable {
+    let reason: String
+}
+
+enum JournalFormat {
+    /// A fresh journal's bytes.
+    static func encodeNew(
+        facts: ResourceFacts,
+        bootID: BootID,
+        state: JournalState,
+        slots: [SlotRecord] = []
+    ) -> (layout: JournalLayout, bytes: [UInt8]) {
+        let layout = JournalLayout(factsSize: facts.encoded().count)
+        var bytes = [UInt8](repeating: 0, count: layout.size)
+        bytes.store(JournalLayout.magic, at: 0)
+        bytes.store(JournalLayout.version, at: 8)
+        bytes.store(UInt32(layout.slotCount), at: 12)
+        bytes.store(UInt64(layout.factsCapacity), at: 16)
+        bytes.store(UInt64(CRC32C.checksum(bytes[0..<24])), at: 24)
+        bytes.store(bootID.low, at: JournalLayout.bootIDOffset)
+        bytes.store(bootID.high, at: JournalLayout.bootIDOffset + 8)
+        bytes.store(
+            JournalMark.encode(state.rawValue, salt: JournalState.salt),
+            at: JournalLayout.stateOffset
+        )
+        for slot in slots where slot.index < layout.slotCount {
+            for field in SlotField.allCases {
+                let word = JournalMark.encode(slot[field], salt: field.salt(slot: slot.index))
+                bytes.store(word, at: layout.offset(of: field, slot: slot.index))
+            }
+        }
+        let block = Self.encodeFacts(facts, sequence: 1, capacity: layout.factsCapacity)
+        bytes.replaceSubrange(layout.factsOffset(0)..<(layout.factsOffset(0) + block.count), with: block)
+        return (layout, bytes)
+    }
+
+    /// A facts block: CRC-32C of the rest, count of the payload's bytes, sequence number, payload.
+    static func encodeFacts(_ facts: ResourceFacts, sequence: UInt64, capacity: Int) -> [UInt8] {
+        let payload = facts.encoded(capacity: capacity - 16)
+        var rest: [UInt8] = []
+        rest.append(littleEndian: UInt32(truncatingIfNeeded: payload.count))
+        rest.append(littleEndian: sequence)
+        rest.append(contentsOf: payload)
+        var block: [UInt8] = []
+        block.append(littleEndian: CRC32C.checksum(rest))
+        block.append(contentsOf: rest)
+        return block
+    }
+
+    /// The words of a commit record: length, inode and their check, in the order of their offsets.
+    static func encodeCommit(_ commit: JournalContents.CommitRecord) -> [UInt64] {
+        var bytes: [UInt8] = []
+        bytes.append(littleEndian: commit.length)
+        bytes.append(littleEndian: commit.inode)
+        return [UInt64(bitPattern: commit.length), commit.inode, UInt64(CRC32C.checksum(bytes))]
+    }
+
+    /// Reads a journal.
+    ///
+    /// Slots whose marks are damaged are left out: their bytes are fetched again.
+    static func decode(_ bytes: [UInt8]) throws(JournalDamage) -> JournalContents {
+        guard bytes.count >= JournalLayout.page, bytes.load(UInt64.self, at: 0) == JournalLayout.magic else {
+            throw JournalDamage(reason: "it is not a journal of ours")
+        }
+        guard bytes.load(UInt64.self, at: 24) == UInt64(CRC32C.checksum(bytes[0..<24])) else {
+            throw JournalDamage(reason: "its header is damaged")
+        }
+        guard bytes.load(UInt32.self, at: 8) == JournalLayout.version else {
+            throw JournalDamage(reason: "it is of another version")
+        }
+        guard
+            let layout = JournalLayout(
+                slotCount: Int(bytes.load(UInt32.self, at: 12)),
+                factsCapacity: Int(clamping: bytes.load(UInt64.self, at: 16))
+            ), bytes.count >= layout.size
+        else { throw JournalDamage(reason: "it is cut off") }
+        let stateWord = bytes.load(UInt64.self, at: JournalLayout.stateOffset)
+        guard let state = JournalMark.decode(stateWord, salt: JournalState.salt).flatMap(JournalState.init) else {
+            throw JournalDamage(reason: "its state is damaged")
+        }
+        let blocks = (0..<2).compactMap { Self.decodeFacts(bytes, layout, $0) }
+        guard let newest = blocks.max(by: { $0.sequence < $1.sequence }) else {
+            throw JournalDamage(reason: "its facts are damaged")
+        }
+        return JournalContents(
+            layout: layout,
+            bootID: BootID(
+                low: bytes.load(UInt64.self, at: JournalLayout.bootIDOffset),
+                high: bytes.load(UInt64.self, at: JournalLayout.bootIDOffset + 8)
+            ),
+            state: state,
+            commit: Self.decodeCommit(bytes),
+            facts: newest.facts,
+            factsBlock: newest.block,
+            factsSequence: newest.sequence,
+            slots: (0..<layout.slotCount).compactMap { Self.decodeSlot(bytes, layout, $0) }
+        )
+    }
+
+    private static func decodeSlot(_ bytes: [UInt8], _ layout: JournalLayout, _ index: Int) -> SlotRecord? {
+        func value(_ field: SlotField) -> Int64? {
+            let word = bytes.load(UInt64.self, at: layout.offset(of: field, slot: index))
+            return JournalMark.decode(word, salt: field.salt(slot: index))
+        }
+        guard value(.flags) == 1, let start = value(.start), let written = value(.written),
+            let durable = value(.durable), start <= durable, durable <= written
+        else { return nil }
+        return SlotRecord(index: index, start: start, written: written, durable: durable)
+    }
+
+    private static func decodeFacts(
+        _ bytes: [UInt8],
+        _ layout: JournalLayout,
+        _ block: Int
+    ) -> (block: Int, sequence: UInt64, facts: ResourceFacts)? {
+        let offset = layout.factsOffset(block)
+        let count = Int(bytes.load(UInt32.self, at: offset + 4))
+        guard count <= layout.factsCapacity - 16 else { return nil }
+        let rest = bytes[(offset + 4)..<(offset + 16 + count)]
+        guard bytes.load(UInt32.self, at: offset) == CRC32C.checksum(rest),
+            let facts = ResourceFacts(encoded: rest.dropFirst(12))
+        else { return nil }
+        return (block, bytes.load(UInt64.self, at: offset + 8), facts)
+    }
+
+    private static func decodeCommit(_ bytes: [UInt8]) -> JournalContents.CommitRecord? {
+        let offset = JournalLayout.commitOffset
+        let record = JournalContents.CommitRecord(
+            length: bytes.load(Int64.self, at: offset),
+            inode: bytes.load(UInt64.self, at: offset + 8)
+        )
+        return Self.encodeCommit(record)[2] == bytes.load(UInt64.self, at: offset + 16) ? record : nil
+    }
+}
+
+extension SlotRecord {
+    /// A field's value.
+    subscript(_ field: SlotField) -> Int64 {
+        switch field {
+        case .start: self.start
+        case .written: self.written
+        case .durable: self.durable
+        case .flags: 1
+        }
+    }
+}

@@ -1,0 +1,174 @@
+import Glibc
+import Synchronization
+import TransferCore
+import TransferEngine
+
+/// A partial file on disk with its journal beside it.
+///
+/// Its methods are split over extensions by what they are for; everything here is what they share.
+final class DiskPartialFile: PartialFile {
+    let target: FileTarget
+    let names: PartialNames
+    let directory: DirectoryHandle
+    let data: FileDescriptor
+    let journal: JournalFile
+    let table: SlotTable
+    let digests = RunningDigests()
+    let initialExtents: [ByteRange]
+    private let factsState: Mutex<FactsState>
+    /// Whether the directory's entries of both files are on disk.
+    private let directorySynced = Atomic<Bool>(false)
+    /// One checkpoint or commit at a time; never taken by a write.
+    let blocking = Mutex<Void>(())
+    /// What a commit verified, kept for another try under another name.
+    let verified = Mutex<[DigestAlgorithm: [UInt8]]>([:])
+
+    private struct FactsState {
+        var facts: ResourceFacts
+        var block: Int
+        var sequence: UInt64
+    }
+
+    /// Takes over open files; of `contents` every slot is believed and the facts are current.
+    init(
+        target: FileTarget,
+        directory: DirectoryHandle,
+        data: FileDescriptor,
+        journal: JournalFile,
+        contents: JournalContents
+    ) {
+        self.target = target
+        self.names = PartialNames(target.name)
+        self.directory = directory
+        self.data = data
+        self.journal = journal
+        self.table = SlotTable(journal, records: contents.slots)
+        self.initialExtents = SlotTable.union(contents.slots.map { $0.start..<$0.written })
+        self.factsState = Mutex(
+            FactsState(facts: contents.facts, block: contents.factsBlock, sequence: contents.factsSequence)
+        )
+    }
+
+    var facts: ResourceFacts { self.factsState.withLock { $0.facts } }
+
+    /// The path of `NAME.part`, for messages.
+    var path: String { self.directory.path(self.names.part) }
+
+    func update(facts: ResourceFacts) throws(StorageError) {
+        let number = self.factsState.withLock { state -> Int32 in
+            guard facts != state.facts else { return 0 }
+            // Into the block that does not count: it counts once its checksum is whole.
+            let block = 1 - state.block
+            let bytes = JournalFormat.encodeFacts(
+                facts,
+                sequence: state.sequence &+ 1,
+                capacity: self.journal.layout.factsCapacity
+            )
+            let number = self.journal.store(facts: bytes, block: block)
+            if number == 0 { state = FactsState(facts: facts, block: block, sequence: state.sequence &+ 1) }
+            return number
+        }
+        try self.check(number, "cannot write the journal of")
+    }
+
+    func preallocate(length: Int64) throws(StorageError) {
+        guard length > 0, let status = self.data.status() else { return }
+        let allocated = Int64(clamping: status.st_blocks).multipliedReportingOverflow(by: 512)
+        let missing = length - min(length, allocated.overflow ? .max : allocated.partialValue)
+        guard missing > 0 else { return }
+        if let free = FreeSpace.bytes(self.data), missing > free {
+            throw FreeSpace.error(needed: missing, free: free, directory: self.directory.path)
+        }
+        let result = LinuxCalls.allocateKeepingSize(self.data.raw, length: length)
+        guard result != 0, errno == ENOSPC || errno == EDQUOT || errno == EFBIG else { return }
+        let error = StorageError(errno: errno, otherwise: .noSpace, "cannot reserve \(length) bytes for", self.path)
+        // What was reserved in part beyond the end is given back.
+        _ = self.data.truncate(Int64(status.st_size))
+        throw error
+    }
+
+    func beginExtent(at offset: Int64) -> Int? {
+        self.verified.withLock { $0 = [:] }
+        return self.table.begin(at: offset)
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, extent: Int) throws(StorageError) {
+        guard !bytes.isEmpty else { return }
+        guard let position = self.table.position(of: extent) else {
+            throw StorageError(.inputOutput, "cannot write '\(self.path)': no such extent")
+        }
+        guard Int64(bytes.count) <= JournalMark.maximum - position else {
+            throw StorageError(errno: EFBIG, otherwise: .noSpace, "cannot write", self.path)
+        }
+        let number = self.data.write(bytes, at: position)
+        if number != 0 { try self.check(number, "cannot write") }
+        self.digests.written(bytes, at: position)
+        // Only now: the mark may lag behind the data, never lead it.
+        let marked = self.table.advance(extent, to: position + Int64(bytes.count))
+        if marked != 0 { try self.check(marked, "cannot write the journal of") }
+    }
+
+    func endExtent(_ extent: Int) {
+        self.table.end(extent)
+    }
+
+    func read(_ range: ByteRange) throws(StorageError) -> [UInt8] {
+        try self.data.bytes(range, path: self.path)
+    }
+
+    func digestWhileWriting(_ algorithms: [DigestAlgorithm]) {
+        self.digests.begin(algorithms)
+    }
+
+    func checkpoint() throws(StorageError) {
+        try self.exclusively { () throws(StorageError) in
+            let snapshot = self.table.snapshot()
+            try self.check(self.data.syncData(), "cannot sync")
+            self.table.markDurable(snapshot)
+            try self.check(self.journal.sync(), "cannot sync the journal of")
+            guard !self.directorySynced.load(ordering: .relaxed) else { return }
+            try self.directory.sync()
+            self.directorySynced.store(true, ordering: .relaxed)
+        }
+    }
+
+    func keep() {
+        // A failed sync loses nothing while this kernel runs, and the durable marks lag as they must.
+        try? self.checkpoint()
+        self.abandon()
+    }
+
+    func discard() {
+        self.removeFiles()
+        self.abandon()
+    }
+
+    /// Closes without syncing anything, as a crash would.
+    func abandon() {
+        _ = self.data.close()
+        _ = self.journal.close()
+    }
+
+    /// The data first: a journal alone is ours and empty, a partial file alone would be nobody's.
+    func removeFiles() {
+        guard (try? self.directory.unlink(self.names.part)) != nil else { return }
+        try? self.directory.unlink(self.names.journal)
+    }
+
+    /// Throws where a call gave an error number.
+    func check(_ number: Int32, _ doing: String) throws(StorageError) {
+        if number != 0 { throw StorageError(errno: number, otherwise: .inputOutput, doing, self.path) }
+    }
+
+    /// Runs a blocking operation while no other one runs.
+    func exclusively<Value>(_ body: () throws(StorageError) -> Value) throws(StorageError) -> Value {
+        let result = self.blocking.withLock { _ -> Result<Value, StorageError> in
+            do throws(StorageError) {
+                return .success(try body())
+            } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+}

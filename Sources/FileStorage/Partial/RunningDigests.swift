@@ -1,0 +1,152 @@
+import Crypto
+import Synchronization
+import TransferCore
+
+/// One digest being computed.
+struct RunningDigest {
+    private enum Function {
+        case md5(Insecure.MD5)
+        case sha1(Insecure.SHA1)
+        case sha256(SHA256)
+        case sha384(SHA384)
+        case sha512(SHA512)
+    }
+
+    private var function: Function
+
+    init(_ algorithm: DigestAlgorithm) {
+        switch algorithm {
+        case .md5: self.function = .md5(Insecure.MD5())
+        case .sha1: self.function = .sha1(Insecure.SHA1())
+        case .sha256: self.function = .sha256(SHA256())
+        case .sha384: self.function = .sha384(SHA384())
+        case .sha512: self.function = .sha512(SHA512())
+        }
+    }
+
+    /// Feeds bytes.
+    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        switch self.function {
+        case .md5(var hash):
+            hash.update(bufferPointer: bytes)
+            self.function = .md5(hash)
+        case .sha1(var hash):
+            hash.update(bufferPointer: bytes)
+            self.function = .sha1(hash)
+        case .sha256(var hash):
+            hash.update(bufferPointer: bytes)
+            self.function = .sha256(hash)
+        case .sha384(var hash):
+            hash.update(bufferPointer: bytes)
+            self.function = .sha384(hash)
+        case .sha512(var hash):
+            hash.update(bufferPointer: bytes)
+            self.function = .sha512(hash)
+        }
+    }
+
+    /// The digest of what was fed.
+    func finalized() -> [UInt8] {
+        switch self.function {
+        case .md5(let hash): Array(hash.finalize())
+        case .sha1(let hash): Array(hash.finalize())
+        case .sha256(let hash): Array(hash.finalize())
+        case .sha384(let hash): Array(hash.finalize())
+        case .sha512(let hash): Array(hash.finalize())
+        }
+    }
+}
+
+/// Digests of a file from offset 0 up to some offset, fed in order.
+struct PrefixDigests {
+    private(set) var running: [DigestAlgorithm: RunningDigest] = [:]
+    /// How many bytes were fed.
+    private(set) var offset: Int64 = 0
+
+    init(_ algorithms: some Sequence<DigestAlgorithm>) {
+        for algorithm in algorithms { self.running[algorithm] = RunningDigest(algorithm) }
+    }
+
+    /// Feeds the bytes that follow.
+    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+        for index in self.running.values.indices { self.running.values[index].update(bytes) }
+        self.offset += Int64(bytes.count)
+    }
+
+    /// Feeds what a file holds from here up to `length`, in pieces of 1 MiB; 0, or the error number, `ENODATA`
+    /// where the file is shorter.
+    mutating func read(_ file: FileDescriptor, upTo length: Int64) -> Int32 {
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
+        defer { buffer.deallocate() }
+        while self.offset < length {
+            let wanted = Int(min(Int64(buffer.count), length - self.offset))
+            let count = file.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]), at: self.offset)
+            if count < 0 { return Int32(-count) }
+            if count == 0 { return Self.tooShort }
+            self.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+        }
+        return 0
+    }
+
+    /// `ENODATA`: the file ended before its length.
+    static let tooShort: Int32 = 61
+
+    /// The finished digests.
+    func finalized() -> [DigestAlgorithm: [UInt8]] { self.running.mapValues { $0.finalized() } }
+}
+
+/// The digests of a partial file, computed while its bytes arrive for as long as they arrive in order from 0 on.
+final class RunningDigests: Sendable {
+    /// The offset that is expected next; -1 while nothing is computed.
+    ///
+    /// Read by every lane without the lock.
+    private let next = Atomic<Int64>(-1)
+    private let prefix = Mutex<PrefixDigests?>(nil)
+
+    /// Begins at offset 0.
+    func begin(_ algorithms: [DigestAlgorithm]) {
+        guard !algorithms.isEmpty else { return }
+        self.prefix.withLock { $0 = PrefixDigests(algorithms) }
+        self.next.store(0, ordering: .releasing)
+    }
+
+    /// Bytes were written at `offset`.
+    ///
+    /// Those that follow what was fed are fed. Bytes written over what was fed already may differ from it: then
+    /// the file is read back at the end instead. Bytes further on are read back at the end.
+    @inline(__always)
+    func written(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
+        let next = self.next.load(ordering: .acquiring)
+        if next < 0 || offset > next { return }
+        self.writtenInPrefix(bytes, at: offset)
+    }
+
+    private func writtenInPrefix(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
+        self.prefix.withLock { prefix in
+            guard let fed = prefix?.offset else { return }
+            if offset == fed {
+                prefix?.update(bytes)
+                self.next.store(fed + Int64(bytes.count), ordering: .releasing)
+            } else if offset < fed {
+                prefix = nil
+                self.next.store(-1, ordering: .releasing)
+            }
+        }
+    }
+
+    /// The digests of the whole file of `length` bytes; what was not computed on the way is read back.
+    func finish(
+        _ algorithms: Set<DigestAlgorithm>,
+        of file: FileDescriptor,
+        length: Int64
+    ) -> Result<[DigestAlgorithm: [UInt8]], SystemError> {
+        // A copy: a commit that is refused because of the name may come again.
+        let kept = self.prefix.withLock { prefix -> PrefixDigests? in
+            guard let prefix, prefix.offset <= length else { return nil }
+            return algorithms.isSubset(of: prefix.running.keys) ? prefix : nil
+        }
+        var prefix = kept ?? PrefixDigests(algorithms)
+        let result = algorithms.isEmpty ? 0 : prefix.read(file, upTo: length)
+        return result == 0 ? .success(prefix.finalized()) : .failure(SystemError(number: result))
+    }
+}

@@ -1,0 +1,206 @@
+import Synchronization
+import TransferCore
+import TransferEngine
+
+/// Which extents of a partial file its journal's slots stand for.
+///
+/// A slot's `written` position is moved by the one lane that writes the extent, without a lock; opening, ending,
+/// merging and checkpoints take the lock. Every order of stores is harmless at every instruction because what
+/// is there is the union of the slots: a slot's own fields are stored before its flag, and a merge extends
+/// the left slot before it frees the right one.
+final class SlotTable: @unchecked Sendable {
+    private struct Slot {
+        var isUsed = false
+        var isActive = false
+        var start: Int64 = 0
+        var durable: Int64 = 0
+        /// Counts the uses of the slot, so that a checkpoint does not touch a later extent.
+        var use = 0
+    }
+
+    /// A position at the time of a snapshot.
+    struct Snapshot {
+        fileprivate var slot: Int
+        fileprivate var use: Int
+        fileprivate var written: Int64
+    }
+
+    private let journal: JournalFile
+    private let slots: Mutex<[Slot]>
+    /// The in-memory twins of the `written` marks.
+    private let positions: UnsafeMutablePointer<Atomic<Int64>>
+    private let count: Int
+
+    /// - Parameters:
+    ///   - journal: Where the marks are stored.
+    ///   - records: What its slots say and is believed; every other slot is freed.
+    init(_ journal: JournalFile, records: [SlotRecord]) {
+        self.journal = journal
+        self.count = journal.layout.slotCount
+        self.positions = .allocate(capacity: self.count)
+        for index in 0..<self.count { (self.positions + index).initialize(to: Atomic(0)) }
+        var slots = [Slot](repeating: Slot(), count: self.count)
+        for record in records where record.index < self.count {
+            slots[record.index] = Slot(isUsed: true, start: record.start, durable: record.durable)
+            self.positions[record.index].store(record.written, ordering: .relaxed)
+        }
+        self.slots = Mutex(slots)
+    }
+
+    deinit {
+        self.positions.deinitialize(count: self.count)
+        self.positions.deallocate()
+    }
+
+    /// Stores the records as believed at opening and frees every other slot.
+    func rewrite(_ records: [SlotRecord]) {
+        let kept = Dictionary(records.map { ($0.index, $0) }, uniquingKeysWith: { first, _ in first })
+        for index in 0..<self.count {
+            guard let record = kept[index] else {
+                self.journal.store(0, at: self.journal.layout.offset(of: .flags, slot: index))
+                continue
+            }
+            // Written is only ever lowered here, and never below durable.
+            self.journal.store(min(record.durable, record.written), .durable, slot: index)
+            self.journal.store(record.written, .written, slot: index)
+        }
+        self.slots.withLock { self.merge(&$0) }
+    }
+
+    /// Opens an extent at `offset`; `nil` where no slot is free or the offset cannot be marked.
+    func begin(at offset: Int64) -> Int? {
+        guard offset >= 0, offset <= JournalMark.maximum else { return nil }
+        return self.slots.withLock { slots -> Int? in
+            let continued = slots.indices.first { index in
+                slots[index].isUsed && !slots[index].isActive && self.position(index) == offset
+            }
+            if let continued {
+                slots[continued].isActive = true
+                return continued
+            }
+            guard let index = self.freeSlot(&slots) else { return nil }
+            self.positions[index].store(offset, ordering: .relaxed)
+            slots[index] = Slot(
+                isUsed: true,
+                isActive: true,
+                start: offset,
+                durable: offset,
+                use: slots[index].use &+ 1
+            )
+            self.publish(index, slots[index])
+            return index
+        }
+    }
+
+    /// Where the next byte of an extent goes; `nil` where there is no such slot.
+    func position(of extent: Int) -> Int64? {
+        (0..<self.count).contains(extent) ? self.position(extent) : nil
+    }
+
+    /// Moves an extent's mark; 0, or the error number.
+    ///
+    /// Only for the lane that writes the extent.
+    @inline(__always)
+    func advance(_ extent: Int, to position: Int64) -> Int32 {
+        let result = self.journal.store(position, .written, slot: extent)
+        if result == 0 { self.positions[extent].store(position, ordering: .releasing) }
+        return result
+    }
+
+    /// Ends an extent and merges what can be merged.
+    func end(_ extent: Int) {
+        guard (0..<self.count).contains(extent) else { return }
+        self.slots.withLock { slots in
+            slots[extent].isActive = false
+            if slots[extent].isUsed, self.position(extent) == slots[extent].start {
+                self.release(extent, &slots)
+            }
+            self.merge(&slots)
+        }
+    }
+
+    /// The positions now: what a data sync that begins after this call makes durable.
+    func snapshot() -> [Snapshot] {
+        self.slots.withLock { slots in
+            slots.indices.filter { slots[$0].isUsed }
+                .map { index in
+                    Snapshot(slot: index, use: slots[index].use, written: self.position(index))
+                }
+        }
+    }
+
+    /// The data sync is done: stores the durable marks of a snapshot.
+    func markDurable(_ snapshots: [Snapshot]) {
+        self.slots.withLock { slots in
+            for snapshot in snapshots {
+                let slot = slots[snapshot.slot]
+                guard slot.isUsed, slot.use == snapshot.use, snapshot.written > slot.durable else { continue }
+                slots[snapshot.slot].durable = snapshot.written
+                self.journal.store(snapshot.written, .durable, slot: snapshot.slot)
+            }
+            self.merge(&slots)
+        }
+    }
+
+    /// The bytes that are there: ascending, disjoint, not adjacent.
+    func extents() -> [ByteRange] {
+        self.slots.withLock { slots in
+            Self.union(slots.indices.filter { slots[$0].isUsed }.map { slots[$0].start..<self.position($0) })
+        }
+    }
+
+    /// The union of ranges: ascending, disjoint, not adjacent, none empty.
+    static func union(_ ranges: [ByteRange]) -> [ByteRange] {
+        var result: [ByteRange] = []
+        for range in ranges.filter({ !$0.isEmpty }).sorted(by: { $0.lowerBound < $1.lowerBound }) {
+            if let last = result.last, range.lowerBound <= last.upperBound {
+                result[result.count - 1] = last.lowerBound..<max(last.upperBound, range.upperBound)
+            } else {
+                result.append(range)
+            }
+        }
+        return result
+    }
+
+    private func position(_ index: Int) -> Int64 { self.positions[index].load(ordering: .acquiring) }
+
+    private func publish(_ index: Int, _ slot: Slot) {
+        self.journal.store(slot.start, .start, slot: index)
+        self.journal.store(slot.start, .written, slot: index)
+        self.journal.store(slot.start, .durable, slot: index)
+        self.journal.store(1, .flags, slot: index)
+    }
+
+    private func release(_ index: Int, _ slots: inout [Slot]) {
+        self.journal.store(0, at: self.journal.layout.offset(of: .flags, slot: index))
+        slots[index].isUsed = false
+    }
+
+    private func freeSlot(_ slots: inout [Slot]) -> Int? {
+        if let free = slots.firstIndex(where: { !$0.isUsed }) { return free }
+        self.merge(&slots)
+        return slots.firstIndex { !$0.isUsed }
+    }
+
+    /// Joins neighbours of which none is being written, unless a durable mark would be lost by it.
+    private func merge(_ slots: inout [Slot]) {
+        let quiet = slots.indices.filter { slots[$0].isUsed && !slots[$0].isActive }
+            .sorted { slots[$0].start < slots[$1].start }
+        guard var left = quiet.first else { return }
+        for right in quiet.dropFirst() {
+            let joins = slots[right].start <= self.position(left)
+            let leftCovers = slots[left].durable >= slots[right].start
+            guard joins, leftCovers || slots[right].durable <= max(slots[right].start, slots[left].durable) else {
+                left = right
+                continue
+            }
+            let written = max(self.position(left), self.position(right))
+            if written > self.position(left) { _ = self.advance(left, to: written) }
+            if leftCovers, slots[right].durable > slots[left].durable {
+                slots[left].durable = slots[right].durable
+                self.journal.store(slots[right].durable, .durable, slot: left)
+            }
+            self.release(right, &slots)
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import Glibc
+import Synchronization
+import TransferEngine
+
+/// An open directory, and the calls that work on names inside it.
+///
+/// No call follows a symbolic link.
+final class DirectoryHandle: Sendable {
+    /// The path it was opened by, for messages.
+    let path: String
+    private let descriptor: FileDescriptor
+    /// Parents in which directories were made that are not on disk yet.
+    private let unsyncedParents: Mutex<[String]>
+
+    private init(path: String, descriptor: FileDescriptor, unsyncedParents: [String]) {
+        self.path = path
+        self.descriptor = descriptor
+        self.unsyncedParents = Mutex(unsyncedParents)
+    }
+
+    /// The descriptor's number.
+    var raw: Int32 { self.descriptor.raw }
+
+    /// Opens a directory; `nil` where it does not exist and `creating` is false.
+    static func open(_ path: String, creating: Bool) throws(StorageError) -> DirectoryHandle? {
+        let path = path.isEmpty ? "." : path
+        if let descriptor = try Self.openExisting(path) {
+            return DirectoryHandle(path: path, descriptor: descriptor, unsyncedParents: [])
+        }
+        guard creating else { return nil }
+        let parents = try Self.make(path)
+        guard let descriptor = try Self.openExisting(path) else {
+            throw StorageError(errno: ENOENT, otherwise: .cannotCreateDirectory, "cannot open the directory", path)
+        }
+        return DirectoryHandle(path: path, descriptor: descriptor, unsyncedParents: parents)
+    }
+
+    private static func openExisting(_ path: String) throws(StorageError) -> FileDescriptor? {
+        var raw = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        if raw < 0, errno == EACCES {
+            // A directory that may be written but not listed; it cannot be synced then.
+            raw = Glibc.open(path, LinuxCalls.pathOnly | O_DIRECTORY | O_CLOEXEC)
+        }
+        if raw >= 0 { return FileDescriptor(raw) }
+        if errno == ENOENT { return nil }
+        throw StorageError(errno: errno, otherwise: .cannotCreateDirectory, "cannot open the directory", path)
+    }
+
+    /// mkdir -p; the parents of what was made.
+    private static func make(_ path: String) throws(StorageError) -> [String] {
+        var parents: [String] = []
+        var made = path.hasPrefix("/") ? "/" : ""
+        for component in path.split(separator: "/", omittingEmptySubsequences: true) {
+            let parent = made.isEmpty ? "." : made
+            made += (made.isEmpty || made.hasSuffix("/") ? "" : "/") + component
+            if mkdir(made, 0o777) == 0 {
+                parents.append(parent)
+            } else if errno != EEXIST && errno != EISDIR {
+                var status = stat()
+                let number = errno
+                // Read-only or forbidden parents that exist are none of our business.
+                if stat(made, &status) == 0 { continue }
+                throw StorageError(
+                    errno: number,
+                    otherwise: .cannotCreateDirectory,
+                    "cannot create the directory",
+                    made
+                )
+            }
+        }
+        return parents
+    }
+
+    /// The path of a name inside, for messages.
+    func path(_ name: String) -> String {
+        self.path == "." ? name : self.path.hasSuffix("/") ? self.path + name : self.path + "/" + name
+    }
+
+    /// openat(2) with `O_NOFOLLOW` and `O_CLOEXEC`; the descriptor, or the error number.
+    func open(_ name: String, _ flags: Int32) -> Result<FileDescriptor, SystemError> {
+        while true {
+            let raw = openat(self.raw, name, flags | O_NOFOLLOW | O_CLOEXEC, 0o666)
+            if raw >= 0 { return .success(FileDescriptor(raw)) }
+            if errno != EINTR { return .failure(SystemError(number: errno)) }
+        }
+    }
+
+    /// An unnamed file in this directory (`O_TMPFILE`); the descriptor, or the error number.
+    func openUnnamed(_ access: Int32) -> Result<FileDescriptor, SystemError> {
+        while true {
+            let raw = openat(self.raw, ".", LinuxCalls.unnamedFile | access | O_CLOEXEC, 0o666)
+            if raw >= 0 { return .success(FileDescriptor(raw)) }
+            if errno != EINTR { return .failure(SystemError(number: errno)) }
+        }
+    }
+
+    /// fstatat(2) of a name, not following a link; `nil` where it does not exist.
+    func status(_ name: String) throws(StorageError) -> stat? {
+        var status = stat()
+        if fstatat(self.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return status }
+        if errno == ENOENT { return nil }
+        throw StorageError(errno: errno, otherwise: .cannotOpen, "cannot look at", self.path(name))
+    }
+
+    /// Whether the directory was deleted under its open descriptor.
+    var isDeleted: Bool { self.descriptor.status()?.st_nlink == 0 }
+
+    /// Deletes a name, where it is.
+    func unlink(_ name: String) throws(StorageError) {
+        if unlinkat(self.raw, name, 0) == 0 || errno == ENOENT { return }
+        throw StorageError(errno: errno, otherwise: .inputOutput, "cannot delete", self.path(name))
+    }
+
+    /// Flushes the directory's entries, and once those of the parents it was made in.
+    func sync() throws(StorageError) {
+        let parents = self.unsyncedParents.withLock { parents -> [String] in
+            defer { parents = [] }
+            return parents
+        }
+        for parent in parents {
+            guard let descriptor = try Self.openExisting(parent) else { continue }
+            _ = descriptor.sync()
+        }
+        let result = self.descriptor.sync()
+        // EBADF: opened by path only; EINVAL: a filesystem whose directories cannot be synced.
+        if result != 0, result != EBADF, result != EINVAL, result != ENOTSUP {
+            throw StorageError(errno: result, otherwise: .inputOutput, "cannot sync the directory", self.path)
+        }
+    }
+}
+
+/// An error number on its way to becoming a `StorageError`.
+struct SystemError: Error {
+    /// See errno(3).
+    let number: Int32
+}

@@ -1,0 +1,128 @@
+import Glibc
+import Synchronization
+import TransferEngine
+
+/// An open file that is closed once, at the latest with the last reference.
+final class FileDescriptor: Sendable {
+    /// The number the kernel knows it by; -1 once closed.
+    private let number: Atomic<Int32>
+
+    init(_ number: Int32) {
+        self.number = Atomic(number)
+    }
+
+    deinit {
+        _ = self.close()
+    }
+
+    /// The number, or -1 once closed: every call on it then answers `EBADF`.
+    var raw: Int32 { self.number.load(ordering: .relaxed) }
+
+    /// Closes it; 0, or the error number that close(2) gave.
+    ///
+    /// Closing twice is harmless.
+    func close() -> Int32 {
+        let raw = self.number.exchange(-1, ordering: .relaxed)
+        guard raw >= 0 else { return 0 }
+        // close(2): on Linux the descriptor is gone even after EINTR, so it is never repeated.
+        return Glibc.close(raw) == 0 || errno == EINTR ? 0 : errno
+    }
+
+    /// What fstat(2) says.
+    func status() -> stat? {
+        var status = stat()
+        return fstat(self.raw, &status) == 0 ? status : nil
+    }
+
+    /// Writes all the bytes at `offset`, going on after partial writes and signals; 0 or the error number.
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int32 {
+        guard var next = bytes.baseAddress else { return 0 }
+        var left = bytes.count
+        var position = offset
+        while left > 0 {
+            let count = pwrite(self.raw, next, left, Int(position))
+            if count > 0 {
+                next += count
+                left -= count
+                position += Int64(count)
+            } else if count < 0, errno == EINTR {
+                continue
+            } else {
+                // A write of nothing without an error would loop for ever: take it as a full device.
+                return count == 0 ? ENOSPC : errno
+            }
+        }
+        return 0
+    }
+
+    /// Reads until the buffer is full or the file ends; the count, or a negated error number.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
+        guard let base = buffer.baseAddress else { return 0 }
+        var filled = 0
+        while filled < buffer.count {
+            let count = pread(self.raw, base + filled, buffer.count - filled, Int(offset) + filled)
+            if count > 0 {
+                filled += count
+            } else if count == 0 {
+                break
+            } else if errno != EINTR {
+                return -Int(errno)
+            }
+        }
+        return filled
+    }
+
+    /// Flushes the data (and of the metadata what reading it needs); 0 or the error number.
+    func syncData() -> Int32 { Self.repeated { fdatasync(self.raw) } }
+
+    /// Flushes data and metadata; 0 or the error number.
+    func sync() -> Int32 { Self.repeated { fsync(self.raw) } }
+
+    /// Sets the size; 0 or the error number.
+    func truncate(_ length: Int64) -> Int32 { Self.repeated { ftruncate(self.raw, Int(length)) } }
+
+    /// Sets the modification time and leaves the access time; 0 or the error number.
+    func setModified(_ seconds: Int64) -> Int32 {
+        // UTIME_OMIT of utimensat(2).
+        let omit = timespec(tv_sec: 0, tv_nsec: (1 << 30) - 2)
+        let times = [omit, timespec(tv_sec: Int(seconds), tv_nsec: 0)]
+        return times.withUnsafeBufferPointer { futimens(self.raw, $0.baseAddress) } == 0 ? 0 : errno
+    }
+
+    /// Takes the lock of this open file for good, without waiting; 0, or `EAGAIN` where another process has it.
+    ///
+    /// Open file description locks (fcntl(2), `F_OFD_SETLK`) end with the descriptor, so that a killed process
+    /// holds none. Filesystems without locks are used without.
+    func lock() -> Int32 {
+        var request = Self.wholeFileLock()
+        let result = Self.repeated { fcntl(self.raw, 37, &request) }
+        return result == EAGAIN || result == EACCES ? EAGAIN : 0
+    }
+
+    /// Gives back the lock before the last reference to the open file goes: a mapping is one too.
+    func unlock() {
+        var request = Self.wholeFileLock()
+        request.l_type = Int16(F_UNLCK)
+        _ = fcntl(self.raw, 37, &request)
+    }
+
+    /// Whether another open file has the lock; takes none itself.
+    func isLockedElsewhere() -> Bool {
+        var request = Self.wholeFileLock()
+        return fcntl(self.raw, 36, &request) == 0 && request.l_type != Int16(F_UNLCK)
+    }
+
+    private static func wholeFileLock() -> flock {
+        var request = flock()
+        request.l_type = Int16(F_WRLCK)
+        request.l_whence = Int16(SEEK_SET)
+        return request
+    }
+
+    private static func repeated(_ call: () -> Int32) -> Int32 {
+        while call() != 0 {
+            if errno != EINTR { return errno }
+        }
+        return 0
+    }
+}

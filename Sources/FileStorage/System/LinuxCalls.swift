@@ -1,0 +1,81 @@
+import Glibc
+
+/// The Linux calls that the Glibc module does not show to Swift (they need `_GNU_SOURCE`).
+///
+/// They are looked up by name once; where the C library has none of that name the call answers `ENOSYS`,
+/// which every caller treats as "not supported by this filesystem".
+enum LinuxCalls {
+    /// `O_TMPFILE` of Linux on every architecture Swift runs on: `__O_TMPFILE | O_DIRECTORY`.
+    static let unnamedFile: Int32 = 0o20_000_000 | O_DIRECTORY
+    /// `O_PATH`.
+    static let pathOnly: Int32 = 0o10_000_000
+
+    private typealias Rename =
+        @convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32
+    private typealias SyncFilesystem = @convention(c) (Int32) -> Int32
+    private typealias Allocate = @convention(c) (Int32, Int32, Int, Int) -> Int32
+    private typealias FilesystemStatus = @convention(c) (Int32, UnsafeMutableRawPointer) -> Int32
+    private typealias GetAttribute =
+        @convention(c) (UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeMutableRawPointer, Int) -> Int
+    private typealias SetAttribute =
+        @convention(c) (Int32, UnsafePointer<CChar>, UnsafeRawPointer, Int, Int32) -> Int32
+
+    private static let renameCall = unsafeBitCast(dlsym(nil, "renameat2"), to: Rename?.self)
+    private static let syncCall = unsafeBitCast(dlsym(nil, "syncfs"), to: SyncFilesystem?.self)
+    private static let allocateCall = unsafeBitCast(dlsym(nil, "fallocate"), to: Allocate?.self)
+    private static let statusCall = unsafeBitCast(dlsym(nil, "fstatfs"), to: FilesystemStatus?.self)
+    private static let getAttributeCall = unsafeBitCast(dlsym(nil, "lgetxattr"), to: GetAttribute?.self)
+    private static let setAttributeCall = unsafeBitCast(dlsym(nil, "fsetxattr"), to: SetAttribute?.self)
+
+    /// renameat2(2) with `RENAME_NOREPLACE`.
+    static func renameWithoutReplacing(_ from: Int32, _ old: String, _ to: Int32, _ new: String) -> Int32 {
+        guard let renameCall else { return unsupported() }
+        return renameCall(from, old, to, new, 1)
+    }
+
+    /// syncfs(2).
+    static func syncFilesystem(_ descriptor: Int32) -> Int32 {
+        guard let syncCall else { return unsupported() }
+        return syncCall(descriptor)
+    }
+
+    /// fallocate(2) with `FALLOC_FL_KEEP_SIZE`.
+    static func allocateKeepingSize(_ descriptor: Int32, length: Int64) -> Int32 {
+        guard let allocateCall else { return unsupported() }
+        return allocateCall(descriptor, 1, 0, Int(length))
+    }
+
+    /// The filesystem's magic number from fstatfs(2), or 0 where it is unknown.
+    static func filesystemMagic(_ descriptor: Int32) -> UInt32 {
+        guard let statusCall else { return 0 }
+        // struct statfs begins with the type as a long and takes 120 bytes on 64-bit Linux.
+        return withUnsafeTemporaryAllocation(byteCount: 512, alignment: 16) { buffer -> UInt32 in
+            guard let base = buffer.baseAddress, statusCall(descriptor, base) == 0 else { return 0 }
+            return UInt32(truncatingIfNeeded: base.load(as: Int.self))
+        }
+    }
+
+    /// lgetxattr(2): the attribute's value, or `nil` where there is none of at most 1,024 bytes.
+    static func attribute(_ path: String, _ name: String) -> [UInt8]? {
+        guard let getAttributeCall else { return nil }
+        return withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 8) { buffer -> [UInt8]? in
+            guard let base = buffer.baseAddress else { return nil }
+            let count = getAttributeCall(path, name, base, buffer.count)
+            return count < 0 || count > buffer.count ? nil : Array(buffer[..<count])
+        }
+    }
+
+    /// fsetxattr(2).
+    static func setAttribute(_ descriptor: Int32, _ name: String, _ value: [UInt8]) -> Int32 {
+        guard let setAttributeCall else { return unsupported() }
+        return value.withUnsafeBytes { bytes -> Int32 in
+            guard let base = bytes.baseAddress else { return 0 }
+            return setAttributeCall(descriptor, name, base, bytes.count, 0)
+        }
+    }
+
+    private static func unsupported() -> Int32 {
+        errno = ENOSYS
+        return -1
+    }
+}

@@ -1,0 +1,3 @@
+import CommandLineTool
+
+CommandLineTool.main()

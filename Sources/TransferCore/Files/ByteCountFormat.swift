@@ -1,0 +1,73 @@
+/// Writes and reads numbers of bytes as people do.
+public enum ByteCount {
+    private static let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
+
+    /// The number with three digits and a binary unit: `1023 B`, `1.50 KiB`, `15.0 MiB`, `150 GiB`.
+    public static func binary(_ bytes: Int64) -> String {
+        let sign = bytes < 0 ? "-" : ""
+        let magnitude = bytes.magnitude
+        guard magnitude >= 1024 else { return "\(sign)\(magnitude) B" }
+        var unit = (63 - magnitude.leadingZeroBitCount) / 10
+        // Hundredths, rounded; what rounds up to 1024 takes the next unit.
+        var hundredths = self.hundredths(magnitude, unit)
+        if hundredths >= 102_350, unit < 6 {
+            unit += 1
+            hundredths = self.hundredths(magnitude, unit)
+        }
+        let number: String
+        if hundredths < 1000 {
+            number = "\(hundredths / 100).\(self.two(hundredths % 100))"
+        } else if hundredths < 9995 {
+            let tenths = (hundredths + 5) / 10
+            number = "\(tenths / 10).\(tenths % 10)"
+        } else {
+            number = "\((hundredths + 50) / 100)"
+        }
+        return "\(sign)\(number) \(self.units[unit])"
+    }
+
+    private static func hundredths(_ magnitude: UInt64, _ unit: Int) -> UInt64 {
+        let shift = UInt64(unit * 10)
+        let whole = magnitude >> shift
+        let rest = magnitude & ((1 << shift) - 1)
+        // Bits below the 2^-20 of a unit cannot show.
+        let reduced = unit > 2 ? rest >> (shift - 20) : rest
+        let width = unit > 2 ? 20 : shift
+        return whole * 100 + (reduced * 100 + (1 << (width - 1))) >> width
+    }
+
+    private static func two(_ value: UInt64) -> String { value < 10 ? "0\(value)" : "\(value)" }
+
+    /// Reads `10K`, `1.5M`, `2 GiB`; K, M, G, T, P and E are powers of 1024.
+    ///
+    /// - Returns: The bytes, a fraction of one dropped; `nil` where the text is malformed or the number does not fit.
+    public static func parse(_ text: String) -> Int64? {
+        var rest = text.utf8.filter { $0 != 0x20 }.map(ASCII.lowercase)[...]
+        let letters = Array("kmgtpe".utf8)
+        var shift = 0
+        if rest.last == 0x62 { rest.removeLast() }
+        if rest.last == 0x69, rest.count > 1, letters.contains(rest[rest.endIndex - 2]) { rest.removeLast() }
+        if let last = rest.last, let index = letters.firstIndex(of: last) {
+            shift = (index + 1) * 10
+            rest.removeLast()
+        }
+        let parts = rest.split(separator: 0x2E, maxSplits: 1, omittingEmptySubsequences: false)
+        guard let first = parts.first, let whole = DecimalNumber.parse(first.isEmpty ? [0x30] : first),
+            !first.isEmpty || parts.count == 2
+        else { return nil }
+        let (product, overflow) = whole.multipliedReportingOverflow(by: 1 << Int64(shift))
+        guard !overflow else { return nil }
+        guard parts.count == 2 else { return product }
+        guard parts[1].allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }), !(first.isEmpty && parts[1].isEmpty) else {
+            return nil
+        }
+        let digits = parts[1].prefix(18)
+        guard let fraction = digits.isEmpty ? 0 : DecimalNumber.parse(digits) else { return nil }
+        var scale: UInt64 = 1
+        for _ in digits { scale *= 10 }
+        let wide = UInt64(fraction).multipliedFullWidth(by: 1 << UInt64(shift))
+        let more = scale.dividingFullWidth(wide).quotient
+        let (sum, sumOverflow) = product.addingReportingOverflow(Int64(more))
+        return sumOverflow ? nil : sum
+    }
+}

@@ -1,0 +1,117 @@
+/// The file name that a Content-Disposition field proposes.
+///
+/// What it yields comes from the server and is no safe name yet: see ``FileName``.
+///
+/// - Source: RFC 6266; RFC 8187 for `filename*`. Malformed fields are read as far as their meaning is plain.
+public struct ContentDisposition: Hashable, Sendable {
+    /// The disposition in lower case, such as `attachment`; empty where the field begins with a parameter.
+    public var type: String
+    /// The name: that of `filename*` where it can be decoded, otherwise that of `filename`; `nil` where it is empty.
+    public var fileName: String?
+
+    /// Parses a field's value.
+    public init(_ field: String) {
+        var scanner = ParameterScanner(field.utf8)
+        var plain: String?
+        var extended: String?
+        self.type = ""
+        if let first = scanner.leadingToken() { self.type = first }
+        // The first of two parameters with one name wins.
+        while let (name, value) = scanner.next() {
+            switch name {
+            case "filename" where plain == nil: plain = String(decoding: value, as: UTF8.self)
+            case "filename*" where extended == nil: extended = Self.decodeExtended(value)
+            default: break
+            }
+        }
+        if let extended, !extended.isEmpty {
+            self.fileName = extended
+        } else {
+            self.fileName = plain.flatMap { $0.isEmpty ? nil : $0 }
+        }
+    }
+
+    /// Decodes `charset'language'value`; `nil` for another character set and for bytes that are none of it.
+    private static func decodeExtended(_ value: [UInt8]) -> String? {
+        let parts = value.split(separator: 0x27, maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3 else { return nil }
+        let bytes = PercentEncoding.decode(parts[2])
+        switch String(decoding: parts[0].map(ASCII.lowercase), as: UTF8.self) {
+        case "utf-8", "utf8":
+            let text = String(decoding: bytes, as: UTF8.self)
+            return text.utf8.elementsEqual(bytes) ? text : nil
+        case "iso-8859-1", "latin1":
+            return String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))
+        default: return nil
+        }
+    }
+}
+
+/// Splits `type; name=value; name="value"` into its parts.
+private struct ParameterScanner {
+    private let bytes: [UInt8]
+    private var index = 0
+
+    init(_ bytes: String.UTF8View) { self.bytes = Array(bytes) }
+
+    private var byte: UInt8? { self.index < self.bytes.count ? self.bytes[self.index] : nil }
+
+    private mutating func skipWhiteSpace() {
+        while let byte = self.byte, byte <= 0x20 { self.index += 1 }
+    }
+
+    /// What stands before the first `;`, unless it is a parameter already.
+    mutating func leadingToken() -> String? {
+        self.skipWhiteSpace()
+        let end = self.bytes[self.index...].firstIndex { $0 == 0x3B || $0 == 0x3D } ?? self.bytes.count
+        if end < self.bytes.count, self.bytes[end] == 0x3D { return nil }
+        defer { self.index = end }
+        return Self.lowercase(self.bytes[self.index..<end])
+    }
+
+    /// The next parameter: its name in lower case and the bytes of its value.
+    mutating func next() -> (name: String, value: [UInt8])? {
+        while self.index < self.bytes.count {
+            while let byte = self.byte, byte <= 0x20 || byte == 0x3B { self.index += 1 }
+            let start = self.index
+            while let byte = self.byte, byte != 0x3D, byte != 0x3B { self.index += 1 }
+            guard self.byte == 0x3D else { continue }
+            let name = Self.lowercase(self.bytes[start..<self.index])
+            self.index += 1
+            self.skipWhiteSpace()
+            return (name, self.byte == 0x22 ? self.quoted() : self.token())
+        }
+        return nil
+    }
+
+    private mutating func token() -> [UInt8] {
+        let start = self.index
+        while let byte = self.byte, byte != 0x3B { self.index += 1 }
+        return Array(Self.trimmed(self.bytes[start..<self.index]))
+    }
+
+    private mutating func quoted() -> [UInt8] {
+        self.index += 1
+        var value: [UInt8] = []
+        while let byte = self.byte, byte != 0x22 {
+            // A backslash before anything else is one of an old Windows path, as browsers read it.
+            if byte == 0x5C, self.index + 1 < self.bytes.count, [0x22, 0x5C].contains(self.bytes[self.index + 1]) {
+                self.index += 1
+            }
+            value.append(self.bytes[self.index])
+            self.index += 1
+        }
+        while let byte = self.byte, byte != 0x3B { self.index += 1 }
+        return value
+    }
+
+    private static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        var bytes = bytes
+        while let last = bytes.last, last <= 0x20 { bytes.removeLast() }
+        return bytes
+    }
+
+    private static func lowercase(_ bytes: ArraySlice<UInt8>) -> String {
+        String(decoding: self.trimmed(bytes).map(ASCII.lowercase), as: UTF8.self)
+    }
+}

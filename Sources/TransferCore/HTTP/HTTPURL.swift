@@ -1,0 +1,138 @@
+/// An absolute `http` or `https` URL in normal form.
+///
+/// One string and four offsets: a million of them wait in a queue. In normal form the scheme and the host are in lower
+/// case, an international name is in Punycode, a default port is left out, the path begins with `/` and holds no dot
+/// segments, what may not stand in a URL is percent-encoded, and there is no fragment.
+///
+/// - Source: RFC 3986; RFC 9110 §4.2.
+public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
+    /// The whole URL in normal form, user information included.
+    let text: String
+    /// The offset of the host in `text`, behind `//` and the user information.
+    let hostStart: UInt32
+    /// The offset behind the host and an IPv6 address's bracket.
+    let hostEnd: UInt32
+    /// The offset of the path.
+    let pathStart: UInt32
+    /// The offset behind the path.
+    let pathEnd: UInt32
+    /// The port.
+    let portNumber: UInt16
+    /// The scheme.
+    public let scheme: Scheme
+
+    init(text: String, scheme: Scheme, host: Range<Int>, path: Range<Int>, port: UInt16) {
+        self.text = text
+        self.scheme = scheme
+        self.hostStart = UInt32(host.lowerBound)
+        self.hostEnd = UInt32(host.upperBound)
+        self.pathStart = UInt32(path.lowerBound)
+        self.pathEnd = UInt32(path.upperBound)
+        self.portNumber = port
+    }
+
+    /// Parses an absolute URL and brings it into normal form.
+    ///
+    /// White space round it is dropped; spaces and non-ASCII characters in the path and the query are percent-encoded,
+    /// as browsers do.
+    ///
+    /// - Parameter text: The URL; it must name its scheme.
+    /// - Throws: ``HTTPURLError`` with a message for the person who wrote the URL.
+    public init(_ text: String) throws(HTTPURLError) {
+        var text = text
+        self =
+            try text.withUTF8 { (bytes) -> Result<HTTPURL, HTTPURLError> in
+                Result { () throws(HTTPURLError) in
+                    var parser = URLParser(bytes)
+                    return try parser.parse()
+                }
+            }
+            .get()
+    }
+
+    private func slice(_ start: Int, _ end: Int) -> Substring {
+        let utf8 = self.text.utf8
+        let first = utf8.index(utf8.startIndex, offsetBy: start)
+        return self.text[first..<utf8.index(first, offsetBy: end - start)]
+    }
+
+    private var authorityStart: Int { self.scheme == .http ? 7 : 8 }
+
+    private var hasUserInfo: Bool { Int(self.hostStart) != self.authorityStart }
+
+    private var userInfo: Substring? {
+        self.hasUserInfo ? self.slice(self.authorityStart, Int(self.hostStart) - 1) : nil
+    }
+
+    private var hasBrackets: Bool { self.slice(Int(self.hostStart), Int(self.hostEnd)).utf8.first == 0x5B }
+
+    /// The host in lower case; an IPv6 address stands without its brackets.
+    public var host: String {
+        let bracket = self.hasBrackets ? 1 : 0
+        return String(self.slice(Int(self.hostStart) + bracket, Int(self.hostEnd) - bracket))
+    }
+
+    /// The port, the scheme's default included.
+    public var port: Int { Int(self.portNumber) }
+
+    /// The user's name, decoded, or `nil`.
+    public var user: String? {
+        self.userInfo.map { PercentEncoding.decode($0.prefix { $0 != ":" }) }
+    }
+
+    /// The password, decoded, or `nil`.
+    public var password: String? {
+        guard let userInfo = self.userInfo, let colon = userInfo.firstIndex(of: ":") else { return nil }
+        return PercentEncoding.decode(userInfo[userInfo.index(after: colon)...])
+    }
+
+    /// The path, percent-encoded; it begins with `/`.
+    public var path: String { String(self.slice(Int(self.pathStart), Int(self.pathEnd))) }
+
+    /// The query, percent-encoded and without its `?`, or `nil`.
+    public var query: String? {
+        let end = self.text.utf8.count
+        return Int(self.pathEnd) == end ? nil : String(self.slice(Int(self.pathEnd) + 1, end))
+    }
+
+    /// Scheme, host and port.
+    public var origin: Origin { Origin(scheme: self.scheme, host: self.host, port: self.port) }
+
+    /// The path and the query, as a request line has them (RFC 9112 §3.2.1).
+    public var requestTarget: String { String(self.slice(Int(self.pathStart), self.text.utf8.count)) }
+
+    /// The value of the Host field: the port only where it is not the default (RFC 9110 §7.2).
+    public var hostField: String { String(self.slice(Int(self.hostStart), Int(self.pathStart))) }
+
+    /// The URL without user information and query, for logs and file attributes.
+    public var redacted: String {
+        self.scheme.name + "://" + self.slice(Int(self.hostStart), Int(self.pathEnd))
+    }
+
+    /// The URL with its query, without user information.
+    public var withoutUserInfo: String {
+        guard self.hasUserInfo else { return self.text }
+        return self.scheme.name + "://" + self.slice(Int(self.hostStart), self.text.utf8.count)
+    }
+
+    /// The URL with its query, without user information.
+    public var description: String { self.withoutUserInfo }
+
+    /// The last segment of the path, decoded and repaired to UTF-8; `nil` where it is empty.
+    public var lastPathSegment: String? {
+        let path = self.slice(Int(self.pathStart), Int(self.pathEnd))
+        guard let slash = path.utf8.lastIndex(of: 0x2F) else { return nil }
+        let segment = path[path.utf8.index(after: slash)...]
+        return segment.isEmpty ? nil : PercentEncoding.decode(segment)
+    }
+
+    /// The part of the URL up to the path, user information included.
+    var prefix: Substring { self.slice(0, Int(self.pathStart)) }
+
+    /// The path up to its last slash.
+    var pathDirectory: Substring {
+        let path = self.slice(Int(self.pathStart), Int(self.pathEnd))
+        guard let slash = path.utf8.lastIndex(of: 0x2F) else { return path }
+        return path[...slash]
+    }
+}

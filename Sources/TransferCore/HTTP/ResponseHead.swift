@@ -1,0 +1,43 @@
+/// The start line and the header fields of a final response.
+///
+/// - Source: RFC 9112 §4.
+public struct ResponseHead: Sendable {
+    /// The minor version of HTTP/1: 0 or 1.
+    public var minorVersion: Int
+
+    /// The status code, 200 to 999.
+    public var status: Int
+
+    /// The reason phrase, which may be empty.
+    public var reason: String
+
+    /// The header fields.
+    public var fields: HTTPFields
+
+    /// How the length of the body is known.
+    public var framing: BodyFraming
+
+    /// Creates a response head.
+    public init(status: Int, reason: String = "", fields: HTTPFields = [:], framing: BodyFraming, minorVersion: Int = 1)
+    {
+        self.minorVersion = minorVersion
+        self.status = status
+        self.reason = reason
+        self.fields = fields
+        self.framing = framing
+    }
+}
+
+/// How the end of a response's body is found.
+///
+/// - Source: RFC 9112 §6.3.
+public enum BodyFraming: Hashable, Sendable {
+    /// The response has no body.
+    case none
+    /// `Content-Length` declares this many bytes.
+    case length(Int64)
+    /// The body is chunked and ends with its last chunk.
+    case chunked
+    /// The body ends where the connection does.
+    case untilClose
+}

@@ -1,0 +1,140 @@
+/// Parses a complete block: a response's head, or trailer fields.
+///
+/// - Source: RFC 9112 §4 and §5.
+struct HeadParser {
+    /// A parsed head.
+    struct Head {
+        var minorVersion: Int
+        var status: Int
+        var reason: String
+        var fields: HTTPFields
+        var facts: FramingFacts
+    }
+
+    private let bytes: UnsafeRawBufferPointer
+    private var position = 0
+
+    private init(_ bytes: UnsafeRawBufferPointer) {
+        self.bytes = bytes
+    }
+
+    /// Parses a head from its first byte to the end of its blank line.
+    static func head(_ bytes: UnsafeRawBufferPointer) throws(HTTP1Error) -> Head {
+        var parser = HeadParser(bytes)
+        var head = try parser.statusLine()
+        head.fields.reserve(bytes: bytes.count, lines: 12)
+        try parser.fieldLines(into: &head.fields, facts: &head.facts)
+        return head
+    }
+
+    /// Parses trailer fields to the end of the blank line behind them.
+    static func trailers(_ bytes: UnsafeRawBufferPointer) throws(HTTP1Error) -> HTTPFields {
+        var parser = HeadParser(bytes)
+        var fields = HTTPFields()
+        // Framing fields are not allowed in trailers (RFC 9110 §6.5.1): what they say counts for nothing.
+        var ignored: FramingFacts?
+        try parser.fieldLines(into: &fields, noting: &ignored)
+        return fields
+    }
+
+    /// The range of the next line without its end; a bare LF ends a line as well (RFC 9112 §2.2).
+    private mutating func line() -> Range<Int>? {
+        let start = self.position
+        var end = start
+        while end < self.bytes.count, self.bytes[end] != Byte.lf { end += 1 }
+        guard end < self.bytes.count else { return nil }
+        self.position = end + 1
+        return start..<(end > start && self.bytes[end - 1] == Byte.cr ? end - 1 : end)
+    }
+
+    private mutating func statusLine() throws(HTTP1Error) -> Head {
+        guard let range = self.line() else { throw .invalidStatusLine }
+        let line = self.bytes.part(range)
+        guard line.count >= 12, Self.begins(line, with: "HTTP/1."), line[8] == Byte.space else {
+            throw .invalidStatusLine
+        }
+        let minor = line[7] &- Byte.zero
+        let digits = (line[9] &- Byte.zero, line[10] &- Byte.zero, line[11] &- Byte.zero)
+        guard minor <= 9, (1...9).contains(digits.0), digits.1 <= 9, digits.2 <= 9 else { throw .invalidStatusLine }
+        guard line.count == 12 || line[12] == Byte.space else { throw .invalidStatusLine }
+        let reason = line.part(min(13, line.count)..<line.count)
+        for byte in reason where byte == Byte.nul || byte == Byte.cr { throw .invalidStatusLine }
+        return Head(
+            minorVersion: minor == 0 ? 0 : 1,
+            status: Int(digits.0) * 100 + Int(digits.1) * 10 + Int(digits.2),
+            reason: String(decoding: reason, as: UTF8.self),
+            fields: HTTPFields(),
+            facts: FramingFacts()
+        )
+    }
+
+    private static func begins(_ line: UnsafeRawBufferPointer, with text: StaticString) -> Bool {
+        text.withUTF8Buffer { wanted in
+            for index in 0..<wanted.count where line[index] != wanted[index] { return false }
+            return true
+        }
+    }
+
+    private mutating func fieldLines(into fields: inout HTTPFields, facts: inout FramingFacts) throws(HTTP1Error) {
+        var noted: FramingFacts? = facts
+        try self.fieldLines(into: &fields, noting: &noted)
+        if let noted { facts = noted }
+    }
+
+    private mutating func fieldLines(
+        into fields: inout HTTPFields,
+        noting facts: inout FramingFacts?
+    ) throws(HTTP1Error) {
+        while let range = self.line(), !range.isEmpty {
+            let line = self.bytes.part(range)
+            // A line that begins with a blank continues nothing here: it follows the status line (RFC 9112 §2.2).
+            var colon = 0
+            while colon < line.count, Byte.isTokenCharacter(line[colon]) { colon += 1 }
+            guard colon > 0, colon < line.count, line[colon] == Byte.colon else { throw .invalidField }
+            let name = line.part(0..<colon)
+            let value = line.part(colon + 1..<line.count)
+            try Self.check(value)
+            if self.position < self.bytes.count, Byte.isBlank(self.bytes[self.position]) {
+                let whole = try self.unfold(value)
+                let error = whole.withUnsafeBytes { (whole) -> HTTP1Error? in
+                    Self.append(name, whole.trimmed(), to: &fields, facts: &facts)
+                }
+                if let error { throw error }
+            } else if let error = Self.append(name, value.trimmed(), to: &fields, facts: &facts) {
+                throw error
+            }
+        }
+    }
+
+    /// Joins folded lines with one space each (RFC 9112 §5.2).
+    private mutating func unfold(_ value: UnsafeRawBufferPointer) throws(HTTP1Error) -> [UInt8] {
+        var whole = Array(value.trimmed())
+        while self.position < self.bytes.count, Byte.isBlank(self.bytes[self.position]), let range = self.line() {
+            let part = self.bytes.part(range)
+            try Self.check(part)
+            whole.append(Byte.space)
+            whole.append(contentsOf: part.trimmed())
+        }
+        return whole
+    }
+
+    /// Refuses what RFC 9110 §5.5 calls dangerous.
+    private static func check(_ value: UnsafeRawBufferPointer) throws(HTTP1Error) {
+        for byte in value where byte == Byte.nul || byte == Byte.cr { throw .invalidField }
+    }
+
+    private static func append(
+        _ name: UnsafeRawBufferPointer,
+        _ value: UnsafeRawBufferPointer,
+        to fields: inout HTTPFields,
+        facts: inout FramingFacts?
+    ) -> HTTP1Error? {
+        fields.append(name: name, value: value)
+        do {
+            try facts?.note(name: name, value: value)
+            return nil
+        } catch {
+            return error
+        }
+    }
+}

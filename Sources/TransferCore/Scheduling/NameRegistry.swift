@@ -1,0 +1,36 @@
+/// The file names that the transfers of one run have taken, so that no two share one.
+///
+/// It keeps 8 bytes for a name, a hash: a million names need no more than a million small integers. A collision
+/// would only give a file a number it did not need.
+public struct NameRegistry: Sendable {
+    private var taken: Set<UInt64> = []
+    private var nextNumber: [UInt64: Int] = [:]
+
+    /// Creates an empty registry.
+    public init() {}
+
+    /// Takes a name if it is free.
+    public mutating func take(_ path: String) -> Bool {
+        self.taken.insert(Self.hash(path)).inserted
+    }
+
+    /// Gives a name back.
+    public mutating func release(_ path: String) {
+        self.taken.remove(Self.hash(path))
+    }
+
+    /// The number to try next for a base name that was taken, counting from 1.
+    public mutating func number(for path: String) -> Int {
+        let key = Self.hash(path)
+        let number = self.nextNumber[key, default: 1]
+        self.nextNumber[key] = number + 1
+        return number
+    }
+
+    private static func hash(_ path: String) -> UInt64 {
+        // FNV-1a: the same in every run, unlike Hasher, so that a test can rely on it.
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in path.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        return hash
+    }
+}

@@ -1,0 +1,14 @@
+/// A transfer's number inside one engine: they count from 1 in the order in which transfers were added.
+public struct TransferID: Hashable, Sendable, Comparable, CustomStringConvertible {
+    /// The number.
+    public let rawValue: UInt64
+
+    /// Creates an id from its number.
+    public init(_ rawValue: UInt64) { self.rawValue = rawValue }
+
+    /// The number in decimal.
+    public var description: String { String(self.rawValue) }
+
+    /// Compares by order of adding.
+    public static func < (left: TransferID, right: TransferID) -> Bool { left.rawValue < right.rawValue }
+}

@@ -1,0 +1,154 @@
+/// Decides which connection fetches which bytes of one file.
+///
+/// Pure value: no I/O, no clock, no lock. The file is covered by pieces; each piece is fetched from its start to its end
+/// by at most one connection. A connection without a piece takes one that nobody owns, or half of what is left of the
+/// largest.
+///
+/// - Invariant: Pieces are disjoint; `start <= written <= reserved <= end` for each.
+public struct SegmentPlanner: Sendable {
+    /// A connection's number, chosen by the caller.
+    public typealias Connection = Int
+
+    /// A run of bytes still to be fetched, in part or whole.
+    public struct Piece: Sendable, Equatable {
+        /// The first byte.
+        public var start: Int64
+        /// The end of the bytes that were handed out for writing.
+        public var reserved: Int64
+        /// The end of the bytes that were written.
+        public var written: Int64
+        /// The end, `Int64.max` where the length is unknown.
+        public var end: Int64
+        /// Who fetches it.
+        public var owner: Connection?
+    }
+
+    /// The whole length, or `nil` while unknown.
+    public private(set) var length: Int64?
+
+    /// The pieces that are not complete, in no order.
+    public private(set) var pieces: [Piece] = []
+
+    /// The bytes that are there.
+    public private(set) var completed: Int64 = 0
+
+    /// The end of the run of bytes that begins at 0 and is there, as far as it was known when the planner was made
+    /// or has grown since from its end.
+    public private(set) var prefix: Int64 = 0
+
+    /// Creates a plan for what is missing.
+    ///
+    /// - Parameters:
+    ///   - length: The whole length, or `nil` if unknown; then everything after `have` is one open piece.
+    ///   - have: The bytes that are there: ascending and disjoint.
+    public init(length: Int64?, have: [ByteRange] = []) {
+        self.length = length
+        let end = length ?? Int64.max
+        var position: Int64 = 0
+        for range in have {
+            let lower = min(max(range.lowerBound, position), end)
+            let upper = min(max(range.upperBound, lower), end)
+            if lower > position { self.pieces.append(Self.piece(position, lower)) }
+            self.completed += upper - lower
+            if position == lower, self.pieces.isEmpty { self.prefix = upper }
+            position = upper
+        }
+        if position < end { self.pieces.append(Self.piece(position, end)) }
+    }
+
+    /// Whether every byte is there. Never so while the length is unknown.
+    public var isComplete: Bool { self.length != nil && self.pieces.isEmpty }
+
+    /// The bytes missing, or `nil` while the length is unknown.
+    public var remaining: Int64? { self.length.map { $0 - self.completed } }
+
+    /// The piece of a connection.
+    public func piece(of connection: Connection) -> Piece? {
+        self.pieces.first { $0.owner == connection }
+    }
+
+    /// Whether a further connection would get anything.
+    public func canAssign(minimumSplit: Int64) -> Bool {
+        self.pieces.contains { $0.owner == nil || Self.isWorthSplitting($0, minimumSplit) }
+    }
+
+    /// Gives a connection the first piece that nobody owns, or half of what is left of the largest one.
+    ///
+    /// - Returns: Its piece, or `nil` where nothing is left that is worth a connection.
+    public mutating func assign(to connection: Connection, minimumSplit: Int64) -> Piece? {
+        precondition(self.piece(of: connection) == nil, "connection \(connection) has a piece already")
+        let free = self.pieces.indices.filter { self.pieces[$0].owner == nil }
+        if let index = free.min(by: { self.pieces[$0].start < self.pieces[$1].start }) {
+            self.pieces[index].owner = connection
+            return self.pieces[index]
+        }
+        guard
+            let index = self.pieces.indices
+                .filter({ Self.isWorthSplitting(self.pieces[$0], minimumSplit) })
+                .max(by: { self.left($0) < self.left($1) })
+        else { return nil }
+        let middle = self.pieces[index].reserved + self.left(index) / 2
+        var taken = Self.piece(middle, self.pieces[index].end)
+        taken.owner = connection
+        self.pieces[index].end = middle
+        self.pieces.append(taken)
+        return taken
+    }
+
+    /// Hands out room for bytes that arrived on a connection.
+    ///
+    /// - Returns: How many of them belong to its piece; the rest is beyond its end and to be discarded.
+    public mutating func reserve(_ count: Int, for connection: Connection) -> Int {
+        guard let index = self.pieces.firstIndex(where: { $0.owner == connection }) else { return 0 }
+        let usable = min(Int64(count), self.pieces[index].end - self.pieces[index].reserved)
+        self.pieces[index].reserved += usable
+        return Int(usable)
+    }
+
+    /// Bytes that were handed out have been written.
+    ///
+    /// - Returns: Whether the connection's piece is complete; then it has none any more.
+    public mutating func wrote(_ count: Int, by connection: Connection) -> Bool {
+        guard let index = self.pieces.firstIndex(where: { $0.owner == connection }) else { return true }
+        let piece = self.pieces[index]
+        precondition(piece.written + Int64(count) <= piece.reserved, "more was written than was handed out")
+        if piece.written == self.prefix { self.prefix += Int64(count) }
+        self.pieces[index].written += Int64(count)
+        self.completed += Int64(count)
+        guard self.pieces[index].written == piece.end else { return false }
+        self.pieces.remove(at: index)
+        return true
+    }
+
+    /// A connection gives up its piece; what it has not written is free for others.
+    public mutating func release(_ connection: Connection) {
+        guard let index = self.pieces.firstIndex(where: { $0.owner == connection }) else { return }
+        self.pieces[index].owner = nil
+        self.pieces[index].start = self.pieces[index].written
+        self.pieces[index].reserved = self.pieces[index].written
+    }
+
+    /// The length became known: from a `Content-Range`, or because the body has ended.
+    ///
+    /// - Returns: Whether it fits what is there already.
+    public mutating func setLength(_ length: Int64) -> Bool {
+        guard self.length == nil else { return self.length == length }
+        for index in self.pieces.indices.reversed() where self.pieces[index].end == Int64.max {
+            guard self.pieces[index].reserved <= length else { return false }
+            self.pieces[index].end = length
+            if self.pieces[index].written == length { self.pieces.remove(at: index) }
+        }
+        self.length = length
+        return true
+    }
+
+    private func left(_ index: Int) -> Int64 { self.pieces[index].end - self.pieces[index].reserved }
+
+    private static func isWorthSplitting(_ piece: Piece, _ minimumSplit: Int64) -> Bool {
+        piece.end != Int64.max && piece.end - piece.reserved >= max(2, 2 * minimumSplit)
+    }
+
+    private static func piece(_ start: Int64, _ end: Int64) -> Piece {
+        Piece(start: start, reserved: start, written: start, end: end, owner: nil)
+    }
+}

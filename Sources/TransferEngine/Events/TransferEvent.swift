@@ -1,0 +1,211 @@
+public import TransferCore
+
+/// Something that happened to one transfer, or to the queue.
+///
+/// Order for one transfer: any number of `.started`, `.response`, `.progress`, `.retrying`, `.paused`, then exactly one
+/// of `.finished`, `.failed` and `.cancelled`.
+public struct TransferEvent: Sendable {
+    /// The transfer; `nil` for events of the queue.
+    public var id: TransferID?
+    /// Its first URL without user information and query; empty for events of the queue.
+    public var url: String
+    /// The caller's own information.
+    public var userInfo: (any Sendable)?
+    /// What happened.
+    public var kind: Kind
+
+    /// Creates an event.
+    public init(id: TransferID?, url: String, userInfo: (any Sendable)?, kind: Kind) {
+        self.id = id
+        self.url = url
+        self.userInfo = userInfo
+        self.kind = kind
+    }
+
+    /// What happened.
+    public enum Kind: Sendable {
+        /// It left the queue; `path` as far as it is known yet.
+        case started(path: String)
+        /// A final response's head arrived.
+        case response(ResponseInfo)
+        /// Bytes arrived; sampled, at most about five times a second.
+        case progress(Progress)
+        /// An attempt failed and another one follows after the delay.
+        case retrying(TransferFailure, attempt: Int, delay: Duration)
+        /// It was paused and keeps what it has.
+        case paused
+        /// The file is there.
+        case finished(Completion)
+        /// It ended without the file; what can be resumed was kept.
+        case failed(TransferFailure)
+        /// It was cancelled.
+        case cancelled
+        /// A note for people who asked for details (`--verbose`).
+        case note(String)
+        /// Nothing waits or runs any more.
+        case drained
+        /// This many events were dropped before the next one, because this consumer did not keep up.
+        case missed(Int)
+    }
+
+    /// What a response's head told.
+    public struct ResponseInfo: Sendable {
+        /// The status code.
+        public var status: Int
+        /// The header fields.
+        public var fields: HTTPFields
+        /// The length of the whole file, or `nil` if unknown.
+        public var expected: Int64?
+        /// Where the file will be, or empty for a stream.
+        public var path: String
+        /// The bytes already there from an earlier run.
+        public var resumedFrom: Int64
+
+        /// Creates the information.
+        public init(status: Int, fields: HTTPFields, expected: Int64?, path: String, resumedFrom: Int64) {
+            self.status = status
+            self.fields = fields
+            self.expected = expected
+            self.path = path
+            self.resumedFrom = resumedFrom
+        }
+    }
+
+    /// How far a transfer has come.
+    public struct Progress: Sendable {
+        /// The bytes that are there, those of earlier runs included.
+        public var bytes: Int64
+        /// The whole length, or `nil` if unknown.
+        public var total: Int64?
+        /// Bytes a second over the last few seconds.
+        public var rate: Double
+        /// The seconds left at this rate, or `nil`.
+        public var secondsLeft: Double?
+        /// The connections in use.
+        public var connections: Int
+
+        /// Creates a progress.
+        public init(bytes: Int64, total: Int64?, rate: Double, secondsLeft: Double?, connections: Int) {
+            self.bytes = bytes
+            self.total = total
+            self.rate = rate
+            self.secondsLeft = secondsLeft
+            self.connections = connections
+        }
+    }
+
+    /// How a transfer ended well.
+    public struct Completion: Sendable {
+        /// Where the file is; empty for a stream.
+        public var path: String
+        /// The file's length in bytes.
+        public var bytes: Int64
+        /// The bytes of body that were received for it in this engine's life.
+        public var received: Int64
+        /// The time from the first start to the end, queueing excluded.
+        public var duration: Duration
+        /// The file's digest, where `reportDigest` asked for it.
+        public var digest: [UInt8]?
+        /// Whether the file was there already and nothing was fetched.
+        public var skipped: Bool
+        /// Whether the length was confirmed by the server's framing; false where only the connection's end told it.
+        public var verifiedLength: Bool
+
+        /// Creates a completion.
+        public init(
+            path: String,
+            bytes: Int64,
+            received: Int64,
+            duration: Duration,
+            digest: [UInt8]? = nil,
+            skipped: Bool = false,
+            verifiedLength: Bool = true
+        ) {
+            self.path = path
+            self.bytes = bytes
+            self.received = received
+            self.duration = duration
+            self.digest = digest
+            self.skipped = skipped
+            self.verifiedLength = verifiedLength
+        }
+    }
+}
+
+/// Why a transfer, or an attempt of it, failed.
+public struct TransferFailure: Error, Sendable, CustomStringConvertible {
+    /// The kind of failure; the raw value is its exit status, as aria2's.
+    public enum Code: Int, Sendable {
+        /// Anything else.
+        case unknown = 1
+        /// A timeout.
+        case timeout = 2
+        /// The resource is not there (404, 410).
+        case notFound = 3
+        /// Below the lowest speed.
+        case tooSlow = 5
+        /// The network failed.
+        case network = 6
+        /// The server does not resume and resuming was required.
+        case cannotResume = 8
+        /// No space on the device.
+        case noSpace = 9
+        /// The file exists.
+        case fileExists = 13
+        /// An existing file could not be opened.
+        case cannotOpen = 15
+        /// The file could not be created.
+        case cannotCreate = 16
+        /// Reading or writing a file failed.
+        case fileIO = 17
+        /// The directory could not be created.
+        case cannotCreateDirectory = 18
+        /// The name could not be resolved.
+        case nameResolution = 19
+        /// A bad or unexpected HTTP response.
+        case badResponse = 22
+        /// Too many redirects, or a redirect that is refused.
+        case redirects = 23
+        /// Authentication failed (401, 407).
+        case authentication = 24
+        /// A bad option or argument.
+        case badOption = 28
+        /// The server is overloaded or in maintenance.
+        case overloaded = 29
+        /// A digest disagrees.
+        case checksumMismatch = 32
+    }
+
+    /// The kind of failure.
+    public var code: Code
+    /// What happened and where.
+    public var message: String
+    /// How to mend it; may be empty.
+    public var remedy: String
+    /// Whether another attempt may succeed.
+    public var isRetryable: Bool
+    /// The response's status, where one caused it.
+    public var status: Int?
+    /// The seconds the server asked to wait, where it did.
+    public var retryAfter: Int64?
+
+    /// Creates a failure.
+    public init(
+        _ code: Code,
+        _ message: String,
+        remedy: String = "",
+        isRetryable: Bool = false,
+        status: Int? = nil,
+        retryAfter: Int64? = nil
+    ) {
+        self.code = code
+        self.message = message
+        self.remedy = remedy
+        self.isRetryable = isRetryable
+        self.status = status
+        self.retryAfter = retryAfter
+    }
+
+    /// What happened, where, and how to mend it.
+    public var description: String { self.remedy.isEmpty ? self.message : "\(self.message); \(self.remedy)" }
+}

@@ -1,0 +1,96 @@
+internal import Synchronization
+
+/// The engine's events as an asynchronous sequence with a bounded buffer.
+///
+/// A consumer that falls behind loses the oldest events and is told how many by `.missed`; of one transfer's progress
+/// only the newest is kept. It never stalls a transfer. One consumer at a time.
+public struct TransferEvents: AsyncSequence, Sendable {
+    /// The element.
+    public typealias Element = TransferEvent
+    /// The sequence never fails.
+    public typealias Failure = Never
+
+    let buffer: EventBuffer
+
+    /// Makes the iterator; the sequence keeps nothing for a second one.
+    public func makeAsyncIterator() -> Iterator { Iterator(buffer: self.buffer) }
+
+    /// Waits for the next event.
+    public struct Iterator: AsyncIteratorProtocol {
+        let buffer: EventBuffer
+
+        /// The next event, or `nil` once the engine has stopped or the task was cancelled.
+        public mutating func next() async -> TransferEvent? { await self.buffer.next() }
+    }
+}
+
+/// The bounded buffer between the engine and one consumer.
+final class EventBuffer: Sendable {
+    private struct State {
+        var events: [TransferEvent] = []
+        var missed = 0
+        var waiter: CheckedContinuation<TransferEvent?, Never>?
+        var isFinished = false
+    }
+
+    private let capacity: Int
+    private let state = Mutex(State())
+
+    init(capacity: Int) { self.capacity = Swift.max(1, capacity) }
+
+    func put(_ event: TransferEvent) {
+        let resumed: CheckedContinuation<TransferEvent?, Never>? = self.state.withLock { state in
+            if let waiter = state.waiter {
+                state.waiter = nil
+                return waiter
+            }
+            if case .progress = event.kind,
+                let last = state.events.lastIndex(where: { $0.id == event.id }),
+                case .progress = state.events[last].kind
+            {
+                state.events[last] = event
+                return nil
+            }
+            if state.events.count >= self.capacity {
+                state.events.removeFirst()
+                state.missed += 1
+            }
+            state.events.append(event)
+            return nil
+        }
+        resumed?.resume(returning: event)
+    }
+
+    func finish() {
+        let waiter = self.state.withLock { state in
+            state.isFinished = true
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume(returning: nil)
+    }
+
+    func next() async -> TransferEvent? {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let (event, isDone): (TransferEvent?, Bool) = self.state.withLock { state in
+                    if state.missed > 0 {
+                        defer { state.missed = 0 }
+                        return (TransferEvent(id: nil, url: "", userInfo: nil, kind: .missed(state.missed)), true)
+                    }
+                    if !state.events.isEmpty { return (state.events.removeFirst(), true) }
+                    if state.isFinished || Task.isCancelled { return (nil, true) }
+                    state.waiter = continuation
+                    return (nil, false)
+                }
+                if isDone { continuation.resume(returning: event) }
+            }
+        } onCancel: {
+            let waiter = self.state.withLock { state in
+                defer { state.waiter = nil }
+                return state.waiter
+            }
+            waiter?.resume(returning: nil)
+        }
+    }
+}

@@ -1,0 +1,295 @@
+public import TransferCore
+
+/// Where downloads lie on disk.
+///
+/// Everything but `survey`, `createSmall` and the writes may block for long and is called on a `BlockingPool`.
+public protocol FileStore: Sendable {
+    /// Looks at what lies under a name: the finished file, and a partial file with its journal.
+    ///
+    /// A few system calls; never hashes or reads the file's data.
+    func survey(_ target: FileTarget) throws(StorageError) -> FileSurvey
+
+    /// Begins a file of at most 1 MiB that leaves nothing behind when the process dies.
+    func createSmall(_ target: FileTarget) throws(StorageError) -> any SmallFile
+
+    /// Begins a partial file with its journal: `NAME.part` and `NAME.part.journal`, neither of which may exist
+    /// unless it is ours (as `survey` says): then it is emptied and begun anew.
+    func createPartial(_ target: FileTarget, facts: ResourceFacts) throws(StorageError) -> any PartialFile
+
+    /// Opens our partial file to go on with it.
+    func openPartial(_ target: FileTarget) throws(StorageError) -> any PartialFile
+
+    /// Makes an existing final file `NAME` into our partial file whose bytes `0..<size` are there
+    /// (`--if-exists resume`; the caller has compared the overlap with the server first).
+    func adoptExisting(_ target: FileTarget, facts: ResourceFacts) throws(StorageError) -> any PartialFile
+
+    /// Reads bytes of the existing final file `NAME`, for comparing an overlap before it is adopted.
+    func readExisting(_ target: FileTarget, _ range: ByteRange) throws(StorageError) -> [UInt8]
+
+    /// Computes the digest of the existing final file `NAME`.
+    func digestExisting(_ target: FileTarget, _ algorithm: DigestAlgorithm) throws(StorageError) -> [UInt8]
+
+    /// Deletes our partial file and journal under this name, where they are.
+    func discardPartial(_ target: FileTarget) throws(StorageError)
+
+    /// Makes every file committed since the last call under `durability: .grouped` durable, then gives them
+    /// their names. (`--durable`)
+    func flushGroup() throws(StorageError)
+}
+
+/// A directory and a name in it.
+public struct FileTarget: Hashable, Sendable {
+    /// The directory's path, absolute or relative to the working directory. Made (with parents) when first written.
+    public var directory: String
+    /// The final name: one safe path component (see `FileName`).
+    public var name: String
+
+    /// Creates a target.
+    public init(directory: String, name: String) {
+        self.directory = directory
+        self.name = name
+    }
+
+    /// The path of the final file.
+    public var path: String {
+        self.directory.isEmpty || self.directory == "." ? self.name
+            : self.directory.hasSuffix("/") ? self.directory + self.name : self.directory + "/" + self.name
+    }
+}
+
+/// What lies under a name.
+public struct FileSurvey: Sendable {
+    /// The finished file or whatever else has the final name; `nil` where the name is free.
+    public var existing: ExistingFile?
+    /// The partial file's state.
+    public var partial: PartialState
+
+    /// Creates a survey.
+    public init(existing: ExistingFile?, partial: PartialState) {
+        self.existing = existing
+        self.partial = partial
+    }
+}
+
+/// What has the final name.
+public struct ExistingFile: Sendable {
+    /// Whether it is a regular file.
+    public var isRegular: Bool
+    /// Its size in bytes.
+    public var size: Int64
+    /// Its modification time, whole seconds since 1970.
+    public var modified: Int64
+    /// The entity tag that a Martlet stored with it (extended attribute `user.martlet.etag`, which also
+    /// holds the size and the modification time it belongs to; `nil` where they no longer agree).
+    public var entityTag: String?
+
+    /// Creates the description of a file.
+    public init(isRegular: Bool, size: Int64, modified: Int64, entityTag: String?) {
+        self.isRegular = isRegular
+        self.size = size
+        self.modified = modified
+        self.entityTag = entityTag
+    }
+}
+
+/// What lies at `NAME.part` and `NAME.part.journal`.
+public enum PartialState: Sendable {
+    /// Neither exists.
+    case none
+    /// A partial file that our journal vouches for.
+    case ours(ResourceFacts, written: Int64)
+    /// The journal says the file was complete and it has its final name already: a commit that was cut off.
+    case committed
+    /// Another process holds it.
+    case busy
+    /// Something that no intact journal of ours vouches for; it is left alone. The text says why.
+    case foreign(String)
+}
+
+/// Where a partial file's bytes come from: what the journal remembers of the resource.
+public struct ResourceFacts: Hashable, Sendable {
+    /// The URL that was asked for first, before any redirect, without user information. Resuming asks it again.
+    public var url: String
+    /// The URL that answered, without user information and query.
+    public var finalURL: String
+    /// The whole length, or `nil` while unknown.
+    public var length: Int64?
+    /// `ETag` as sent, weak ones included.
+    public var entityTag: String?
+    /// `Last-Modified` as sent.
+    public var lastModified: String?
+    /// `Date` of that response, as sent.
+    public var date: String?
+    /// `Content-Encoding` as sent, where not identity.
+    public var contentEncoding: String?
+
+    /// Creates the facts.
+    public init(
+        url: String,
+        finalURL: String = "",
+        length: Int64? = nil,
+        entityTag: String? = nil,
+        lastModified: String? = nil,
+        date: String? = nil,
+        contentEncoding: String? = nil
+    ) {
+        self.url = url
+        self.finalURL = finalURL
+        self.length = length
+        self.entityTag = entityTag
+        self.lastModified = lastModified
+        self.date = date
+        self.contentEncoding = contentEncoding
+    }
+}
+
+/// How a finished file gets its name.
+public struct CommitOptions: Sendable {
+    /// What to do where the final name exists by now.
+    public var overwrite: Bool
+    /// The modification time to set, seconds since 1970, or `nil`.
+    public var modified: Int64?
+    /// The entity tag to store with the file, where there is no modification time to recognise it by.
+    public var entityTag: String?
+    /// How durable the file is when the call returns.
+    public var durability: Durability
+    /// The digests to compare before the file gets its name, computed here unless they were computed on the way.
+    public var expected: [ExpectedDigest]
+    /// The algorithm whose digest the caller wants told, or `nil`.
+    public var report: DigestAlgorithm?
+    /// Whether a file that fails its digest is kept as `NAME.martlet-bad` (else deleted).
+    public var keepBad: Bool
+
+    /// How durable a committed file is.
+    public enum Durability: Sendable {
+        /// As every peer: not synced (small files).
+        case none
+        /// Synced, renamed, directory synced, before the call returns.
+        case synced
+        /// Synced together with others at the next `flushGroup()`, which also gives it its name.
+        case grouped
+    }
+
+    /// Creates options.
+    public init(
+        overwrite: Bool = false,
+        modified: Int64? = nil,
+        entityTag: String? = nil,
+        durability: Durability = .none,
+        expected: [ExpectedDigest] = [],
+        report: DigestAlgorithm? = nil,
+        keepBad: Bool = true
+    ) {
+        self.overwrite = overwrite
+        self.modified = modified
+        self.entityTag = entityTag
+        self.durability = durability
+        self.expected = expected
+        self.report = report
+        self.keepBad = keepBad
+    }
+}
+
+/// A small file being received, unnamed until committed. Used on one lane at a time.
+public protocol SmallFile: AnyObject, Sendable {
+    /// Appends bytes.
+    func append(_ bytes: UnsafeRawBufferPointer) throws(StorageError)
+
+    /// Verifies, sets the attributes and gives the file its name. Throws `.exists` (and keeps the bytes, so that
+    /// it can be committed under another name) where the name is taken and `overwrite` is false.
+    ///
+    /// - Returns: The digest asked for by `report`.
+    func commit(as target: FileTarget, _ options: CommitOptions) throws(StorageError) -> [UInt8]?
+
+    /// Lets go of the bytes.
+    func discard()
+}
+
+/// A partial file with its journal. Extents are written from several lanes at once, each from one lane.
+public protocol PartialFile: AnyObject, Sendable {
+    /// The bytes known to be there, ascending, disjoint, not adjacent: as the journal vouched at opening,
+    /// trimmed to the file's real length. Not updated afterwards.
+    var initialExtents: [ByteRange] { get }
+
+    /// What the journal remembers of the resource.
+    var facts: ResourceFacts { get }
+
+    /// Replaces the facts and syncs nothing; used when the length becomes known or a validator proves unreliable.
+    func update(facts: ResourceFacts) throws(StorageError)
+
+    /// Reserves space for the whole file where the filesystem can. Throws `.noSpace` where the free space
+    /// cannot hold what is missing; every other failure is ignored quietly.
+    func preallocate(length: Int64) throws(StorageError)
+
+    /// Opens an extent that begins at `offset`; `nil` where the journal has no slot left.
+    /// Where an inactive extent ends just there it is continued.
+    func beginExtent(at offset: Int64) -> Int?
+
+    /// Writes bytes at the end of an extent and moves its mark. Whole or an error.
+    func write(_ bytes: UnsafeRawBufferPointer, extent: Int) throws(StorageError)
+
+    /// The extent will not grow for now; its slot may be merged with a neighbour.
+    func endExtent(_ extent: Int)
+
+    /// Reads back bytes that were written, for comparing an overlap.
+    func read(_ range: ByteRange) throws(StorageError) -> [UInt8]
+
+    /// Feeds a digest with bytes as they are written from offset 0 on, in order, for as long as they arrive so.
+    func digestWhileWriting(_ algorithms: [DigestAlgorithm])
+
+    /// fdatasync of the data, then the durable marks, then the journal. Blocks.
+    func checkpoint() throws(StorageError)
+
+    /// Verifies, syncs, renames, syncs the directory, deletes the journal. Blocks. Throws `.exists` (and stays usable)
+    /// where the name is taken and `overwrite` is false, `.digestMismatch` where a digest disagrees.
+    ///
+    /// - Parameter length: The whole length; the file is truncated to it.
+    /// - Returns: The digest asked for by `report`.
+    func commit(as target: FileTarget, length: Int64, _ options: CommitOptions) throws(StorageError) -> [UInt8]?
+
+    /// Syncs the marks and closes; the files stay for another time. Blocks.
+    func keep()
+
+    /// Closes and deletes both files.
+    func discard()
+}
+
+/// Why the storage could not do something.
+public struct StorageError: Error, Sendable, CustomStringConvertible {
+    /// The kind of failure.
+    public enum Code: String, Sendable {
+        /// The device or quota is full.
+        case noSpace
+        /// The name exists and may not be overwritten.
+        case exists
+        /// The file could not be created.
+        case cannotCreate
+        /// An existing file could not be opened.
+        case cannotOpen
+        /// The directory could not be made or opened.
+        case cannotCreateDirectory
+        /// Reading or writing failed.
+        case inputOutput
+        /// The journal is damaged, or no longer ours.
+        case badJournal
+        /// A digest disagrees.
+        case digestMismatch
+    }
+
+    /// The kind of failure.
+    public var code: Code
+    /// What, where and how to mend it.
+    public var message: String
+    /// The system's error number, or 0.
+    public var errno: Int32
+
+    /// Creates an error.
+    public init(_ code: Code, _ message: String, errno: Int32 = 0) {
+        self.code = code
+        self.message = message
+        self.errno = errno
+    }
+
+    /// What, where and how to mend it.
+    public var description: String { self.message }
+}

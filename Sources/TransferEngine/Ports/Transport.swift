@@ -1,0 +1,144 @@
+public import TransferCore
+
+/// Sends requests and reads responses.
+///
+/// A transport runs work on *lanes*: serial contexts, each an event loop with its own pooled connections.
+/// An exchange lives on one lane and calls its receiver there.
+public protocol Transport: Sendable {
+    /// The number of lanes, at least 1. Lanes are numbered from 0.
+    var laneCount: Int { get }
+
+    /// Runs `work` on a lane: at once where the caller is on it already, otherwise soon.
+    func execute(onLane lane: Int, _ work: @escaping @Sendable () -> Void)
+
+    /// Begins one request and its response.
+    ///
+    /// - Precondition: The caller is on `lane`.
+    /// - Returns: The exchange. The receiver is not called before this returns.
+    func start(_ request: TransferRequest, onLane lane: Int, receiver: any ExchangeReceiver) -> any Exchange
+
+    /// Closes idle connections and ends the lanes; exchanges still running fail as cancelled.
+    func shutdown() async
+}
+
+/// One request as the engine asks for it.
+public struct TransferRequest: Sendable {
+    /// The method: `GET` or `HEAD` for downloads.
+    public var method: String
+    /// The absolute URL; its user information is not sent.
+    public var url: HTTPURL
+    /// All fields but `Host` and `Connection`, which the transport adds.
+    public var fields: HTTPFields
+    /// The time for name resolution, connecting and the handshake together, in nanoseconds.
+    public var connectTimeout: Int64
+    /// The most bytes one read may take from the socket, or `nil` for the transport's own choice.
+    public var readQuantum: Int?
+
+    /// Creates a request.
+    public init(
+        method: String = "GET",
+        url: HTTPURL,
+        fields: HTTPFields,
+        connectTimeout: Int64,
+        readQuantum: Int? = nil
+    ) {
+        self.method = method
+        self.url = url
+        self.fields = fields
+        self.connectTimeout = connectTimeout
+        self.readQuantum = readQuantum
+    }
+}
+
+/// A request under way.
+///
+/// Every member may be called from any thread; on the exchange's own lane it acts at once.
+public protocol Exchange: AnyObject, Sendable {
+    /// Goes on reading after a receiver answered `pause`.
+    func resumeReading()
+
+    /// Ends the exchange and closes its connection; called on the lane, the receiver hears nothing more.
+    ///
+    /// From another thread calls that were under way may still arrive.
+    func cancel()
+
+    /// Sets the most bytes that one read may take, or `nil` for the transport's own choice.
+    func setReadQuantum(_ bytes: Int?)
+}
+
+/// What to do after a receiver took a part of a response.
+public enum ReadDecision: Sendable {
+    /// Go on reading.
+    case read
+    /// Read nothing more from the socket until `resumeReading()`; what was read already may still be delivered.
+    case pause
+    /// End the exchange; the connection is kept only if the response had just ended.
+    case close
+}
+
+/// Takes the parts of one response, always on the exchange's lane.
+///
+/// Order: `exchangeConnected` once, the head once, body parts any number of times, then exactly one of
+/// `exchangeEnded` and `exchangeFailed`. After `cancel()` or an answer `close`: nothing more.
+public protocol ExchangeReceiver: AnyObject, Sendable {
+    /// The connection is there (a pooled one at once) and the request is being sent.
+    func exchangeConnected()
+
+    /// The final response's head is complete; interim responses were consumed.
+    func exchangeReceived(head: ResponseHead) -> ReadDecision
+
+    /// Bytes of the body, without any chunk framing; valid only during the call.
+    func exchangeReceived(body: UnsafeRawBufferPointer) -> ReadDecision
+
+    /// The response is complete as its framing says; `cleanly` is false where only the connection's end told it.
+    func exchangeEnded(trailers: HTTPFields, cleanly: Bool)
+
+    /// The exchange broke.
+    func exchangeFailed(_ error: TransportError)
+}
+
+/// Why an exchange broke.
+public struct TransportError: Error, Sendable, CustomStringConvertible {
+    /// The kind of failure.
+    public enum Code: String, Sendable {
+        /// The name could not be resolved.
+        case nameResolution
+        /// The connection could not be made.
+        case connect
+        /// Connecting, or the handshake, took too long.
+        case connectTimeout
+        /// The TLS handshake failed for another reason than the certificate.
+        case tls
+        /// The server's certificate is not trusted.
+        case certificate
+        /// The connection ended before the response did; the bytes so far are right.
+        case truncated
+        /// The connection was reset or broke otherwise.
+        case reset
+        /// The response breaks HTTP's rules.
+        case malformed
+        /// The response head is larger than the transport takes.
+        case headTooLarge
+        /// The exchange was cancelled from this side.
+        case cancelled
+        /// No descriptor or other local resource was left.
+        case localResource
+    }
+
+    /// The kind of failure.
+    public var code: Code
+    /// What happened, for a person.
+    public var message: String
+    /// Whether a pooled connection broke before any byte of this response: repeating at once is safe for GET and HEAD.
+    public var onReusedConnection: Bool
+
+    /// Creates an error.
+    public init(_ code: Code, _ message: String, onReusedConnection: Bool = false) {
+        self.code = code
+        self.message = message
+        self.onReusedConnection = onReusedConnection
+    }
+
+    /// What happened, for a person.
+    public var description: String { self.message }
+}

@@ -1,0 +1,128 @@
+public import TransferCore
+
+/// One download: what to fetch and where to put it.
+public struct DownloadRequest: Sendable {
+    /// The file's URLs, at least one; more are mirrors of the same file.
+    public var sources: [HTTPURL]
+
+    /// The user's own name for the file, or `nil` to take it from the response or the URL.
+    public var name: String?
+
+    /// The directory for the file; `nil` takes the options'.
+    public var directory: String?
+
+    /// Digests that the finished file must have.
+    public var expected: [ExpectedDigest]
+
+    /// Fields of this request alone, beside the options'.
+    public var fields: [(String, String)]
+
+    /// Everything that many requests share.
+    public var options: DownloadOptions
+
+    /// The caller's own information; it travels with every event.
+    public var userInfo: (any Sendable)?
+
+    /// Creates a request.
+    ///
+    /// - Precondition: `sources` is not empty.
+    public init(
+        _ sources: [HTTPURL],
+        name: String? = nil,
+        directory: String? = nil,
+        expected: [ExpectedDigest] = [],
+        fields: [(String, String)] = [],
+        options: DownloadOptions = DownloadOptions(),
+        userInfo: (any Sendable)? = nil
+    ) {
+        precondition(!sources.isEmpty, "a download needs at least one URL")
+        self.sources = sources
+        self.name = name
+        self.directory = directory
+        self.expected = expected
+        self.fields = fields
+        self.options = options
+        self.userInfo = userInfo
+    }
+}
+
+/// How downloads are made; shared by many requests, copied on write.
+public struct DownloadOptions: Sendable {
+    /// The directory for files.
+    public var directory: String = "."
+    /// What to do where the name is taken.
+    public var ifExists: IfExists = .auto
+    /// Where the bytes go.
+    public var destination: Destination = .file
+    /// Fields for every request (`User-Agent` included); those of the user's own are dropped at another origin.
+    public var fields: [(String, String)] = []
+    /// The order in which transfers start.
+    public var priority: Priority = .normal
+    /// The most bytes a second, or `nil`.
+    public var rateLimit: Int64?
+    /// The connections for one file; see ``ConnectionPolicy``.
+    public var connections: ConnectionPolicy = .adaptive(most: 4)
+    /// The smallest piece that is worth a connection of its own, in bytes.
+    public var minimumSplit: Int64 = 1 << 20
+    /// Attempts beyond the first that bring nothing new.
+    public var retries: Int = 5
+    /// The statuses that are worth another attempt.
+    public var retryStatuses: Set<Int> = [408, 429, 500, 502, 503, 504]
+    /// The most redirects to follow.
+    public var maximumRedirects: Int = 20
+    /// Whether https may redirect to http.
+    public var allowsDowngrade: Bool = false
+    /// Name resolution, connecting and the handshake together.
+    public var connectTimeout: Duration = .seconds(30)
+    /// No bytes for this long; also the time for a complete response head. Zero: none.
+    public var stallTimeout: Duration = .seconds(60)
+    /// The whole transfer from its first start, never its queueing. Zero: none.
+    public var totalTimeout: Duration = .zero
+    /// Whether every file is synced to disk before it is reported.
+    public var durable: Bool = false
+    /// The algorithm whose digest is reported with each finished file.
+    public var reportDigest: DigestAlgorithm?
+    /// Whether a file that fails its digest is kept as `NAME.martlet-bad`.
+    public var keepBad: Bool = true
+
+    /// Creates the defaults.
+    public init() {}
+
+    /// What to do where the name is taken.
+    public enum IfExists: String, Sendable, CaseIterable {
+        /// Skip what agrees with the server, resume what we began, number anything else.
+        case auto
+        /// Skip whatever exists.
+        case skip
+        /// Go on from the existing file's end after comparing the overlap.
+        case resume
+        /// Always take a number.
+        case rename
+        /// Replace the file when the new one is whole.
+        case overwrite
+        /// Fail.
+        case fail
+    }
+
+    /// How many connections one file gets.
+    public enum ConnectionPolicy: Sendable, Hashable {
+        /// This many as soon as the server is known to do ranges.
+        case fixed(Int)
+        /// One, and more up to this number as long as each proves to help.
+        case adaptive(most: Int)
+    }
+
+    /// Where the bytes go.
+    public enum Destination: Sendable {
+        /// A file in the directory.
+        case file
+        /// A sink that takes the bytes once and in order.
+        case stream(any ByteSink)
+    }
+}
+
+/// Takes a file's bytes once and in order, such as standard output.
+public protocol ByteSink: AnyObject, Sendable {
+    /// Writes all the bytes; may block. Called on a `BlockingPool` thread, one call at a time.
+    func write(_ bytes: [UInt8]) throws(StorageError)
+}

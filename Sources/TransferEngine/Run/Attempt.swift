@@ -1,0 +1,96 @@
+internal import TransferCore
+
+/// One request for (a part of) a file, with the connection that it holds at its host.
+///
+/// Everything mutable is touched under the run's lock only, hence `@unchecked`.
+final class Attempt: ExchangeReceiver, @unchecked Sendable {
+    enum Purpose {
+        /// Learn length and validators, to compare with a file that is there.
+        case examine
+        /// Read bytes that are there already, and compare.
+        case probe(Probe)
+        /// Fetch bytes of the file.
+        case fetch
+    }
+
+    struct Probe {
+        enum Then {
+            /// The existing final file becomes our partial file.
+            case adopt
+            /// Fetching goes on where the partial file ends.
+            case goOn
+        }
+
+        var range: ByteRange
+        var expected: [UInt8]
+        var compared = 0
+        var then: Then
+    }
+
+    /// What to do once the rest of a response that nobody wants was read, so that its connection can be kept.
+    enum AfterDrain {
+        case fail(TransferFailure)
+        case redirect(HTTPURL)
+        case skip
+        case examined(agrees: Bool)
+    }
+
+    let run: DownloadRun
+    let number: Int
+    let lane: Int
+    let source: Int
+    let startedAt: Int64
+
+    var url: HTTPURL
+    var purpose: Purpose
+    var hops: Int
+    var slot: Origin?
+    var range: ByteRange?
+    var exchange: (any Exchange)?
+    var extent: Int?
+    var isConnected = false
+    var hasHead = false
+    var isOver = false
+    /// Reading waits for the disk or for the rate limit; the stall clock stands still.
+    var isHeld = false
+    var afterDrain: AfterDrain?
+    var drained = 0
+    var lastActivity: Int64
+    var bytes: Int64 = 0
+    var window = RateWindow(span: 5_000_000_000)
+    var bodySince: Int64?
+    var quantum: Int?
+
+    init(
+        run: DownloadRun,
+        number: Int,
+        lane: Int,
+        source: Int,
+        url: HTTPURL,
+        purpose: Purpose,
+        slot: Origin,
+        hops: Int,
+        now: Int64
+    ) {
+        self.run = run
+        self.number = number
+        self.lane = lane
+        self.source = source
+        self.url = url
+        self.purpose = purpose
+        self.slot = slot
+        self.hops = hops
+        self.startedAt = now
+        self.lastActivity = now
+    }
+
+    func exchangeConnected() { self.run.connected(self) }
+
+    func exchangeReceived(head: ResponseHead) -> ReadDecision { self.run.received(head, on: self) }
+
+    func exchangeReceived(body: UnsafeRawBufferPointer) -> ReadDecision { self.run.received(body, on: self) }
+
+    func exchangeEnded(trailers: HTTPFields, cleanly: Bool) { self.run.responseEnded(self, cleanly: cleanly) }
+
+    func exchangeFailed(_ error: TransportError) { self.run.attemptFailed(self, DownloadRun.failure(error)) }
+}

@@ -1,0 +1,91 @@
+internal import Synchronization
+internal import TransferCore
+
+/// The end: verifying, and giving the file its name.
+extension DownloadRun {
+    private func commitOptions(_ durability: CommitOptions.Durability) -> CommitOptions {
+        let (facts, overwrite) = self.state.withLock { ($0.facts, $0.overwrite) }
+        let modified = facts?.lastModified.flatMap { HTTPDate.parse($0) }
+        return CommitOptions(
+            overwrite: overwrite,
+            modified: modified,
+            entityTag: modified == nil ? facts?.entityTag : nil,
+            durability: durability,
+            expected: self.expectedDigests(),
+            report: self.options.reportDigest,
+            keepBad: self.options.keepBad
+        )
+    }
+
+    /// Every byte of a journaled file, or of a stream, is there.
+    func commit() {
+        let file: RunFile? = self.state.withLock { state in
+            guard state.phase == .active else { return nil }
+            state.phase = .committing
+            return state.file
+        }
+        guard let file else { return }
+        switch file {
+        case .none, .small: break
+        case .stream: self.complete(path: "", bytes: self.state.withLock { $0.planner?.completed ?? 0 }, digest: nil)
+        case .partial(let partial):
+            let length = self.state.withLock { $0.planner?.length ?? $0.planner?.completed ?? 0 }
+            self.operate {
+                do throws(StorageError) {
+                    let digest = try self.naming { target throws(StorageError) in
+                        try partial.commit(as: target, length: length, self.commitOptions(.synced))
+                    }
+                    self.complete(path: self.state.withLock { $0.target.path }, bytes: length, digest: digest)
+                } catch {
+                    self.end(.failed(Self.failure(error)), except: nil)
+                }
+            }
+        }
+    }
+
+    func commitSmall(_ small: any SmallFile) {
+        let length = self.state.withLock { state in
+            state.phase = .committing
+            return state.smallLength
+        }
+        do throws(StorageError) {
+            let digest = try self.naming { target throws(StorageError) in
+                try small.commit(as: target, self.commitOptions(self.options.durable ? .grouped : .none))
+            }
+            self.state.withLock { $0.file = .none }
+            self.complete(path: self.state.withLock { $0.target.path }, bytes: length, digest: digest)
+        } catch {
+            self.end(.failed(Self.failure(error)), except: nil)
+        }
+    }
+
+    /// Tries names until one is free: somebody may have taken it since it was looked at.
+    private func naming(_ commit: (FileTarget) throws(StorageError) -> [UInt8]?) throws(StorageError) -> [UInt8]? {
+        while true {
+            do throws(StorageError) {
+                return try commit(self.state.withLock { $0.target })
+            } catch {
+                guard error.code == .exists, self.options.ifExists != .fail else { throw error }
+                self.takeNextName()
+            }
+        }
+    }
+
+    private func complete(path: String, bytes: Int64, digest: [UInt8]?) {
+        let (received, verified) = self.state.withLock { ($0.received, $0.verifiedLength) }
+        let before = self.transfer.memory.withLock { ($0.received, $0.activeTime) }
+        self.end(
+            .finished(
+                TransferEvent.Completion(
+                    path: path,
+                    bytes: bytes,
+                    received: before.0 + received,
+                    duration: .nanoseconds(before.1 + self.now - self.startedAt),
+                    digest: digest,
+                    verifiedLength: verified
+                )
+            ),
+            except: nil
+        )
+    }
+}

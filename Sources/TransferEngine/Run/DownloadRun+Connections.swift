@@ -1,0 +1,251 @@
+internal import Synchronization
+internal import TransferCore
+
+/// Which connections fetch what.
+extension DownloadRun {
+    /// The source with the fewest attempts among those that are not bad.
+    func pickSource(_ state: inout State) -> Int {
+        let bad = self.transfer.memory.withLock { $0.badSources }
+        let good = self.transfer.request.sources.indices.filter { !bad.contains($0) }
+        return good.min { left, right in
+            self.load(state, left) < self.load(state, right)
+        } ?? 0
+    }
+
+    private func load(_ state: State, _ source: Int) -> Int {
+        state.attempts.count { $0.source == source }
+    }
+
+    func assignPiece(_ state: inout State, _ attempt: Attempt) {
+        guard let piece = state.planner?.assign(to: attempt.number, minimumSplit: self.options.minimumSplit) else { return }
+        let isWhole = piece.start == 0 && piece.end == (state.planner?.length ?? Int64.max)
+        attempt.range = isWhole && state.facts?.length == nil ? nil : piece.start..<piece.end
+        if isWhole, state.planner?.completed == 0, self.transfer.memory.withLock({ $0.rangesRefused }) { attempt.range = nil }
+    }
+
+    /// Sends an attempt's request.
+    func launch(_ attempt: Attempt) {
+        self.engine.transport.execute(onLane: attempt.lane) {
+            let request: TransferRequest? = self.state.withLock { state in
+                guard !attempt.isOver, state.phase != .ending else { return nil }
+                attempt.quantum = self.engine.readQuantum(for: self.transfer, attempts: state.attempts.count)
+                return self.request(for: attempt, state)
+            }
+            guard let request else { return }
+            let exchange = self.engine.transport.start(request, onLane: attempt.lane, receiver: attempt)
+            let isOver = self.state.withLock { _ in
+                attempt.exchange = exchange
+                return attempt.isOver
+            }
+            if isOver { exchange.cancel() }
+        }
+    }
+
+    private func request(for attempt: Attempt, _ state: State) -> TransferRequest {
+        let source = self.transfer.request.sources[attempt.source]
+        let isOwnOrigin = attempt.url.origin == self.transfer.request.sources[0].origin
+        var fields = HTTPFields()
+        fields.reserve(bytes: 256, lines: 10)
+        for (name, value) in self.options.fields + self.transfer.request.fields
+        where isOwnOrigin || Self.travels(name) {
+            fields.append(name, value)
+        }
+        if attempt.url.origin == source.origin, let user = source.user, !fields.contains("Authorization") {
+            fields.append("Authorization", "Basic " + Base64.encode("\(user):\(source.password ?? "")".utf8))
+        }
+        if !fields.contains("Accept") { fields.append("Accept", "*/*") }
+        fields.append("Accept-Encoding", "identity")
+        var range = attempt.range
+        if case .probe(let probe) = attempt.purpose { range = probe.range }
+        attempt.range = range
+        if let range {
+            let isTail = range.upperBound == Int64.max || range.upperBound == state.planner?.length
+            if case .fetch = attempt.purpose, isTail {
+                fields.append("Range", RangeField.bytes(from: range.lowerBound))
+            } else {
+                fields.append("Range", RangeField.bytes(range))
+            }
+            if case .fetch = attempt.purpose, let validator = self.validator(state, attempt) {
+                fields.append("If-Range", validator)
+            }
+        } else {
+            fields.append("Want-Repr-Digest", "sha-256=10, sha-512=5")
+        }
+        var method = "GET"
+        if case .examine = attempt.purpose { method = "HEAD" }
+        return TransferRequest(
+            method: method,
+            url: attempt.url,
+            fields: fields,
+            connectTimeout: self.options.connectTimeout.inNanoseconds,
+            readQuantum: attempt.quantum
+        )
+    }
+
+    /// Fields that may go to another origin: they name the client, not the user.
+    private static func travels(_ name: String) -> Bool {
+        switch name.lowercased() {
+        case "user-agent", "accept", "accept-language": true
+        default: false
+        }
+    }
+
+    /// The strong validator for `If-Range`; another mirror's validators say nothing of this one's.
+    private func validator(_ state: State, _ attempt: Attempt) -> String? {
+        guard let facts = state.facts, !self.transfer.memory.withLock({ $0.tagsUnreliable }),
+            facts.url == self.transfer.request.sources[attempt.source].withoutUserInfo
+        else { return nil }
+        return Validators(entityTag: facts.entityTag, lastModified: facts.lastModified, date: facts.date).strong
+    }
+
+    // MARK: More connections
+
+    /// Opens connections as far as they are wanted, allowed, and have something to fetch.
+    func fill(preferring lane: Int) {
+        while true {
+            let attempt: Attempt? = self.state.withLock { state in
+                guard state.phase == .active, let planner = state.planner, !planner.isComplete else { return nil }
+                guard state.attempts.count < self.wantedConnections(state) else { return nil }
+                guard planner.canAssign(minimumSplit: self.options.minimumSplit) else { return nil }
+                let source = self.pickSource(&state)
+                let url = self.transfer.request.sources[source]
+                let probe = self.proof(of: source, state)
+                if case .wait = probe { return nil }
+                if state.attempts.isEmpty {
+                    self.engine.takeConnection(url.origin)
+                } else if !self.engine.acquireConnection(url.origin) {
+                    return nil
+                }
+                let next = state.attempts.isEmpty ? lane : (lane + state.attempts.count) % self.engine.transport.laneCount
+                let attempt = self.makeAttempt(
+                    &state,
+                    source: source,
+                    url: url,
+                    purpose: .fetch,
+                    slot: url.origin,
+                    hops: 0,
+                    lane: next
+                )
+                if case .probe(let range) = probe {
+                    attempt.purpose = .probe(Attempt.Probe(range: range, expected: [], then: .goOn))
+                } else {
+                    self.assignPiece(&state, attempt)
+                }
+                return attempt
+            }
+            guard let attempt else { return }
+            if case .probe(let probe) = attempt.purpose {
+                self.prove(attempt, probe.range)
+            } else {
+                self.launch(attempt)
+            }
+        }
+    }
+
+    private enum Proof {
+        case unnecessary
+        case probe(ByteRange)
+        case wait
+    }
+
+    /// A mirror must first show bytes that agree with those of the source the file began with.
+    private func proof(of source: Int, _ state: State) -> Proof {
+        guard let facts = state.facts, facts.url != self.transfer.request.sources[source].withoutUserInfo else {
+            return .unnecessary
+        }
+        if self.transfer.memory.withLock({ $0.provenSources.contains(source) }) { return .unnecessary }
+        let prefix = state.planner?.prefix ?? 0
+        guard prefix >= Self.mirrorOverlap else { return .wait }
+        return .probe(prefix - Self.mirrorOverlap..<prefix)
+    }
+
+    private func prove(_ attempt: Attempt, _ range: ByteRange) {
+        self.operate {
+            guard case .partial(let file) = self.state.withLock({ $0.file }) else { return }
+            do throws(StorageError) {
+                let bytes = try file.read(range)
+                self.state.withLock { _ in
+                    attempt.purpose = .probe(Attempt.Probe(range: range, expected: bytes, then: .goOn))
+                }
+                self.launch(attempt)
+            } catch {
+                self.end(.failed(Self.failure(error)), except: nil)
+            }
+        }
+    }
+
+    static let mirrorOverlap: Int64 = 4096
+
+    private func wantedConnections(_ state: State) -> Int {
+        guard state.serverDoesRanges, state.planner?.length != nil, case .partial = state.file else { return 1 }
+        guard let facts = state.facts, facts.contentEncoding == nil,
+            facts.entityTag != nil || facts.lastModified != nil
+        else { return 1 }
+        if let fixed = state.fixedConnections { return fixed }
+        let bad = self.transfer.memory.withLock { $0.badSources.count }
+        return max(state.advisor.wanted, min(self.transfer.request.sources.count - bad, 4))
+    }
+
+    // MARK: Failures
+
+    func attemptFailed(_ attempt: Attempt, _ failure: TransferFailure) {
+        enum Next {
+            case nothing
+            case fill
+            case end(Outcome)
+        }
+        let next: Next = self.state.withLock { state in
+            guard !attempt.isOver, state.phase != .ending else { return .nothing }
+            let gotNothing = attempt.bytes == 0
+            self.retire(&state, attempt)
+            if let completed = state.planner?.completed {
+                self.transfer.memory.withLock { if $0.rangesProven { $0.budget.kept(completed) } }
+            }
+            let others = state.attempts.count
+            if !failure.isRetryable || gotNothing, self.transfer.request.sources.count > 1 {
+                let remaining = self.transfer.memory.withLock { memory in
+                    memory.badSources.insert(attempt.source)
+                    return self.transfer.request.sources.count - memory.badSources.count
+                }
+                if remaining > 0 {
+                    guard state.planner != nil else { return .end(.retry(Self.again(failure))) }
+                    return .fill
+                }
+                // None is left: begin again with all of them, as far as the budget goes.
+                self.transfer.memory.withLock { $0.badSources = [] }
+            }
+            if others > 0 {
+                if gotNothing || !failure.isRetryable {
+                    // One connection too many for this server: the others go on.
+                    state.advisor.refused(having: others)
+                    state.fixedConnections = state.fixedConnections.map { min($0, others) }
+                }
+                return .fill
+            }
+            return .end(failure.isRetryable ? .retry(failure) : .failed(failure))
+        }
+        switch next {
+        case .nothing: break
+        case .fill:
+            self.note("\(attempt.url.redacted): \(failure.message); the others go on")
+            self.fill(preferring: attempt.lane)
+        case .end(let outcome): self.end(outcome, except: attempt)
+        }
+    }
+
+    /// The same failure, worth another attempt because another source is left.
+    private static func again(_ failure: TransferFailure) -> TransferFailure {
+        var failure = failure
+        failure.isRetryable = true
+        return failure
+    }
+}
+
+extension Duration {
+    /// Whole nanoseconds, clamped to what fits.
+    var inNanoseconds: Int64 {
+        let (seconds, attoseconds) = self.components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        return overflow ? Int64.max / 2 : product &+ attoseconds / 1_000_000_000
+    }
+}

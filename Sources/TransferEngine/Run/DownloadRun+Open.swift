@@ -1,0 +1,204 @@
+internal import Synchronization
+internal import TransferCore
+
+/// Making the file for a first response.
+extension DownloadRun {
+    /// Files up to this declared length go without a journal.
+    static let smallLimit: Int64 = 1 << 20
+
+    func openFile(_ attempt: Attempt, _ head: ResponseHead, _ length: Int64?) -> ReadDecision {
+        if let decision = self.rename(attempt, by: head) { return decision }
+        let facts = self.facts(of: head, from: attempt, length: length)
+        let digests = Self.digests(in: head)
+        let target: FileTarget = self.state.withLock { state in
+            state.facts = facts
+            state.serverDigests = digests
+            state.serverDoesRanges =
+                head.fields["Accept-Ranges"].map { $0.lowercased() == "bytes" } ?? false
+                && !self.transfer.memory.withLock { $0.rangesRefused }
+            state.verifiedLength = head.framing != .untilClose
+            return state.target
+        }
+        self.transfer.memory.withLock { $0.target = target }
+        self.report(head, length)
+        if let length, length <= Self.smallLimit { return self.openSmall(attempt, target, length) }
+        self.state.withLock { _ in attempt.isHeld = true }
+        self.operate { self.makePartial(attempt, target, facts) }
+        return .pause
+    }
+
+    private func openSmall(_ attempt: Attempt, _ target: FileTarget, _ length: Int64) -> ReadDecision {
+        do throws(StorageError) {
+            let small = try self.engine.store.createSmall(target)
+            let isLive = self.state.withLock { state in
+                guard state.phase != .ending, !attempt.isOver else { return false }
+                state.file = .small(small)
+                state.phase = .active
+                state.smallLength = length
+                state.smallReceived = 0
+                return true
+            }
+            if !isLive {
+                small.discard()
+                return .close
+            }
+            return .read
+        } catch {
+            self.end(.failed(Self.failure(error)), except: attempt)
+            return .close
+        }
+    }
+
+    private func makePartial(_ attempt: Attempt, _ target: FileTarget, _ facts: ResourceFacts) {
+        do throws(StorageError) {
+            let partial = try self.engine.store.createPartial(target, facts: facts)
+            if let length = facts.length {
+                do throws(StorageError) {
+                    try partial.preallocate(length: length)
+                } catch {
+                    partial.discard()
+                    throw error
+                }
+            }
+            let wanted = self.expectedDigests()
+            let isSingle = self.state.withLock { ($0.fixedConnections ?? 1) == 1 }
+            if isSingle {
+                var algorithms = wanted.map(\.algorithm)
+                if let report = self.options.reportDigest, !algorithms.contains(report) { algorithms.append(report) }
+                if !algorithms.isEmpty { partial.digestWhileWriting(algorithms) }
+            }
+            let isLive = self.state.withLock { state in
+                guard state.phase != .ending, !attempt.isOver else { return false }
+                state.file = .partial(partial)
+                var planner = SegmentPlanner(length: facts.length)
+                _ = planner.assign(to: attempt.number, minimumSplit: self.options.minimumSplit)
+                state.planner = planner
+                attempt.extent = partial.beginExtent(at: 0)
+                state.phase = .active
+                state.lastCheckpoint = self.now
+                return attempt.extent != nil
+            }
+            guard isLive else { return partial.keep() }
+            self.letGo(attempt)
+            self.fill(preferring: attempt.lane)
+        } catch {
+            self.end(.failed(Self.failure(error)), except: nil)
+        }
+    }
+
+    /// Reading goes on after it was held.
+    func letGo(_ attempt: Attempt) {
+        self.engine.transport.execute(onLane: attempt.lane) {
+            let exchange = self.state.withLock { _ -> (any Exchange)? in
+                guard !attempt.isOver else { return nil }
+                attempt.isHeld = false
+                attempt.lastActivity = self.now
+                if attempt.bodySince == nil { attempt.bodySince = self.now }
+                return attempt.exchange
+            }
+            exchange?.resumeReading()
+        }
+    }
+
+    /// Takes the name that the response proposes, unless the user chose one.
+    ///
+    /// - Returns: What to answer where the new name leads elsewhere; `nil` to go on with this response.
+    private func rename(_ attempt: Attempt, by head: ResponseHead) -> ReadDecision? {
+        if !self.transfer.isNamedByUser, let field = head.fields["Content-Disposition"],
+            let proposed = ContentDisposition(field).fileName.flatMap({ FileName.sanitize($0) })
+        {
+            let changed = self.state.withLock { state in
+                guard proposed != state.baseName else { return false }
+                state.baseName = proposed
+                state.target = self.engine.takeName(directory: state.target.directory, base: proposed)
+                return true
+            }
+            if changed { return self.relocate(attempt, head) }
+        } else if self.state.withLock({ $0.existing != nil }), !self.state.withLock({ $0.overwrite }) {
+            return self.relocate(attempt, head)
+        }
+        return nil
+    }
+
+    /// The final name is only known now, with the response at hand: look at what lies under it.
+    private func relocate(_ attempt: Attempt, _ head: ResponseHead) -> ReadDecision? {
+        while true {
+            let target = self.state.withLock { $0.target }
+            let survey: FileSurvey
+            do throws(StorageError) {
+                survey = try self.engine.store.survey(target)
+            } catch {
+                self.end(.failed(Self.failure(error)), except: attempt)
+                return .close
+            }
+            if case .ours(let facts, let written) = survey.partial, written > 0, survey.existing == nil,
+                self.transfer.request.sources.contains(where: { $0.withoutUserInfo == facts.url })
+            {
+                // Going on from our bytes needs another request.
+                self.transfer.memory.withLock { $0.target = target }
+                self.state.withLock { state in
+                    state.heldSlot = attempt.slot
+                    attempt.slot = nil
+                    self.retire(&state, attempt)
+                }
+                self.openPartial(target)
+                return .close
+            }
+            switch survey.partial {
+            case .busy, .foreign:
+                self.takeNextName()
+                continue
+            case .none, .ours, .committed: break
+            }
+            guard let existing = survey.existing else { return nil }
+            switch self.options.ifExists {
+            case .skip:
+                self.skip(target, size: existing.size, except: attempt)
+                return .close
+            case .fail:
+                let failure = TransferFailure(
+                    .fileExists,
+                    "\(target.path) exists",
+                    remedy: "move it away, or choose another way by --if-exists"
+                )
+                self.end(.failed(failure), except: attempt)
+                return .close
+            case .overwrite where existing.isRegular:
+                self.state.withLock { $0.overwrite = true }
+                return nil
+            case .auto where existing.isRegular && Self.agrees(existing, with: head):
+                self.skip(target, size: existing.size, except: attempt)
+                return .close
+            case .auto, .rename, .resume, .overwrite:
+                self.takeNextName()
+            }
+        }
+    }
+
+    private func facts(of head: ResponseHead, from attempt: Attempt, length: Int64?) -> ResourceFacts {
+        let encoding = head.fields["Content-Encoding"]
+        return ResourceFacts(
+            url: self.transfer.request.sources[attempt.source].withoutUserInfo,
+            finalURL: attempt.url.redacted,
+            length: length,
+            entityTag: head.fields["ETag"],
+            lastModified: head.fields["Last-Modified"],
+            date: head.fields["Date"],
+            contentEncoding: encoding?.lowercased() == "identity" ? nil : encoding
+        )
+    }
+
+    /// The digests that the server gives for the whole file.
+    static func digests(in head: ResponseHead) -> [ExpectedDigest] {
+        guard head.status == 200 else { return [] }
+        let all = DigestFields.representation(head.fields) + DigestFields.content(head.fields)
+        // One per algorithm is enough; the first said counts.
+        var seen: Set<DigestAlgorithm> = []
+        return all.filter { seen.insert($0.algorithm).inserted }
+    }
+
+    /// What the user and the server expect of the whole file.
+    func expectedDigests() -> [ExpectedDigest] {
+        self.transfer.request.expected + self.state.withLock { $0.serverDigests }
+    }
+}

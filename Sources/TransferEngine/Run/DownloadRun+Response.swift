@@ -1,0 +1,387 @@
+internal import Synchronization
+internal import TransferCore
+
+/// What a response's head leads to.
+extension DownloadRun {
+    func connected(_ attempt: Attempt) {
+        self.state.withLock { _ in
+            attempt.isConnected = true
+            attempt.lastActivity = self.now
+        }
+    }
+
+    func received(_ head: ResponseHead, on attempt: Attempt) -> ReadDecision {
+        let question: ResponseJudge.Question? = self.state.withLock { state in
+            guard !attempt.isOver else { return nil }
+            attempt.hasHead = true
+            attempt.lastActivity = self.now
+            return ResponseJudge.Question(
+                range: attempt.range,
+                known: state.facts,
+                ignoresTags: self.transfer.memory.withLock { $0.tagsUnreliable },
+                have: state.planner?.completed ?? state.existing?.size ?? 0,
+                retryStatuses: self.options.retryStatuses,
+                wallNow: self.engine.time.wallNow
+            )
+        }
+        guard let question else { return .close }
+        switch ResponseJudge.judge(head, question) {
+        case .redirect(let location):
+            return self.redirected(attempt, head, to: location)
+        case .failed(let failure):
+            if case .examine = attempt.purpose, !failure.isRetryable {
+                // Some servers, and signed URLs, answer GET only.
+                return self.drain(attempt, head, then: .examined(agrees: false))
+            }
+            return self.drain(attempt, head, then: .fail(failure))
+        case .startOver(let reason):
+            return self.startOver(attempt, reason, head: head)
+        case .alreadyComplete:
+            return self.alreadyComplete(attempt)
+        case .whole(let length):
+            return self.receivedWhole(attempt, head, length)
+        case .range(let total):
+            return self.receivedRange(attempt, head, total)
+        }
+    }
+
+    // MARK: Redirects and unwanted bodies
+
+    private func redirected(_ attempt: Attempt, _ head: ResponseHead, to location: String) -> ReadDecision {
+        let next: HTTPURL
+        do {
+            next = try attempt.url.resolving(location)
+        } catch {
+            return self.drain(
+                attempt,
+                head,
+                then: .fail(TransferFailure(.redirects, "redirected to where Martlet does not go: \(error.message)"))
+            )
+        }
+        if attempt.url.scheme == .https, next.scheme == .http, !self.options.allowsDowngrade {
+            return self.drain(
+                attempt,
+                head,
+                then: .fail(
+                    TransferFailure(.redirects, "redirected from https to \(next.redacted), which is not encrypted")
+                )
+            )
+        }
+        guard attempt.hops < self.options.maximumRedirects else {
+            return self.drain(
+                attempt,
+                head,
+                then: .fail(TransferFailure(.redirects, "more than \(self.options.maximumRedirects) redirects"))
+            )
+        }
+        self.note("\(head.status): redirected to \(next.redacted)")
+        return self.drain(attempt, head, then: .redirect(next))
+    }
+
+    /// Reads a short body that nobody wants, to keep its connection; closes on a long one.
+    private func drain(_ attempt: Attempt, _ head: ResponseHead, then next: Attempt.AfterDrain) -> ReadDecision {
+        let isShort =
+            switch head.framing {
+            case .none: true
+            case .length(let length): length <= Self.drainable
+            case .chunked: true
+            case .untilClose: false
+            }
+        if isShort {
+            self.state.withLock { _ in attempt.afterDrain = next }
+            return .read
+        }
+        self.afterDrain(attempt, next)
+        return .close
+    }
+
+    /// The bytes worth reading to keep a connection.
+    static let drainable: Int64 = 65_536
+
+    func afterDrain(_ attempt: Attempt, _ next: Attempt.AfterDrain) {
+        switch next {
+        case .fail(let failure):
+            self.attemptFailed(attempt, failure)
+        case .skip:
+            let size = self.state.withLock { $0.existing?.size ?? 0 }
+            self.skip(self.state.withLock { $0.target }, size: size, except: attempt)
+        case .examined(let agrees):
+            self.examined(attempt, agrees: agrees)
+        case .redirect(let url):
+            self.follow(attempt, to: url)
+        }
+    }
+
+    private func follow(_ attempt: Attempt, to url: HTTPURL) {
+        let slot: Origin? = self.state.withLock { state in
+            guard !attempt.isOver, let slot = attempt.slot else { return nil }
+            attempt.slot = nil
+            return slot
+        }
+        guard let slot else { return }
+        let next: @Sendable () -> Void = {
+            let follower: Attempt? = self.state.withLock { state in
+                guard state.phase != .ending, !attempt.isOver else { return nil }
+                attempt.isOver = true
+                state.attempts.removeAll { $0 === attempt }
+                state.planner?.release(attempt.number)
+                let follower = self.makeAttempt(
+                    &state,
+                    source: attempt.source,
+                    url: url,
+                    purpose: attempt.purpose,
+                    slot: url.origin,
+                    hops: attempt.hops + 1,
+                    lane: attempt.lane
+                )
+                if case .fetch = attempt.purpose, state.planner != nil { self.assignPiece(&state, follower) }
+                return follower
+            }
+            if let follower { self.launch(follower) } else { self.engine.releaseConnection(url.origin) }
+        }
+        if slot == url.origin { return next() }
+        self.engine.releaseConnection(slot)
+        self.engine.whenConnectionIsFree(url.origin) { self.engine.transport.execute(onLane: attempt.lane, next) }
+    }
+
+    private func examined(_ attempt: Attempt, agrees: Bool) {
+        let target: FileTarget? = self.state.withLock { state in
+            guard !attempt.isOver else { return nil }
+            state.heldSlot = attempt.slot
+            attempt.slot = nil
+            self.retire(&state, attempt)
+            return state.target
+        }
+        guard let target else { return }
+        if agrees { return self.skip(target, size: self.state.withLock { $0.existing?.size ?? 0 }) }
+        if self.options.ifExists == .resume {
+            self.state.withLock { $0.overwrite = true }
+            return self.launchFirst(.fetch)
+        }
+        self.note("\(target.name) is there and is not known to be the server's file; another name is taken")
+        self.takeNextName()
+        self.locate()
+    }
+
+    // MARK: Wholes
+
+    private func receivedWhole(_ attempt: Attempt, _ head: ResponseHead, _ length: Int64?) -> ReadDecision {
+        switch attempt.purpose {
+        case .examine:
+            let agrees = self.state.withLock { $0.existing.map { Self.agrees($0, with: head) } ?? false }
+            return self.drain(attempt, head, then: .examined(agrees: agrees))
+        case .probe(let probe):
+            if case .adopt = probe.then {
+                return self.drain(
+                    attempt,
+                    head,
+                    then: .fail(
+                        TransferFailure(
+                            .cannotResume,
+                            "the server does not send parts, so the existing file cannot be gone on with",
+                            remedy: "use --if-exists overwrite or rename"
+                        )
+                    )
+                )
+            }
+            return self.rangesRefused(attempt)
+        case .fetch: break
+        }
+        let file = self.state.withLock { $0.file }
+        switch file {
+        case .none: return self.openFile(attempt, head, length)
+        case .small: return .close
+        case .stream: return self.wholeForStream(attempt, head, length)
+        case .partial: return self.wholeInsteadOfPart(attempt, head)
+        }
+    }
+
+    /// A whole answer to a request for a part: the file changed, or the server does no ranges.
+    private func wholeInsteadOfPart(_ attempt: Attempt, _ head: ResponseHead) -> ReadDecision {
+        let (known, others, isFresh) = self.state.withLock { state in
+            (state.facts, state.attempts.count - 1, state.planner?.completed == 0)
+        }
+        let agreement = known.map { ResponseJudge.agreement(head, with: $0, ignoringTags: false) } ?? .unknown
+        if agreement == .changed, !isFresh { return self.startOver(attempt, "the file changed on the server", head: head) }
+        if others > 0 {
+            // The others have what this one was to fetch; the server just does not do it twice at once.
+            self.state.withLock { state in
+                state.advisor.refused(having: others)
+                state.fixedConnections = state.fixedConnections.map { min($0, others) }
+                self.retire(&state, attempt)
+            }
+            self.fill(preferring: attempt.lane)
+            return .close
+        }
+        return self.rangesRefused(attempt)
+    }
+
+    /// The server sends no parts of this file: what is there cannot be gone on from.
+    private func rangesRefused(_ attempt: Attempt) -> ReadDecision {
+        self.transfer.memory.withLock { memory in
+            memory.rangesRefused = true
+            memory.rangesProven = false
+        }
+        return self.startOver(attempt, "the server does not resume", head: nil)
+    }
+
+    // MARK: Parts
+
+    private func receivedRange(_ attempt: Attempt, _ head: ResponseHead, _ total: Int64?) -> ReadDecision {
+        if case .probe = attempt.purpose { return .read }
+        guard case .fetch = attempt.purpose, let asked = attempt.range else { return .close }
+        self.transfer.memory.withLock { memory in
+            memory.rangesProven = true
+            memory.budget.kept(asked.lowerBound)
+        }
+        let outcome: ReadDecision? = self.state.withLock { state in
+            guard !attempt.isOver else { return .close }
+            state.serverDoesRanges = true
+            if let total, state.planner?.length == nil {
+                guard state.planner?.setLength(total) ?? false else { return nil }
+                state.facts?.length = total
+            }
+            switch state.file {
+            case .partial(let file):
+                if let facts = state.facts, facts != file.facts { try? file.update(facts: facts) }
+                guard let extent = file.beginExtent(at: asked.lowerBound) else { return nil }
+                attempt.extent = extent
+                attempt.bodySince = self.now
+            case .stream: attempt.bodySince = self.now
+            case .none, .small: return .close
+            }
+            return .read
+        }
+        guard let outcome else {
+            self.attemptFailed(attempt, TransferFailure(.fileIO, "the part does not fit the file", isRetryable: true))
+            return .close
+        }
+        if self.state.withLock({ $0.attempts.first === attempt }) {
+            self.report(head, total ?? self.state.withLock { $0.facts?.length })
+        }
+        self.fill(preferring: attempt.lane)
+        return outcome
+    }
+
+    private func alreadyComplete(_ attempt: Attempt) -> ReadDecision {
+        let (isComplete, existing): (Bool, Bool) = self.state.withLock { state in
+            let length = state.planner?.completed ?? 0
+            guard state.planner?.setLength(length) ?? false else { return (false, state.existing != nil) }
+            return (state.planner?.isComplete ?? false, state.existing != nil)
+        }
+        if isComplete {
+            self.state.withLock { self.retire(&$0, attempt) }
+            self.commit()
+            return .close
+        }
+        if existing, case .probe = attempt.purpose {
+            self.attemptFailed(attempt, TransferFailure(.cannotResume, "the server's file is shorter than the existing one"))
+            return .close
+        }
+        return self.startOver(attempt, "the server has no such range (416)", head: nil)
+    }
+
+    // MARK: Starting over
+
+    /// What is there does not fit what the server has: begin anew, within a budget.
+    func startOver(_ attempt: Attempt, _ reason: String, head: ResponseHead?) -> ReadDecision {
+        if case .probe(let probe) = attempt.purpose, case .adopt = probe.then {
+            self.attemptFailed(
+                attempt,
+                TransferFailure(
+                    .cannotResume,
+                    "the existing file is not the beginning of the server's: \(reason)",
+                    remedy: "use --if-exists overwrite or rename"
+                )
+            )
+            return .close
+        }
+        if case .stream = self.state.withLock({ $0.file }), self.transfer.memory.withLock({ $0.stream.count > 0 }) {
+            self.attemptFailed(
+                attempt,
+                TransferFailure(.cannotResume, "the output cannot be taken back and cannot be gone on with: \(reason)")
+            )
+            return .close
+        }
+        let known = self.state.withLock { $0.facts }
+        let (count, comparesBytes) = self.transfer.memory.withLock { memory -> (Int, Bool) in
+            memory.startOvers += 1
+            guard let head, let known, memory.startOvers > 1, !memory.tagsUnreliable, known.entityTag != nil,
+                Self.totalLength(head) == known.length,
+                ResponseJudge.agreement(head, with: known, ignoringTags: true) != .changed
+            else { return (memory.startOvers, false) }
+            memory.tagsUnreliable = true
+            return (memory.startOvers, true)
+        }
+        guard count <= Self.startOverLimit else {
+            self.attemptFailed(
+                attempt,
+                TransferFailure(.badResponse, "\(reason); begun anew \(Self.startOverLimit) times already")
+            )
+            return .close
+        }
+        if comparesBytes {
+            // Only the tag changed, and not for the first time: let the bytes themselves tell.
+            self.note("the entity tag changes with every answer: bytes are compared instead")
+            self.attemptFailed(attempt, TransferFailure(.badResponse, reason, isRetryable: true))
+            return .close
+        }
+        self.note("\(reason): starting over")
+        let others: [Attempt]? = self.state.withLock { state in
+            guard state.phase != .ending, !attempt.isOver else { return nil }
+            state.phase = .opening
+            let others = state.attempts.filter { $0 !== attempt }
+            for other in others { self.retire(&state, other) }
+            state.heldSlot = attempt.slot
+            attempt.slot = nil
+            self.retire(&state, attempt)
+            return others
+        }
+        guard let others else { return .close }
+        self.quiesce(others) {
+            self.operate {
+                let file = self.state.withLock { state in
+                    defer {
+                        if case .partial = state.file { state.file = .none }
+                        state.planner = nil
+                        state.facts = nil
+                        state.resumedFrom = 0
+                        state.serverDigests = []
+                    }
+                    return state.file
+                }
+                if case .partial(let partial) = file { partial.discard() }
+                self.engine.transport.execute(onLane: self.lane) { self.launchFirst(.fetch) }
+            }
+        }
+        return .close
+    }
+
+    static let startOverLimit = 4
+
+    private static func totalLength(_ head: ResponseHead) -> Int64? {
+        if head.status == 206 { return head.fields["Content-Range"].flatMap { ContentRange($0) }?.total }
+        if case .length(let length) = head.framing { return length }
+        return nil
+    }
+
+    func report(_ head: ResponseHead, _ expected: Int64?) {
+        let (path, resumed) = self.state.withLock { state in
+            if case .stream = state.file { return ("", state.resumedFrom) }
+            return (state.target.path, state.resumedFrom)
+        }
+        self.engine.hub.emit(
+            self.transfer.event(
+                .response(
+                    TransferEvent.ResponseInfo(
+                        status: head.status,
+                        fields: head.fields,
+                        expected: expected,
+                        path: path,
+                        resumedFrom: resumed
+                    )
+                )
+            )
+        )
+    }
+}

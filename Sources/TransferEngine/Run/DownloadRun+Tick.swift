@@ -1,0 +1,134 @@
+internal import Synchronization
+internal import TransferCore
+
+/// What happens with time: timeouts, progress, checkpoints, one connection more, one slow one fewer.
+extension DownloadRun {
+    func tick(_ now: Int64) {
+        let total = self.options.totalTimeout.inNanoseconds
+        if total > 0 {
+            let before = self.transfer.memory.withLock { $0.activeTime }
+            if before + now - self.startedAt > total {
+                let failure = TransferFailure(
+                    .timeout,
+                    "not finished within \(DurationFormat.compact(self.options.totalTimeout))",
+                    remedy: "allow more by --max-time; what is there is kept"
+                )
+                return self.end(.failed(failure), except: nil)
+            }
+        }
+        self.reportProgress(now)
+        for (attempt, failure) in self.overdue(now) {
+            self.engine.transport.execute(onLane: attempt.lane) {
+                guard self.state.withLock({ _ in !attempt.isOver }) else { return }
+                attempt.exchange?.cancel()
+                self.attemptFailed(attempt, failure)
+            }
+        }
+        let (wantsCheckpoint, lane): (Bool, Int?) = self.state.withLock { state in
+            guard state.phase == .active, case .partial = state.file else { return (false, nil) }
+            state.advisor.observe(
+                bytes: state.received,
+                connections: state.attempts.count { $0.bodySince != nil },
+                now: now
+            )
+            guard state.sinceCheckpoint > 0, now - state.lastCheckpoint >= Self.checkpointInterval else {
+                return (false, self.lane)
+            }
+            state.sinceCheckpoint = 0
+            state.lastCheckpoint = now
+            return (true, self.lane)
+        }
+        if wantsCheckpoint { self.checkpoint() }
+        if let lane { self.fill(preferring: lane) }
+        self.adjustQuanta()
+    }
+
+    private static let checkpointInterval: Int64 = 1_000_000_000
+
+    private func overdue(_ now: Int64) -> [(Attempt, TransferFailure)] {
+        let stall = self.options.stallTimeout.inNanoseconds
+        return self.state.withLock { state in
+            var overdue: [(Attempt, TransferFailure)] = []
+            for attempt in state.attempts where !attempt.isHeld && attempt.isConnected {
+                attempt.window.record(attempt.bytes, at: now)
+                guard stall > 0, now - attempt.lastActivity > stall else { continue }
+                let what = attempt.hasHead ? "nothing arrived" : "no response head arrived"
+                let failure = TransferFailure(
+                    .timeout,
+                    "\(what) for \(DurationFormat.compact(self.options.stallTimeout))",
+                    isRetryable: true
+                )
+                overdue.append((attempt, failure))
+            }
+            if overdue.isEmpty, let slow = self.slowest(state, now) {
+                overdue.append(
+                    (slow, TransferFailure(.tooSlow, "slower than a tenth of the other connections", isRetryable: true))
+                )
+            }
+            return overdue
+        }
+    }
+
+    /// A connection that for five seconds was slower than a tenth of the others' median.
+    private func slowest(_ state: State, _ now: Int64) -> Attempt? {
+        guard !self.engine.isThrottling else { return nil }
+        let settled = state.attempts.filter { attempt in
+            attempt.bodySince.map { now - $0 >= Self.slowPeriod } ?? false
+        }
+        guard settled.count > 1 else { return nil }
+        let ranked = settled.sorted { $0.window.rate < $1.window.rate }
+        let others = ranked.dropFirst()
+        let median = others[others.startIndex + others.count / 2].window.rate
+        return ranked[0].window.rate < median / 10 ? ranked[0] : nil
+    }
+
+    private static let slowPeriod: Int64 = 5_000_000_000
+
+    private func reportProgress(_ now: Int64) {
+        let isNews: Bool = self.state.withLock { state in
+            guard state.phase == .active, !state.attempts.isEmpty else { return false }
+            let bytes: Int64
+            let total: Int64?
+            if case .small = state.file {
+                bytes = state.smallReceived
+                total = state.smallLength
+            } else {
+                bytes = state.planner?.completed ?? 0
+                total = state.planner?.length
+            }
+            state.window.record(bytes, at: now)
+            guard bytes != state.reported else { return false }
+            state.reported = bytes
+            let rate = state.window.rate
+            let left = total.flatMap { rate > 0 ? Double($0 - bytes) / rate : nil }
+            self.engine.hub.post(
+                self.transfer.event(
+                    .progress(
+                        TransferEvent.Progress(
+                            bytes: bytes,
+                            total: total,
+                            rate: rate,
+                            secondsLeft: left,
+                            connections: state.attempts.count
+                        )
+                    )
+                )
+            )
+            return true
+        }
+        if isNews { self.engine.hub.deliver() }
+    }
+
+    private func adjustQuanta() {
+        let attempts = self.state.withLock { $0.attempts }
+        for attempt in attempts {
+            let quantum = self.engine.readQuantum(for: self.transfer, attempts: attempts.count)
+            let exchange: (any Exchange)? = self.state.withLock { _ in
+                guard attempt.quantum != quantum else { return nil }
+                attempt.quantum = quantum
+                return attempt.exchange
+            }
+            exchange?.setReadQuantum(quantum)
+        }
+    }
+}

@@ -1,0 +1,313 @@
+internal import Synchronization
+internal import TransferCore
+
+/// One transfer while it runs: from being admitted to finished, failed, paused or waiting for another attempt.
+///
+/// Events come from the lanes, the pool and the clock. Each takes the lock, changes the state, and acts after the unlock.
+/// Lock order: run, then transfer memory, then engine, then hub.
+final class DownloadRun: Sendable {
+    let engine: TransferEngine
+    let transfer: Transfer
+    let lane: Int
+    let startedAt: Int64
+    let state: Mutex<State>
+
+    enum Phase {
+        /// Looking at what lies under the name; asking the server about it.
+        case locating
+        /// A first response is awaited, or its file is being made.
+        case opening
+        /// The file is there; connections fetch.
+        case active
+        case committing
+        case ending
+    }
+
+    enum RunFile {
+        case none
+        case small(any SmallFile)
+        case partial(any PartialFile)
+        case stream(any ByteSink)
+    }
+
+    /// How a run ends.
+    enum Outcome {
+        case finished(TransferEvent.Completion)
+        case failed(TransferFailure)
+        case retry(TransferFailure)
+        case paused
+        case stopped
+        case cancelled
+    }
+
+    struct State {
+        var phase: Phase = .locating
+        var target: FileTarget
+        var baseName: String
+        var overwrite = false
+        var file: RunFile = .none
+        var facts: ResourceFacts?
+        var planner: SegmentPlanner?
+        var attempts: [Attempt] = []
+        var nextAttempt = 0
+        var heldSlot: Origin?
+        var existing: ExistingFile?
+        var serverDigests: [ExpectedDigest] = []
+        var serverDoesRanges = false
+        var verifiedLength = true
+        var smallLength: Int64 = 0
+        var smallReceived: Int64 = 0
+        var resumedFrom: Int64 = 0
+        var received: Int64 = 0
+        var advisor: ConnectionAdvisor
+        var fixedConnections: Int?
+        var window = RateWindow()
+        var reported: Int64 = -1
+        var sinceCheckpoint: Int64 = 0
+        var lastCheckpoint: Int64 = 0
+        var operations: [@Sendable () -> Void] = []
+        var isOperating = false
+        /// What an interruption made of the run while it could not end at once.
+        var ending: Outcome?
+    }
+
+    init(engine: TransferEngine, transfer: Transfer, lane: Int, now: Int64) {
+        self.engine = engine
+        self.transfer = transfer
+        self.lane = lane
+        self.startedAt = now
+        var fixed: Int?
+        var most = 1
+        switch transfer.request.options.connections {
+        case .fixed(let count): fixed = max(1, count)
+        case .adaptive(let count): most = count
+        }
+        let target = transfer.memory.withLock { $0.target } ?? transfer.reserved
+        var state = State(target: target, baseName: transfer.baseName, advisor: ConnectionAdvisor(most: most))
+        state.fixedConnections = fixed
+        state.heldSlot = transfer.origin
+        state.lastCheckpoint = now
+        self.state = Mutex(state)
+    }
+
+    var options: DownloadOptions { self.transfer.request.options }
+    var now: Int64 { self.engine.time.now }
+
+    // MARK: Beginning
+
+    /// Begins; on the run's lane.
+    func begin() {
+        let path = self.state.withLock { $0.target.path }
+        switch self.options.destination {
+        case .stream(let sink):
+            self.engine.hub.emit(self.transfer.event(.started(path: "")))
+            self.beginStream(sink)
+        case .file:
+            self.engine.hub.emit(self.transfer.event(.started(path: path)))
+            self.locate()
+        }
+    }
+
+    /// Starts the first request of a run, with the connection that came with its admission.
+    func launchFirst(_ purpose: Attempt.Purpose) {
+        let attempt: Attempt? = self.state.withLock { state in
+            guard state.phase != .ending else { return nil }
+            let source = self.pickSource(&state)
+            let url = self.transfer.request.sources[source]
+            guard let slot = self.takeSlot(&state, for: url.origin) else { return nil }
+            let attempt = self.makeAttempt(&state, source: source, url: url, purpose: purpose, slot: slot, hops: 0)
+            if case .fetch = purpose {
+                if state.planner != nil { self.assignPiece(&state, attempt) }
+                if case .none = state.file { state.phase = .opening }
+            }
+            return attempt
+        }
+        if let attempt { self.launch(attempt) }
+    }
+
+    /// The connection of the admission, or a fresh one where that was given back or belongs to another host.
+    ///
+    /// The first connection of a run never waits behind the cap: the admission has counted it already.
+    private func takeSlot(_ state: inout State, for origin: Origin) -> Origin? {
+        if let held = state.heldSlot {
+            state.heldSlot = nil
+            if held == origin { return held }
+            self.engine.releaseConnection(held)
+        }
+        self.engine.takeConnection(origin)
+        return origin
+    }
+
+    func makeAttempt(
+        _ state: inout State,
+        source: Int,
+        url: HTTPURL,
+        purpose: Attempt.Purpose,
+        slot: Origin,
+        hops: Int,
+        lane: Int? = nil
+    ) -> Attempt {
+        state.nextAttempt += 1
+        let attempt = Attempt(
+            run: self,
+            number: state.nextAttempt,
+            lane: lane ?? self.lane,
+            source: source,
+            url: url,
+            purpose: purpose,
+            slot: slot,
+            hops: hops,
+            now: self.now
+        )
+        state.attempts.append(attempt)
+        return attempt
+    }
+
+    // MARK: Ending
+
+    /// Ends the run from outside; returns at once, the engine hears when it has really ended.
+    func interrupt(_ outcome: Outcome) {
+        self.end(outcome, except: nil)
+    }
+
+    /// Ends the run: every connection is closed on its lane, then the file is kept or discarded, then the engine is told.
+    ///
+    /// - Parameter current: The attempt whose callback is running; it closes itself by what the callback answers.
+    func end(_ outcome: Outcome, except current: Attempt?) {
+        let attempts: [Attempt]? = self.state.withLock { state in
+            guard state.phase != .ending else { return nil }
+            if state.phase == .committing {
+                // A commit is short and cannot be taken back; the outcome counts only if the commit fails.
+                if case .finished = outcome {} else if case .failed = outcome {} else if case .retry = outcome {
+                } else {
+                    state.ending = outcome
+                    return nil
+                }
+            }
+            state.phase = .ending
+            let attempts = state.attempts
+            state.attempts = []
+            for attempt in attempts { self.retire(&state, attempt) }
+            if let held = state.heldSlot {
+                state.heldSlot = nil
+                self.engine.releaseConnection(held)
+            }
+            return attempts.filter { $0 !== current }
+        }
+        guard let attempts else { return }
+        self.quiesce(attempts) { self.closeFile(outcome) }
+    }
+
+    /// Takes an attempt out of the run: its piece and its connection are free again.
+    func retire(_ state: inout State, _ attempt: Attempt) {
+        attempt.isOver = true
+        state.planner?.release(attempt.number)
+        if let extent = attempt.extent, case .partial(let file) = state.file { file.endExtent(extent) }
+        attempt.extent = nil
+        state.attempts.removeAll { $0 === attempt }
+        if let slot = attempt.slot {
+            attempt.slot = nil
+            self.engine.releaseConnection(slot)
+        }
+    }
+
+    /// Closes exchanges on their lanes, so that none of their callbacks runs any more when `then` is called.
+    func quiesce(_ attempts: [Attempt], then: @escaping @Sendable () -> Void) {
+        guard !attempts.isEmpty else { return then() }
+        let left = Countdown(attempts.count)
+        for attempt in attempts {
+            self.engine.transport.execute(onLane: attempt.lane) {
+                attempt.exchange?.cancel()
+                if left.isLast() { then() }
+            }
+        }
+    }
+
+    private func closeFile(_ outcome: Outcome) {
+        let file = self.state.withLock { state in
+            defer { state.file = .none }
+            return state.file
+        }
+        switch file {
+        case .none, .stream:
+            self.engine.runEnded(self, outcome)
+        case .small(let small):
+            if case .finished = outcome {} else { small.discard() }
+            self.engine.runEnded(self, outcome)
+        case .partial(let partial):
+            if case .finished = outcome { return self.engine.runEnded(self, outcome) }
+            self.operate {
+                if case .cancelled = outcome { partial.discard() } else { partial.keep() }
+                self.engine.runEnded(self, outcome)
+            }
+        }
+    }
+
+    // MARK: The disk's line
+
+    /// Runs file operations on the pool, one after the other.
+    func operate(_ operation: @escaping @Sendable () -> Void) {
+        let starts = self.state.withLock { state in
+            state.operations.append(operation)
+            defer { state.isOperating = true }
+            return !state.isOperating
+        }
+        if starts { self.engine.pool.run { self.runOperations() } }
+    }
+
+    private func runOperations() {
+        while true {
+            let next: (@Sendable () -> Void)? = self.state.withLock { state in
+                guard !state.operations.isEmpty else {
+                    state.isOperating = false
+                    return nil
+                }
+                return state.operations.removeFirst()
+            }
+            guard let next else { return }
+            next()
+        }
+    }
+
+    /// Tells what an attempt's or a file's error means to the transfer.
+    static func failure(_ error: TransportError) -> TransferFailure {
+        switch error.code {
+        case .nameResolution:
+            TransferFailure(.nameResolution, error.message, remedy: "check the host's name", isRetryable: true)
+        case .connectTimeout: TransferFailure(.timeout, error.message, isRetryable: true)
+        case .certificate: TransferFailure(.network, error.message)
+        case .malformed, .headTooLarge: TransferFailure(.badResponse, error.message, isRetryable: true)
+        case .connect, .tls, .truncated, .reset, .localResource, .cancelled:
+            TransferFailure(.network, error.message, isRetryable: true)
+        }
+    }
+
+    static func failure(_ error: StorageError) -> TransferFailure {
+        let code: TransferFailure.Code =
+            switch error.code {
+            case .noSpace: .noSpace
+            case .exists: .fileExists
+            case .cannotCreate: .cannotCreate
+            case .cannotOpen: .cannotOpen
+            case .cannotCreateDirectory: .cannotCreateDirectory
+            case .inputOutput, .badJournal: .fileIO
+            case .digestMismatch: .checksumMismatch
+            }
+        return TransferFailure(code, error.message)
+    }
+}
+
+/// Counts down to the last of several callbacks.
+final class Countdown: Sendable {
+    private let left: Mutex<Int>
+
+    init(_ count: Int) { self.left = Mutex(count) }
+
+    /// Whether this call was the last one awaited.
+    func isLast() -> Bool {
+        self.left.withLock { left in
+            left -= 1
+            return left == 0
+        }
+    }
+}

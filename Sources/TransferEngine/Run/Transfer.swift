@@ -1,0 +1,95 @@
+internal import Synchronization
+internal import TransferCore
+
+/// One transfer from being added to its end: what it is, and what is remembered from one run to the next.
+///
+/// A transfer that waits costs little; what a running one needs lies in its ``DownloadRun``.
+final class Transfer: Sendable {
+    let id: TransferID
+    let request: DownloadRequest
+    /// The directory and the name taken when it was added, before any response could tell a better one.
+    let reserved: FileTarget
+    /// The name before any number was put to it.
+    let baseName: String
+    /// Whether the user chose the name.
+    let isNamedByUser: Bool
+    let memory: Mutex<Memory>
+
+    /// What one run leaves for the next.
+    struct Memory: Sendable {
+        var state: TransferState = .waiting
+        var budget: RetryBudget
+        var rateLimit: Int64?
+        var limiter: RateLimiter
+        var priority: Priority
+        /// The attempts begun so far.
+        var attempts = 0
+        /// How often the file was begun anew because the server's answer did not fit what was there.
+        var startOvers = 0
+        /// Whether a 206 ever went on from where it was asked to.
+        var rangesProven = false
+        /// Whether the server ignored a range; no more are asked for.
+        var rangesRefused = false
+        /// The entity tag changes with every answer though the bytes do not; it is not used any more.
+        var tagsUnreliable = false
+        /// Sources that answered wrongly or not at all.
+        var badSources: Set<Int> = []
+        /// Sources whose bytes were seen to agree with the first one's.
+        var provenSources: Set<Int> = []
+        /// Time spent running, in nanoseconds; queueing is not in it.
+        var activeTime: Int64 = 0
+        /// Bytes of body received.
+        var received: Int64 = 0
+        /// Where the file will be, once a response or the user has told.
+        var target: FileTarget?
+        /// What a stream has been given already.
+        var stream = StreamPosition()
+        var wakeUp: (any Timer)?
+    }
+
+    /// How far a stream has come; its bytes cannot be taken back.
+    struct StreamPosition: Sendable {
+        var count: Int64 = 0
+        /// The last bytes, for comparing an overlap where there is no strong validator.
+        var tail: [UInt8] = []
+        var facts: ResourceFacts?
+    }
+
+    init(id: TransferID, request: DownloadRequest, reserved: FileTarget, baseName: String, isNamedByUser: Bool) {
+        self.id = id
+        self.request = request
+        self.reserved = reserved
+        self.baseName = baseName
+        self.isNamedByUser = isNamedByUser
+        self.memory = Mutex(
+            Memory(
+                budget: RetryBudget(retries: request.options.retries),
+                rateLimit: request.options.rateLimit,
+                limiter: RateLimiter(rate: request.options.rateLimit),
+                priority: request.options.priority
+            )
+        )
+    }
+
+    /// The origin that the transfer's place in the line belongs to.
+    var origin: Origin { self.request.sources[0].origin }
+
+    /// The URL for people: without user information and query.
+    var displayURL: String { self.request.sources[0].redacted }
+
+    /// Takes an edge between two states.
+    ///
+    /// - Precondition: `TransferState.allows` has it.
+    func move(to next: TransferState) {
+        self.memory.withLock { memory in
+            precondition(memory.state.allows(next), "transfer \(self.id) cannot go from \(memory.state) to \(next)")
+            memory.state = next
+        }
+    }
+
+    var state: TransferState { self.memory.withLock { $0.state } }
+
+    func event(_ kind: TransferEvent.Kind) -> TransferEvent {
+        TransferEvent(id: self.id, url: self.displayURL, userInfo: self.request.userInfo, kind: kind)
+    }
+}

@@ -1,0 +1,279 @@
+internal import Synchronization
+public import TransferCore
+
+/// A queue of downloads, run concurrently up to limits that can change while it runs.
+///
+/// Every method may be called from any thread, and from an observer. Observers hear of everything in one order.
+public final class TransferEngine: Sendable {
+    /// The limits over all transfers.
+    public struct Configuration: Sendable {
+        /// The transfers that run at once.
+        public var concurrentTransfers = 5
+        /// The connections to one host (scheme, host and port), or `nil` for as many as run at once, at least 4.
+        public var connectionsPerHost: Int?
+        /// Bytes a second over all transfers, or `nil`.
+        public var rateLimit: Int64?
+
+        /// Creates the defaults.
+        public init() {}
+    }
+
+    /// How many transfers stand where.
+    public struct Counts: Sendable, Hashable {
+        /// Waiting for their turn.
+        public var waiting = 0
+        /// Running.
+        public var running = 0
+        /// Paused.
+        public var paused = 0
+        /// Waiting for their next attempt.
+        public var retrying = 0
+        /// Fetched and whole.
+        public var finished = 0
+        /// Found to be there already.
+        public var skipped = 0
+        /// Ended without the file.
+        public var failed = 0
+        /// Cancelled.
+        public var cancelled = 0
+        /// Bytes of body received by runs that have ended.
+        public var receivedBytes: Int64 = 0
+
+        /// Creates counts of zero.
+        public init() {}
+    }
+
+    struct State {
+        var scheduler: Scheduler
+        var perHost: Int?
+        var transfers: [TransferID: Transfer] = [:]
+        var running: [TransferID: DownloadRun] = [:]
+        var names = NameRegistry()
+        var nextID: UInt64 = 0
+        var counts = Counts()
+        var isStarted = false
+        var isClosed = false
+        var isStopping = false
+        var isTicking = false
+        var laneLoad: [Int]
+        var isPumping: [Bool]
+        var pumpAgain: [Bool]
+        var slotWaiters: [(origin: Origin, wake: @Sendable () -> Void)] = []
+        var drainWaiters: [CheckedContinuation<Void, Never>] = []
+        var stopWaiters: [CheckedContinuation<Void, Never>] = []
+        var feedWaiters: [(atMost: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        var hostFailures: [Origin: Int] = [:]
+        /// Small files that are written and wait to be synced together.
+        var unsynced: [(transfer: Transfer, completion: TransferEvent.Completion)] = []
+        var isSyncing = false
+        var syncing = 0
+    }
+
+    let transport: any Transport
+    let store: any FileStore
+    let time: any TimeSource
+    let pool: any BlockingPool
+    let hub = EventHub()
+    let state: Mutex<State>
+    let limiter: Mutex<RateLimiter>
+    let throttles: Atomic<Bool>
+    let buffers = Mutex<[EventBuffer]>([])
+
+    /// Creates an engine that waits for `start()`.
+    public init(
+        configuration: Configuration = Configuration(),
+        transport: any Transport,
+        store: any FileStore,
+        time: any TimeSource,
+        pool: any BlockingPool
+    ) {
+        self.transport = transport
+        self.store = store
+        self.time = time
+        self.pool = pool
+        let limit = max(1, configuration.concurrentTransfers)
+        let lanes = transport.laneCount
+        self.state = Mutex(
+            State(
+                scheduler: Scheduler(limit: limit, perHost: max(1, configuration.connectionsPerHost ?? max(limit, 4))),
+                perHost: configuration.connectionsPerHost,
+                laneLoad: Array(repeating: 0, count: lanes),
+                isPumping: Array(repeating: false, count: lanes + 1),
+                pumpAgain: Array(repeating: false, count: lanes + 1)
+            )
+        )
+        self.limiter = Mutex(RateLimiter(rate: configuration.rateLimit))
+        self.throttles = Atomic(configuration.rateLimit != nil)
+    }
+
+    // MARK: Hearing of what happens
+
+    /// Calls `observer` with every event, one at a time, in order.
+    ///
+    /// It is called on the threads that move data: it must be quick and must not block. It may call the engine.
+    public func observe(_ observer: @escaping @Sendable (TransferEvent) -> Void) {
+        self.hub.add(observer)
+    }
+
+    /// The events as a sequence with a bounded buffer; see ``TransferEvents``.
+    public func events(bufferingAtMost capacity: Int = 1024) -> TransferEvents {
+        let buffer = EventBuffer(capacity: capacity)
+        self.buffers.withLock { $0.append(buffer) }
+        self.hub.add { buffer.put($0) }
+        return TransferEvents(buffer: buffer)
+    }
+
+    /// How many transfers stand where.
+    public var counts: Counts {
+        self.state.withLock { self.currentCounts($0) }
+    }
+
+    func currentCounts(_ state: State) -> Counts {
+        var counts = state.counts
+        counts.waiting = state.scheduler.waitingCount
+        counts.running = state.running.count + state.syncing + state.unsynced.count
+        return counts
+    }
+
+    /// Where a transfer stands; `nil` once it has ended, or where there is none with this id.
+    public func state(of id: TransferID) -> TransferState? {
+        self.state.withLock { $0.transfers[id] }?.state
+    }
+
+    // MARK: Filling the queue
+
+    /// Adds a download.
+    ///
+    /// - Returns: Its id; the same URL twice is two transfers.
+    /// - Throws: ``EngineError`` with `closed` after `close()`, with `badName` where the user's name is no file name.
+    @discardableResult
+    public func add(_ request: DownloadRequest) throws(EngineError) -> TransferID {
+        let (directory, name) = try Self.place(request)
+        if request.options.rateLimit != nil { self.throttles.store(true, ordering: .relaxed) }
+        let base = name ?? FileName.choose(user: nil, disposition: nil, url: request.sources[0])
+        let isFile: Bool = if case .file = request.options.destination { true } else { false }
+        let id: TransferID? = self.state.withLock { state in
+            guard !state.isClosed else { return nil }
+            state.nextID += 1
+            let id = TransferID(state.nextID)
+            let transfer = Transfer(
+                id: id,
+                request: request,
+                reserved: isFile
+                    ? Self.takeName(&state, directory: directory, base: base)
+                    : FileTarget(directory: directory, name: base),
+                baseName: base,
+                isNamedByUser: name != nil
+            )
+            state.transfers[id] = transfer
+            state.scheduler.enqueue(id, origin: transfer.origin, priority: request.options.priority)
+            return id
+        }
+        guard let id else { throw EngineError(.closed, "the queue is closed: nothing more can be added") }
+        self.pump(lane: nil)
+        return id
+    }
+
+    /// No more will come: the queue ends by itself when the last transfer has.
+    public func close() {
+        self.state.withLock { $0.isClosed = true }
+        self.settle()
+    }
+
+    /// Begins to run transfers.
+    public func start() {
+        self.state.withLock { $0.isStarted = true }
+        self.pump(lane: nil)
+        self.settle()
+    }
+
+    /// Ends what runs at once, keeping what can be resumed; returns when everything has really stopped.
+    ///
+    /// What waits stays waiting. The engine starts nothing any more.
+    public func stop() async {
+        let runs = self.state.withLock { state in
+            state.isStopping = true
+            return Array(state.running.values)
+        }
+        for run in runs { run.interrupt(.stopped) }
+        await withCheckedContinuation { continuation in
+            let isDone = self.state.withLock { state in
+                if state.running.isEmpty, state.unsynced.isEmpty, state.syncing == 0 { return true }
+                state.stopWaiters.append(continuation)
+                return false
+            }
+            if isDone { continuation.resume() }
+        }
+        self.settle()
+        for buffer in self.buffers.withLock({ $0 }) { buffer.finish() }
+    }
+
+    /// Returns when the closed queue has nothing left, or has been stopped.
+    public func waitUntilDrained() async {
+        await withCheckedContinuation { continuation in
+            let isDone = self.state.withLock { state in
+                if state.isStopping ? state.running.isEmpty : state.isClosed && self.isIdle(state) { return true }
+                state.drainWaiters.append(continuation)
+                return false
+            }
+            if isDone { continuation.resume() }
+        }
+    }
+
+    /// Returns when at most this many transfers wait, or the engine is being stopped: for whoever feeds it a long list.
+    public func waitUntilWaiting(atMost count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isDone = self.state.withLock { state in
+                if state.scheduler.waitingCount <= count || state.isStopping { return true }
+                state.feedWaiters.append((count, continuation))
+                return false
+            }
+            if isDone { continuation.resume() }
+        }
+    }
+
+    // MARK: Limits
+
+    /// Changes how many transfers run at once; those beyond a lower limit run to their end.
+    public func setConcurrentTransfers(_ count: Int) {
+        self.state.withLock { state in
+            state.scheduler.limit = max(1, count)
+            if state.perHost == nil { state.scheduler.perHost = max(4, count) }
+        }
+        self.pump(lane: nil)
+    }
+
+    /// Changes the cap of connections per host.
+    public func setConnectionsPerHost(_ count: Int) {
+        self.state.withLock { state in
+            state.perHost = count
+            state.scheduler.perHost = max(1, count)
+        }
+        self.pump(lane: nil)
+    }
+
+    /// Changes the rate over all transfers, in bytes a second; `nil` lifts the limit.
+    public func setRateLimit(_ rate: Int64?) {
+        let now = self.time.now
+        self.limiter.withLock { $0.setRate(rate, now: now) }
+        if rate != nil { self.throttles.store(true, ordering: .relaxed) }
+    }
+
+    /// Changes the rate of one transfer, in bytes a second; `nil` lifts the limit.
+    public func setRateLimit(_ rate: Int64?, of id: TransferID) {
+        let now = self.time.now
+        self.state.withLock { $0.transfers[id] }?.memory.withLock { memory in
+            memory.rateLimit = rate
+            memory.limiter.setRate(rate, now: now)
+        }
+        if rate != nil { self.throttles.store(true, ordering: .relaxed) }
+    }
+
+    /// Changes a transfer's priority; one that runs keeps running.
+    public func setPriority(_ priority: Priority, of id: TransferID) {
+        self.state.withLock { state in
+            state.transfers[id]?.memory.withLock { $0.priority = priority }
+            state.scheduler.setPriority(priority, of: id)
+        }
+    }
+}

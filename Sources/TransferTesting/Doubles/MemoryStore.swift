@@ -1,0 +1,254 @@
+import Synchronization
+public import TransferCore
+public import TransferEngine
+
+/// A file store in memory that counts what is asked of it and fails on demand.
+///
+/// Its journal outlives a file object that is dropped without `keep()`: as after kill -9, everything written is there.
+public final class MemoryStore: FileStore {
+    /// A finished file.
+    public struct File: Sendable {
+        /// The content.
+        public var bytes: [UInt8]
+        /// The modification time, seconds since 1970.
+        public var modified: Int64
+        /// The entity tag stored with it.
+        public var entityTag: String?
+        /// Whether a directory or the like has the name.
+        public var isRegular = true
+
+        /// Creates a file.
+        public init(_ bytes: [UInt8], modified: Int64 = 0, entityTag: String? = nil) {
+            self.bytes = bytes
+            self.modified = modified
+            self.entityTag = entityTag
+        }
+    }
+
+    /// What lies at `NAME.part`.
+    public struct Partial: Sendable {
+        /// The bytes, holes as zeros.
+        public var bytes: [UInt8]
+        /// What was written, ascending, disjoint, not adjacent.
+        public var extents: [ByteRange]
+        /// What the journal remembers of the resource.
+        public var facts: ResourceFacts
+        /// Whether a file object holds it.
+        public var isBusy = false
+        /// Why it is not ours, or `nil`.
+        public var foreign: String?
+
+        /// Creates a partial file that the journal vouches for.
+        public init(bytes: [UInt8] = [], extents: [ByteRange] = [], facts: ResourceFacts) {
+            self.bytes = bytes
+            self.extents = extents
+            self.facts = facts
+        }
+    }
+
+    /// How often something was asked for.
+    public struct Counts: Sendable, Equatable {
+        /// `checkpoint()`.
+        public var checkpoints = 0
+        /// Commits that gave a file its name, grouped ones included.
+        public var commits = 0
+        /// Commits that synced before they returned.
+        public var syncedCommits = 0
+        /// `flushGroup()`.
+        public var flushes = 0
+        /// `keep()`.
+        public var keeps = 0
+        /// Small files begun.
+        public var smallFiles = 0
+        /// Partial files begun.
+        public var partialFiles = 0
+        /// Partial and small files discarded.
+        public var discards = 0
+        /// Bytes written.
+        public var writtenBytes: Int64 = 0
+    }
+
+    struct State {
+        var files: [String: File] = [:]
+        var partials: [String: Partial] = [:]
+        var grouped: [(path: String, file: File)] = []
+        var counts = Counts()
+        var extentSlots = 64
+        var writesLeft: Int64 = .max
+        var writeError: StorageError.Code = .noSpace
+        var freeSpace: Int64 = .max
+        var commitError: StorageError.Code?
+    }
+
+    let state = Mutex(State())
+    let computeDigest: @Sendable (DigestAlgorithm, [UInt8]) -> [UInt8]
+
+    /// Creates an empty store.
+    ///
+    /// - Parameter digest: Computes digests; by default ``toyDigest(_:_:)``, so that a test needs no cryptography.
+    public init(digest: @escaping @Sendable (DigestAlgorithm, [UInt8]) -> [UInt8] = MemoryStore.toyDigest) {
+        self.computeDigest = digest
+    }
+
+    /// A digest of the right length that differs where contents do; not the algorithm's real one.
+    public static func toyDigest(_ algorithm: DigestAlgorithm, _ bytes: [UInt8]) -> [UInt8] {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        var generator = SeededGenerator(seed: hash &+ UInt64(algorithm.byteCount))
+        return (0..<algorithm.byteCount).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
+    }
+
+    // MARK: What a test looks at and sets
+
+    /// The finished files by path.
+    public var files: [String: File] { self.state.withLock { $0.files } }
+
+    /// The partial files by the path of their final name.
+    public var partials: [String: Partial] { self.state.withLock { $0.partials } }
+
+    /// How often what was asked for.
+    public var counts: Counts { self.state.withLock { $0.counts } }
+
+    /// Puts a finished file there.
+    public func add(_ file: File, at path: String) { self.state.withLock { $0.files[path] = file } }
+
+    /// Puts a partial file there, for the final name at `path`.
+    public func add(_ partial: Partial, at path: String) { self.state.withLock { $0.partials[path] = partial } }
+
+    /// Lets writes succeed for this many more bytes; the one that passes the limit fails with this code.
+    public func failWrites(after bytes: Int64, with code: StorageError.Code = .noSpace) {
+        self.state.withLock { state in
+            state.writesLeft = bytes
+            state.writeError = code
+        }
+    }
+
+    /// Lets all writes succeed again.
+    public func healWrites() { self.state.withLock { $0.writesLeft = .max } }
+
+    /// Sets the free space that preallocation sees, in bytes.
+    public func setFreeSpace(_ bytes: Int64) { self.state.withLock { $0.freeSpace = bytes } }
+
+    /// Lets every commit fail with this code; `nil` heals.
+    public func failCommits(with code: StorageError.Code?) { self.state.withLock { $0.commitError = code } }
+
+    /// Sets how many extents a partial file can have at once.
+    public func setExtentSlots(_ count: Int) { self.state.withLock { $0.extentSlots = count } }
+
+    // MARK: FileStore
+
+    /// Looks at what lies under a name.
+    public func survey(_ target: FileTarget) throws(StorageError) -> FileSurvey {
+        self.state.withLock { state in
+            let existing = state.files[target.path]
+                .map { file in
+                    ExistingFile(
+                        isRegular: file.isRegular,
+                        size: Int64(file.bytes.count),
+                        modified: file.modified,
+                        entityTag: file.entityTag
+                    )
+                }
+            guard let partial = state.partials[target.path] else {
+                return FileSurvey(existing: existing, partial: .none)
+            }
+            if let reason = partial.foreign { return FileSurvey(existing: existing, partial: .foreign(reason)) }
+            if partial.isBusy { return FileSurvey(existing: existing, partial: .busy) }
+            let written = partial.extents.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
+            return FileSurvey(existing: existing, partial: .ours(partial.facts, written: written))
+        }
+    }
+
+    /// Begins a small file.
+    public func createSmall(_ target: FileTarget) throws(StorageError) -> any SmallFile {
+        self.state.withLock { $0.counts.smallFiles += 1 }
+        return MemorySmallFile(store: self)
+    }
+
+    /// Begins a partial file, emptying ours where it is there.
+    public func createPartial(_ target: FileTarget, facts: ResourceFacts) throws(StorageError) -> any PartialFile {
+        try self.locked { state throws(StorageError) in
+            if let old = state.partials[target.path], old.isBusy || old.foreign != nil {
+                throw StorageError(.cannotCreate, "\(target.path).part is not ours, or busy; move it away")
+            }
+            var partial = Partial(facts: facts)
+            partial.isBusy = true
+            state.partials[target.path] = partial
+            state.counts.partialFiles += 1
+        }
+        return MemoryPartialFile(store: self, path: target.path, extents: [])
+    }
+
+    /// Opens our partial file.
+    public func openPartial(_ target: FileTarget) throws(StorageError) -> any PartialFile {
+        let extents = try self.locked { state throws(StorageError) -> [ByteRange] in
+            guard var partial = state.partials[target.path], !partial.isBusy, partial.foreign == nil else {
+                throw StorageError(.cannotOpen, "\(target.path).part is not there, not ours, or busy")
+            }
+            partial.isBusy = true
+            state.partials[target.path] = partial
+            return partial.extents
+        }
+        return MemoryPartialFile(store: self, path: target.path, extents: extents)
+    }
+
+    /// Makes an existing final file into a partial one.
+    public func adoptExisting(_ target: FileTarget, facts: ResourceFacts) throws(StorageError) -> any PartialFile {
+        let extents = try self.locked { state throws(StorageError) -> [ByteRange] in
+            guard let file = state.files.removeValue(forKey: target.path) else {
+                throw StorageError(.cannotOpen, "\(target.path) is not there")
+            }
+            let extents = file.bytes.isEmpty ? [] : [0..<Int64(file.bytes.count)]
+            var partial = Partial(bytes: file.bytes, extents: extents, facts: facts)
+            partial.isBusy = true
+            state.partials[target.path] = partial
+            return extents
+        }
+        return MemoryPartialFile(store: self, path: target.path, extents: extents)
+    }
+
+    /// Reads bytes of a final file, as many of them as it has.
+    public func readExisting(_ target: FileTarget, _ range: ByteRange) throws(StorageError) -> [UInt8] {
+        let bytes = try self.existing(target).bytes
+        return Array(
+            bytes[Int(min(range.lowerBound, Int64(bytes.count)))..<Int(min(range.upperBound, Int64(bytes.count)))]
+        )
+    }
+
+    /// Computes a final file's digest.
+    public func digestExisting(_ target: FileTarget, _ algorithm: DigestAlgorithm) throws(StorageError) -> [UInt8] {
+        self.computeDigest(algorithm, try self.existing(target).bytes)
+    }
+
+    /// Deletes our partial file.
+    public func discardPartial(_ target: FileTarget) throws(StorageError) {
+        self.state.withLock { state in
+            guard let partial = state.partials[target.path], partial.foreign == nil else { return }
+            state.partials[target.path] = nil
+            state.counts.discards += 1
+        }
+    }
+
+    /// Gives the files of the group their names.
+    public func flushGroup() throws(StorageError) {
+        self.state.withLock { state in
+            for (path, file) in state.grouped { state.files[path] = file }
+            state.grouped = []
+            state.counts.flushes += 1
+        }
+    }
+
+    private func existing(_ target: FileTarget) throws(StorageError) -> File {
+        guard let file = self.state.withLock({ $0.files[target.path] }) else {
+            throw StorageError(.cannotOpen, "\(target.path) is not there")
+        }
+        return file
+    }
+
+    /// Changes the state under its lock; a thrown error is passed on with its type.
+    func locked<Result: Sendable>(
+        _ body: (inout State) throws(StorageError) -> Result
+    ) throws(StorageError) -> Result {
+        try self.state.withLock { state throws(StorageError) in try body(&state) }
+    }
+}

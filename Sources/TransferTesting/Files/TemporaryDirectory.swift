@@ -1,0 +1,147 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// A new, empty directory that is deleted, with all that is in it, when the value goes away.
+public final class TemporaryDirectory: Sendable {
+    /// The directory's absolute path.
+    public let path: String
+
+    /// Makes a directory below `$TMPDIR`, or `/tmp`.
+    ///
+    /// - Throws: ``TestSupportError`` where it cannot be made.
+    public init() throws {
+        let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        var template = Array((base + "/martlet-test-XXXXXX").utf8CString)
+        let made = template.withUnsafeMutableBufferPointer { buffer in buffer.baseAddress.flatMap { mkdtemp($0) } }
+        guard let made else {
+            throw TestSupportError("no directory can be made in \(base): \(String(cString: strerror(errno)))")
+        }
+        self.path = String(cString: made)
+    }
+
+    /// The path of an entry.
+    public func path(_ name: String) -> String { self.path + "/" + name }
+
+    /// The names of the entries, hidden ones included, sorted.
+    public func entries() -> [String] { Self.entries(of: self.path) }
+
+    /// Whether an entry exists, as a file, a link or anything else.
+    public func contains(_ name: String) -> Bool {
+        var status = stat()
+        return lstat(self.path(name), &status) == 0
+    }
+
+    /// The bytes of a file.
+    ///
+    /// - Throws: ``TestSupportError`` where it cannot be read.
+    public func read(_ name: String) throws -> [UInt8] {
+        let descriptor = open(self.path(name), O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw TestSupportError("\(name) cannot be opened: \(String(cString: strerror(errno)))")
+        }
+        defer { close(descriptor) }
+        var result: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+        while true {
+            let count = buffer.withUnsafeMutableBytes { Self.readSome(descriptor, $0) }
+            guard count >= 0 else {
+                throw TestSupportError("\(name) cannot be read: \(String(cString: strerror(errno)))")
+            }
+            if count == 0 { return result }
+            result.append(contentsOf: buffer[..<count])
+        }
+    }
+
+    /// Writes a file, replacing one of that name.
+    ///
+    /// - Parameters:
+    ///   - bytes: The content.
+    ///   - name: The entry's name.
+    ///   - modified: The modification time to set, seconds since 1970, or `nil`.
+    /// - Throws: ``TestSupportError`` where it cannot be written.
+    public func write(_ bytes: [UInt8], to name: String, modified: Int? = nil) throws {
+        let descriptor = open(self.path(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+        guard descriptor >= 0 else {
+            throw TestSupportError("\(name) cannot be made: \(String(cString: strerror(errno)))")
+        }
+        defer { close(descriptor) }
+        var offset = 0
+        while offset < bytes.count {
+            let count = bytes[offset...].withUnsafeBytes { Self.writeSome(descriptor, $0) }
+            guard count >= 0 else {
+                throw TestSupportError("\(name) cannot be written: \(String(cString: strerror(errno)))")
+            }
+            offset += count
+        }
+        if let modified {
+            let time = timespec(tv_sec: modified, tv_nsec: 0)
+            guard futimens(descriptor, [time, time]) == 0 else {
+                throw TestSupportError("\(name)'s time cannot be set: \(String(cString: strerror(errno)))")
+            }
+        }
+    }
+
+    deinit {
+        Self.remove(self.path)
+    }
+
+    private static func readSome(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
+        #if canImport(Glibc)
+        Glibc.read(descriptor, buffer.baseAddress, buffer.count)
+        #elseif canImport(Musl)
+        Musl.read(descriptor, buffer.baseAddress, buffer.count)
+        #else
+        Darwin.read(descriptor, buffer.baseAddress, buffer.count)
+        #endif
+    }
+
+    private static func writeSome(_ descriptor: Int32, _ buffer: UnsafeRawBufferPointer) -> Int {
+        #if canImport(Glibc)
+        Glibc.write(descriptor, buffer.baseAddress, buffer.count)
+        #elseif canImport(Musl)
+        Musl.write(descriptor, buffer.baseAddress, buffer.count)
+        #else
+        Darwin.write(descriptor, buffer.baseAddress, buffer.count)
+        #endif
+    }
+
+    private static func entries(of path: String) -> [String] {
+        guard let directory = opendir(path) else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 1) { String(cString: $0) }
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    private static func remove(_ path: String) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            unlink(path)
+            return
+        }
+        for name in self.entries(of: path) { self.remove(path + "/" + name) }
+        rmdir(path)
+    }
+}
+
+/// Why the test support could not do something.
+public struct TestSupportError: Error, CustomStringConvertible {
+    /// What, where and how to mend it.
+    public let description: String
+
+    /// Creates an error.
+    public init(_ description: String) {
+        self.description = description
+    }
+}

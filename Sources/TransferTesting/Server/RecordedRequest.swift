@@ -1,0 +1,90 @@
+public import TransferCore
+
+/// One request that a ``ScriptedServer`` received.
+public struct RecordedRequest: Sendable {
+    /// The method, as sent.
+    public let method: String
+    /// The request target, as sent.
+    public let target: String
+    /// The header fields, `Host` and `Connection` included.
+    public let fields: HTTPFields
+    /// The minor version of HTTP/1 that the request line named.
+    public let minorVersion: Int
+    /// The connection it came on, counted from 0 in the order of acceptance.
+    public let connectionIndex: Int
+    /// How many requests the server had received before this one.
+    public let requestIndex: Int
+    /// How many requests for the same target the server had received before this one.
+    public let targetIndex: Int
+
+    /// The value of the first field with this name.
+    public subscript(name: StaticString) -> String? { self.fields[name] }
+
+    /// The target without its query.
+    public var path: String { String(self.target.prefix { $0 != "?" }) }
+}
+
+/// Cuts requests out of the bytes of a connection.
+///
+/// As lenient as a test server may be: anything that is not a request ends the connection.
+struct RequestParser {
+    struct Head {
+        var method: String
+        var target: String
+        var fields: HTTPFields
+        var minorVersion: Int
+    }
+
+    private var bytes: [UInt8] = []
+    private var bodyLeft = 0
+
+    mutating func append(_ new: some Sequence<UInt8>) {
+        self.bytes.append(contentsOf: new)
+    }
+
+    /// The next whole request head, `nil` where more bytes are needed.
+    ///
+    /// - Throws: ``TestSupportError`` where the bytes are no request.
+    mutating func next() throws -> Head? {
+        if self.bodyLeft > 0 {
+            let count = min(self.bodyLeft, self.bytes.count)
+            self.bytes.removeFirst(count)
+            self.bodyLeft -= count
+            guard self.bodyLeft == 0 else { return nil }
+        }
+        guard let end = self.endOfHead() else {
+            if self.bytes.count > 1 << 22 { throw TestSupportError("the request's head is larger than 4 MiB") }
+            return nil
+        }
+        let lines = self.bytes[..<end].split(separator: 0x0A)
+            .map { line in
+                String(decoding: line.last == 0x0D ? line.dropLast() : line, as: UTF8.self)
+            }
+        self.bytes.removeFirst(end)
+        let words = (lines.first ?? "").split(separator: " ")
+        guard words.count == 3, words[2].hasPrefix("HTTP/1."), let minor = Int(words[2].dropFirst(7)) else {
+            throw TestSupportError("not a request line: \(lines.first ?? "")")
+        }
+        var fields = HTTPFields()
+        for line in lines.dropFirst() where !line.isEmpty {
+            guard let colon = line.firstIndex(of: ":") else { throw TestSupportError("not a field: \(line)") }
+            let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+            fields.append(String(line[..<colon]), String(value))
+        }
+        self.bodyLeft = fields["Content-Length"].flatMap(Int.init) ?? 0
+        return Head(method: String(words[0]), target: String(words[1]), fields: fields, minorVersion: minor)
+    }
+
+    private func endOfHead() -> Int? {
+        var index = 0
+        while index + 3 < self.bytes.count {
+            if self.bytes[index] == 0x0D, self.bytes[index + 1] == 0x0A, self.bytes[index + 2] == 0x0D,
+                self.bytes[index + 3] == 0x0A
+            {
+                return index + 4
+            }
+            index += 1
+        }
+        return nil
+    }
+}

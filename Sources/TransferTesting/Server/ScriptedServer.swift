@@ -1,0 +1,129 @@
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Synchronization
+public import TransferCore
+
+/// An HTTP/1.1 server on this machine that does what a script says, however wrong.
+///
+/// It knows nothing of HTTP but how a request's head ends: every byte of a response, and the end of the connection,
+/// is the script's. It records every request and counts the bytes of bodies.
+public final class ScriptedServer: Sendable {
+    /// Answers one request; called on an event loop of the server.
+    public typealias Script = @Sendable (RecordedRequest) -> Reply
+
+    /// The port it listens on.
+    public let port: Int
+    /// The URL of the root, with its final slash.
+    public let baseURL: String
+
+    private let channel: any Channel
+    private let record: ServerRecord
+
+    /// Starts a server on a free port.
+    ///
+    /// - Parameters:
+    ///   - tls: The certificate to speak TLS with; `nil` for plain TCP.
+    ///   - host: The address to listen on: `127.0.0.1` or `::1`.
+    ///   - sendBuffer: The size of the kernel's send buffer for each connection, or `nil` for the kernel's choice.
+    ///   - handler: The script.
+    /// - Returns: The server, listening; it stops when it is let go of.
+    /// - Throws: What NIO throws where the address cannot be bound.
+    public static func start(
+        tls: TestCertificate? = nil,
+        host: String = "127.0.0.1",
+        sendBuffer: Int? = nil,
+        handler: @escaping Script
+    ) async throws -> ScriptedServer {
+        let record = ServerRecord()
+        let context = try tls.map { certificate in
+            let chain = try NIOSSLCertificate.fromPEMBytes(Array(certificate.certificatePEM.utf8))
+            let key = try NIOSSLPrivateKey(bytes: Array(certificate.keyPEM.utf8), format: .pem)
+            return try NIOSSLContext(
+                configuration: .makeServerConfiguration(
+                    certificateChain: chain.map { .certificate($0) },
+                    privateKey: .privateKey(key)
+                )
+            )
+        }
+        var bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.backlog, value: 1024)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+            .childChannelOption(.allowRemoteHalfClosure, value: false)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    if let context {
+                        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+                    }
+                    let connection = ScriptedConnection(index: record.accept(channel), record: record, script: handler)
+                    try channel.pipeline.syncOperations.addHandler(connection)
+                }
+            }
+        if let sendBuffer {
+            bootstrap = bootstrap.childChannelOption(.socketOption(.so_sndbuf), value: .init(sendBuffer))
+        }
+        let channel = try await bootstrap.bind(host: host, port: 0).get()
+        guard let port = channel.localAddress?.port else {
+            throw TestSupportError("the server's socket has no port; this is a fault of the test support")
+        }
+        return ScriptedServer(channel: channel, record: record, host: host, port: port, isTLS: tls != nil)
+    }
+
+    private init(channel: any Channel, record: ServerRecord, host: String, port: Int, isTLS: Bool) {
+        self.channel = channel
+        self.record = record
+        self.port = port
+        let authority = host.contains(":") ? "[\(host)]" : host
+        self.baseURL = "\(isTLS ? "https" : "http")://\(authority):\(port)/"
+    }
+
+    /// The URL of a path, which may begin with a slash, as text.
+    public func text(_ path: String) -> String {
+        self.baseURL + (path.hasPrefix("/") ? String(path.dropFirst()) : path)
+    }
+
+    /// The URL of a path, which may begin with a slash.
+    ///
+    /// - Throws: `HTTPURLError` where the path makes no URL.
+    public func url(_ path: String) throws -> HTTPURL {
+        try HTTPURL(self.text(path))
+    }
+
+    /// All requests so far, in the order in which their heads were complete.
+    public var requests: [RecordedRequest] { self.record.requests }
+
+    /// The requests for one target so far.
+    public func requests(for target: String) -> [RecordedRequest] {
+        self.record.requests.filter { $0.target == target }
+    }
+
+    /// The connections accepted so far.
+    public var connectionCount: Int { self.record.connectionCount }
+
+    /// The bytes of bodies that the kernel took, over all requests; a block that was under way when its connection
+    /// ended is not counted.
+    public var bodyBytesSent: Int64 { self.record.bodyBytes.values.reduce(0, +) }
+
+    /// The bytes of bodies that the kernel took for one target.
+    public func bodyBytesSent(for target: String) -> Int64 { self.record.bodyBytes[target] ?? 0 }
+
+    /// Returns when this many requests arrived.
+    public func waitForRequests(_ count: Int) async { await self.record.waitForRequests(count) }
+
+    /// Closes every connection that is open now; the server goes on listening.
+    public func closeConnections() {
+        for channel in self.record.takeChannels() { channel.close(promise: nil) }
+    }
+
+    /// Stops listening and closes every connection.
+    public func stop() async {
+        try? await self.channel.close().get()
+        self.closeConnections()
+    }
+
+    deinit {
+        self.channel.close(promise: nil)
+        for channel in self.record.takeChannels() { channel.close(promise: nil) }
+    }
+}

@@ -1,0 +1,84 @@
+import Testing
+import TransferCore
+import TransferEngine
+
+@testable import CommandLineTool
+
+@Suite struct EventMailboxTests {
+    private func event(_ id: UInt64, _ kind: TransferEvent.Kind) -> TransferEvent {
+        TransferEvent(id: TransferID(id), url: "http://h/\(id)", userInfo: nil, kind: kind)
+    }
+
+    private func progress(_ bytes: Int64) -> TransferEvent.Kind {
+        .progress(.init(bytes: bytes, total: 100, rate: 1, secondsLeft: nil, connections: 1))
+    }
+
+    private func mailbox() -> EventMailbox {
+        EventMailbox(asciiOnly: false, wantsProgress: true, wantsDetails: true, wake: {})
+    }
+
+    @Test func progressIsFoldedIntoTheNewest() {
+        let mailbox = self.mailbox()
+        mailbox.take(self.event(1, .started(path: "d/a")))
+        for bytes in 1...1000 { mailbox.take(self.event(1, self.progress(Int64(bytes)))) }
+        let reports = mailbox.drain().reports
+        #expect(reports.count == 2)
+        guard case .progress(let progress)? = reports.last?.event.kind else {
+            Issue.record("no progress")
+            return
+        }
+        #expect(progress.bytes == 1000)
+        #expect(reports.last?.path == "d/a")
+        #expect(mailbox.drain().reports.isEmpty)
+    }
+
+    @Test func noProgressFollowsTheEnd() {
+        let mailbox = self.mailbox()
+        mailbox.take(self.event(1, .started(path: "a")))
+        mailbox.take(self.event(1, self.progress(5)))
+        mailbox.take(self.event(1, .cancelled))
+        #expect(mailbox.drain().reports.count == 2)
+    }
+
+    @Test func detailsAreDroppedAndCountedAndEndingsAreKept() {
+        let mailbox = self.mailbox()
+        for _ in 0..<(EventMailbox.detailLimit + 10) { mailbox.take(self.event(1, .note("n"))) }
+        mailbox.take(self.event(1, .failed(TransferFailure(.network, "cut"))))
+        let reports = mailbox.drain().reports
+        #expect(reports.count == EventMailbox.detailLimit + 2)
+        guard case .missed(10)? = reports.last?.event.kind else {
+            Issue.record("no count of what was missed")
+            return
+        }
+    }
+
+    @Test func aFaultOfTheInputFileIsAFailureWithItsPlace() {
+        let mailbox = self.mailbox()
+        mailbox.take(InputFault(line: 3, message: "bad"), file: "list.txt")
+        let batch = mailbox.drain()
+        #expect(batch.model.failed == 1 && batch.model.lastFailure == .badOption)
+        #expect(batch.reports.first.flatMap { ReportText().line($0) } == "failed: list.txt:3: bad")
+        #expect(
+            batch.reports.first.flatMap { JSONEvents.line($0) }
+                == #"{"event":"failed","id":null,"url":"","path":"","line":3,"error":{"code":28,"message":"bad","remedy":"","retryable":false}}"#
+        )
+    }
+
+    @Test func quietTellsFailuresOnly() {
+        let quiet = ReportText(quiet: true)
+        let report = { (kind: TransferEvent.Kind) in EventMailbox.Report(event: self.event(1, kind), name: "a", path: "a") }
+        #expect(quiet.line(report(.finished(.init(path: "a", bytes: 1, received: 1, duration: .seconds(1))))) == nil)
+        #expect(quiet.line(report(.failed(TransferFailure(.notFound, "gone", remedy: "look")))) == "failed: a: gone; look")
+        #expect(
+            ReportText().line(report(.finished(.init(path: "a", bytes: 1 << 20, received: 1 << 20, duration: .seconds(2)))))
+                == "done: a (1.00 MiB in 2.00 s, 512 KiB/s)"
+        )
+    }
+
+    @Test func verboseTellsHeadersButNoCredentials() {
+        let fields: HTTPFields = ["ETag": "\"x\"", "Set-Cookie": "secret", "Location": "http://h/?token=secret"]
+        let event = self.event(1, .response(.init(status: 200, fields: fields, expected: 7, path: "a", resumedFrom: 0)))
+        let line = ReportText(verbose: true).line(EventMailbox.Report(event: event, name: "a", path: "a"))
+        #expect(line == "response: a: status 200, 7 bytes\n  ETag: \"x\"")
+    }
+}

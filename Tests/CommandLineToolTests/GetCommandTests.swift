@@ -1,0 +1,118 @@
+import Testing
+import TransferCore
+import TransferEngine
+
+@testable import CommandLineTool
+
+@Suite struct GetCommandTests {
+    private let url = "http://host/a.bin"
+
+    @Test func defaultsArePolite() throws {
+        let plan = try plan(self.url)
+        #expect(plan.sources == .urls([try HTTPURL(self.url)]))
+        #expect(plan.jobs == 5 && plan.perHost == 5 && plan.rateLimit == nil)
+        #expect(plan.options.connections == .adaptive(most: 4))
+        #expect(plan.options.directory == "." && plan.options.ifExists == .auto)
+        #expect(plan.options.retries == 5 && plan.options.keepBad && !plan.options.durable)
+        #expect(plan.verifiesCertificates && plan.caFile == nil)
+        #expect(plan.display == .text && !plan.verbose && plan.drawsProgress)
+        #expect(plan.options.fields.map { "\($0): \($1)" } == ["User-Agent: martlet/\(MartletVersion.text)"])
+    }
+
+    @Test func theCapForAHostIsTheLargerOfJobsAndConnectionsUnlessGiven() throws {
+        #expect(try plan(self.url, "-j", "8").perHost == 8)
+        #expect(try plan(self.url, "-x16").perHost == 16)
+        #expect(try plan(self.url, "-j2", "--connections", "3").perHost == 3)
+        #expect(try plan(self.url, "-j", "64", "-x", "4", "--per-host", "7").perHost == 7)
+        #expect(try plan(self.url, "-x16").options.connections == .fixed(16))
+    }
+
+    @Test func everyOptionReachesThePlan() throws {
+        let digest = String(repeating: "ab", count: 32)
+        let plan = try plan(
+            self.url, "-d", "down", "-o", "sub/b.bin", "--if-exists", "overwrite", "--checksum", "sha256:" + digest,
+            "--digest", "md5", "--delete-bad", "--durable", "--min-split-size", "64K", "--mirror", "http://other/a.bin",
+            "--priority", "foreground", "--limit-rate", "1.5M", "-H", "X-One: 1", "--header", "X-Two:2",
+            "--referer", "http://r/", "--user-agent", "agent/1", "--cookie", "a=b; c=d", "--cacert", "ca.pem",
+            "--allow-downgrade", "--max-redirects", "3", "--retries", "9", "--retry-status", "500",
+            "--retry-status", "599", "--connect-timeout", "1.5", "--stall-timeout", "2", "--max-time", "3",
+            "--verbose", "--json", "--no-progress"
+        )
+        #expect(plan.sources == .mirrors([try HTTPURL(self.url), try HTTPURL("http://other/a.bin")]))
+        #expect(plan.options.directory == "down/sub" && plan.name == "b.bin")
+        #expect(plan.options.ifExists == .overwrite)
+        #expect(plan.expected.map(\.bytes) == [[UInt8](repeating: 0xAB, count: 32)])
+        #expect(plan.options.reportDigest == .md5 && !plan.options.keepBad && plan.options.durable)
+        #expect(plan.options.minimumSplit == 64 << 10 && plan.rateLimit == 3 << 19)
+        #expect(plan.options.priority == .foreground)
+        #expect(
+            plan.options.fields.map { "\($0): \($1)" } == [
+                "X-One: 1", "X-Two: 2", "Referer: http://r/", "User-Agent: agent/1", "Cookie: a=b; c=d",
+            ]
+        )
+        #expect(plan.caFile == "ca.pem" && plan.options.allowsDowngrade && plan.options.maximumRedirects == 3)
+        #expect(plan.options.retries == 9 && plan.options.retryStatuses == [500, 599])
+        #expect(plan.options.connectTimeout == .milliseconds(1500))
+        #expect(plan.options.stallTimeout == .seconds(2) && plan.options.totalTimeout == .seconds(3))
+        #expect(plan.display == .json && plan.verbose && !plan.drawsProgress)
+    }
+
+    @Test func standardStreamsAreADash() throws {
+        #expect(try plan("-i", "-").sources == .file("-"))
+        let plan = try plan(self.url, "-o", "-", "-q", "--insecure")
+        #expect(plan.toStandardOutput && plan.name == nil && plan.display == .quiet && !plan.verifiesCertificates)
+    }
+
+    @Test(arguments: [
+        (["http://h/a", "http://h/b", "-o", "name"], "--directory"),
+        (["http://h/a", "http://h/b", "-o", "-"], "several URLs"),
+        (["-i", "list", "-o", "name"], "several URLs"),
+        (["-i", "list", "http://h/a"], "put the URLs into the file"),
+        (["http://h/a", "http://h/b", "--checksum", "md5:00112233445566778899aabbccddeeff"], "checksum= lines"),
+        (["http://h/a", "http://h/b", "--mirror", "http://m/a"], "input file"),
+        (["http://h/a", "--cacert", "x", "--insecure"], "leave one out"),
+        (["http://h/a", "-q", "--verbose"], "leave one out"),
+        (["http://h/a", "-o", "dir/"], "names no file"),
+        (["http://h/a", "-j", "0"], "from 1 to 10000"),
+        (["http://h/a", "-x", "many"], "whole number"),
+        (["http://h/a", "--limit-rate", "5Q"], "500K"),
+        (["http://h/a", "--max-time=-1"], "seconds"),
+        (["http://h/a", "-H", "no colon"], "Name: value"),
+        (["http://h/a", "-H", "Bad Name: x"], "Name: value"),
+        (["http://h/a", "-H", "A: b\r\nHost: evil"], "line break"),
+        (["http://h/a", "-H", "Range: bytes=0-"], "leave it out"),
+        (["http://h/a", "--cookie", "a\nb"], "line break"),
+        (["http://h/a", "--checksum", "sha256:abc"], "64 hexadecimal digits"),
+        (["http://h/a", "--checksum", "crc32:abc"], "one of md5"),
+        (["http://h/a", "--if-exists", "maybe"], "auto, skip"),
+        (["http://h/a", "--priority", "urgent"], "one of"),
+        (["example.org/file"], "http://example.org/file"),
+        (["ftp://h/a"], "http"),
+        ([], "martlet get URL"),
+        (["--nope"], "--nope"),
+    ])
+    func aBadCommandLineExits28AndSaysHowToMendIt(arguments: [String], mend: String) {
+        let (status, output, errors) = CommandLineTool.run(["get"] + arguments)
+        #expect(status == 28)
+        #expect(output.isEmpty)
+        #expect(errors.contains(mend), "\(errors)")
+    }
+
+    @Test func helpAndVersionAndCompletionsSucceed() {
+        #expect(CommandLineTool.run(["--version"]).output == MartletVersion.text + "\n")
+        #expect(CommandLineTool.run(["get", "--help"]).output.contains("--stall-timeout"))
+        for shell in ["bash", "zsh", "fish"] {
+            let (status, output, _) = CommandLineTool.run(["--generate-completion-script", shell])
+            #expect(status == 0 && output.contains("min-split-size"))
+        }
+    }
+
+    @Test func theManualPageHasEveryOption() throws {
+        let page = try ManualPage.current()
+        for option in ["jobs", "mirror", "min\\-split\\-size", "if\\-exists", "max\\-time", "no\\-progress", "cacert"] {
+            #expect(page.contains("\\-\\-" + option), "\(option)")
+        }
+        #expect(page.hasPrefix(".TH MARTLET 1"))
+        #expect(ManualPage.escaped(".dot\n'quote\\") == "\\&.dot\n\\&'quote\\e")
+    }
+}

@@ -1,0 +1,71 @@
+import Testing
+import TransferCore
+import TransferEngine
+
+@testable import CommandLineTool
+
+@Suite struct ValueTests {
+    @Test(arguments: [
+        ("0", 0), ("1500", 1500), ("64K", 65536), ("64k", 65536), ("1.5M", 1_572_864), ("2GiB", 2 << 30), ("1T", 1 << 40),
+        ("10B", 10), ("3MB", 3 << 20),
+    ] as [(String, Int64)])
+    func sizesArePowersOf1024(text: String, bytes: Int64) throws {
+        #expect(try ByteSize.parse(text) == bytes)
+    }
+
+    @Test(arguments: ["", "K", "-1", "1e5", "5Q", "9223372036854775808", "9999999999G", "1.2.3M", "0x10", "∞", "²K"])
+    func whatIsNoSizeIsRefused(text: String) {
+        #expect(throws: BadValue.self) { try ByteSize.parse(text) }
+    }
+
+    @Test func timesAreSecondsWithFractions() throws {
+        #expect(try Seconds.parse("0") == .zero)
+        #expect(try Seconds.parse("0.5") == .milliseconds(500))
+        #expect(try Seconds.parse("90s") == .seconds(90))
+        for text in ["", "-1", "1m", "nan", "inf", "1e3", "99999999999"] {
+            #expect(throws: BadValue.self) { try Seconds.parse(text) }
+        }
+    }
+
+    @Test(arguments: [
+        "md5:00112233445566778899aabbccddeeff", "MD5=00112233445566778899AABBCCDDEEFF", "md5:ABEiM0RVZneImaq7zN3u/w==",
+        "md5:ABEiM0RVZneImaq7zN3u_w",
+    ])
+    func digestsAreHexadecimalOrBase64(text: String) throws {
+        let digest = try ChecksumArgument.parse(text)
+        #expect(digest.algorithm == .md5)
+        #expect(ChecksumArgument.hexadecimal(digest.bytes) == "00112233445566778899aabbccddeeff")
+    }
+
+    @Test func aria2sAlgorithmNamesAreKnown() throws {
+        #expect(try ChecksumArgument.algorithm("sha-256") == .sha256)
+        #expect(try ChecksumArgument.algorithm("SHA512") == .sha512)
+    }
+
+    @Test func aListsNamesStayBelowTheirDirectory() throws {
+        #expect(try FilePath.inside("a/b.bin") == "a/b.bin")
+        for path in ["/etc/passwd", "../x", "a/../../x", "a/", "", ".."] {
+            #expect(throws: BadValue.self) { try FilePath.inside(path) }
+        }
+        #expect(try FilePath.split("/x").directory == "/")
+        #expect(FilePath.join("d", "/abs") == "/abs")
+        #expect(FilePath.join("d/", "e") == "d/e")
+    }
+
+    @Test(arguments: [
+        (false, nil, false, 0, 0), (false, nil, false, 3, 7), (false, .notFound, false, 3, 3),
+        (true, .notFound, true, 3, 130), (false, nil, true, 3, 17), (false, .checksumMismatch, false, 0, 32),
+    ] as [(Bool, TransferFailure.Code?, Bool, Int, Int32)])
+    func theLastFailureChoosesTheExitStatus(
+        interrupted: Bool, failure: TransferFailure.Code?, broken: Bool, unfinished: Int, status: Int32
+    ) {
+        #expect(
+            ExitStatus.choose(
+                interrupted: interrupted,
+                lastFailure: failure,
+                outputBroken: broken,
+                unfinished: unfinished
+            ) == status
+        )
+    }
+}

@@ -1,0 +1,257 @@
+import Glibc
+import Testing
+import TransferCore
+import TransferEngine
+
+@testable import FileStorage
+
+@Suite struct PartialFileTests {
+    let directory: TemporaryDirectory
+    let store = DiskStore(bootID: firstBoot)
+
+    init() throws { self.directory = try TemporaryDirectory() }
+
+    @Test func afterACrashOfTheProcessEveryWrittenByteIsBelieved() throws {
+        let target = self.directory.target("f")
+        let file = try self.store.createPartial(target, facts: someFacts)
+        try file.put(pattern(1000), at: 0, ending: false)
+        try file.put(pattern(500, from: 5000), at: 5000, ending: false)
+        file.crash()
+        guard case .ours(let facts, let written) = try self.store.survey(target).partial else {
+            Issue.record("not ours")
+            return
+        }
+        #expect(facts == someFacts)
+        #expect(written == 1500)
+        #expect(try self.store.extents(target) == [0..<1000, 5000..<5500])
+    }
+
+    @Test func underAnotherBootOnlySyncedBytesAreBelieved() throws {
+        let target = self.directory.target("f")
+        let file = try self.store.createPartial(target, facts: someFacts)
+        let extent = try #require(file.beginExtent(at: 0))
+        try pattern(1000).withUnsafeBytes { try file.write($0, extent: extent) }
+        try file.checkpoint()
+        try pattern(1000, from: 1000).withUnsafeBytes { try file.write($0, extent: extent) }
+        file.crash()
+        #expect(try DiskStore(bootID: secondBoot).extents(target) == [0..<1000])
+        // The second boot has rewritten the marks.
+        #expect(try DiskStore(bootID: secondBoot).extents(target) == [0..<1000])
+    }
+
+    @Test func aFileShorterThanItsJournalIsTrusted() throws {
+        let target = self.directory.target("f")
+        let file = try self.store.createPartial(target, facts: someFacts)
+        try file.put(pattern(1000), at: 0)
+        file.keep()
+        #expect(truncate(self.directory.path("f.part"), 300) == 0)
+        #expect(try self.store.extents(target) == [0..<300])
+    }
+
+    @Test func twoHoldersNeverShareOnePartialFile() throws {
+        let target = self.directory.target("f")
+        let file = try self.store.createPartial(target, facts: someFacts)
+        let other = DiskStore(bootID: firstBoot)
+        guard case .busy = try other.survey(target).partial else {
+            Issue.record("not busy")
+            return
+        }
+        #expect(failure { _ = try other.openPartial(target) } != nil)
+        #expect(failure { _ = try other.createPartial(target, facts: someFacts) } != nil)
+        #expect(failure { try other.discardPartial(target) } == nil)
+        file.keep()
+        try other.openPartial(target).keep()
+    }
+
+    @Test func whatNoJournalVouchesForIsLeftAlone() throws {
+        let target = self.directory.target("f")
+        self.directory.write("f.part", [1, 2, 3])
+        guard case .foreign = try self.store.survey(target).partial else {
+            Issue.record("not foreign")
+            return
+        }
+        #expect(failure { _ = try self.store.createPartial(target, facts: someFacts) }?.code == .exists)
+        try self.store.discardPartial(target)
+        #expect(self.directory.read("f.part") == [1, 2, 3])
+        #expect(self.directory.names == ["f.part"])
+    }
+
+    @Test func aDamagedJournalVouchesForNothing() throws {
+        let target = self.directory.target("f")
+        let file = try self.store.createPartial(target, facts: someFacts)
+        try file.put(pattern(10), at: 0)
+        file.keep()
+        var journal = try #require(self.directory.read("f.part.journal"))
+        journal[3] ^= 1
+        self.directory.write("f.part.journal", journal)
+        guard case .foreign = try self.store.survey(target).partial else {
+            Issue.record("not foreign")
+            return
+        }
+        #expect(failure { _ = try self.store.openPartial(target) }?.code == .badJournal)
+        #expect(self.directory.read("f.part") == pattern(10))
+    }
+
+    @Test func aSymbolicLinkIsNeverFollowed() throws {
+        self.directory.write("precious", [7])
+        let target = self.directory.target("f")
+        #expect(symlink(self.directory.path("precious"), self.directory.path("f.part")) == 0)
+        guard case .foreign = try self.store.survey(target).partial else {
+            Issue.record("not foreign")
+            return
+        }
+        #expect(failure { _ = try self.store.createPartial(target, facts: someFacts) }?.code == .exists)
+        let other = self.directory.target("g")
+        #expect(symlink(self.directory.path("precious"), self.directory.path("g.part.journal")) == 0)
+        guard case .foreign = try self.store.survey(other).partial else {
+            Issue.record("not foreign")
+            return
+        }
+        let file = try self.store.createPartial(self.directory.target("h"), facts: someFacts)
+        file.crash()
+        #expect(unlink(self.directory.path("h.part")) == 0)
+        #expect(symlink(self.directory.path("precious"), self.directory.path("h.part")) == 0)
+        #expect(failure { _ = try self.store.openPartial(self.directory.target("h")) } != nil)
+        #expect(self.directory.read("precious") == [7])
+    }
+
+    @Test func aJournalAloneIsOursAndEmpty() throws {
+        let target = self.directory.target("f")
+        let file = try self.store.createPartial(target, facts: someFacts)
+        try file.put(pattern(10), at: 0)
+        file.crash()
+        #expect(unlink(self.directory.path("f.part")) == 0)
+        guard case .ours(_, 0) = try self.store.survey(target).partial else {
+            Issue.record("not ours and empty")
+            return
+        }
+        let again = try self.store.createPartial(target, facts: someFacts)
+        #expect(again.initialExtents.isEmpty)
+        again.discard()
+        #expect(self.directory.names.isEmpty)
+    }
+
+    @Test func beginningAnewEmptiesWhatWasOurs() throws {
+        let target = self.directory.target("f")
+        try self.store.createPartial(target, facts: someFacts).keep()
+        var facts = someFacts
+        facts.url = "http://example.org/" + String(repeating: "long", count: 3000)
+        let file = try self.store.createPartial(target, facts: facts)
+        #expect(file.initialExtents.isEmpty)
+        file.keep()
+        guard case .ours(facts, 0) = try self.store.survey(target).partial else {
+            Issue.record("not ours")
+            return
+        }
+    }
+
+    @Test func factsCanBeReplaced() throws {
+        let target = self.directory.target("f")
+        let file = try self.store.createPartial(target, facts: someFacts)
+        var facts = someFacts
+        for length: Int64 in 1...3 {
+            facts.length = length
+            try file.update(facts: facts)
+        }
+        file.crash()
+        guard case .ours(facts, _) = try self.store.survey(target).partial else {
+            Issue.record("other facts")
+            return
+        }
+    }
+
+    @Test func anExistingFileIsAdoptedWhole() throws {
+        self.directory.write("f", pattern(100))
+        let target = self.directory.target("f")
+        let file = try self.store.adoptExisting(target, facts: someFacts)
+        #expect(file.initialExtents == [0..<100])
+        #expect(self.directory.names == ["f.part", "f.part.journal"])
+        file.crash()
+        #expect(try DiskStore(bootID: secondBoot).extents(target) == [0..<100])
+    }
+
+    @Test func anAdjacentExtentContinuesTheSlot() throws {
+        let target = self.directory.target("f")
+        let file = try self.store.createPartial(target, facts: someFacts)
+        for index in 0..<1000 { try file.put(pattern(10, from: index * 10), at: Int64(index * 10)) }
+        for index in 0..<255 { try file.put([1], at: Int64(100_000 + index * 2)) }
+        #expect(file.beginExtent(at: 500_000) == nil)
+        #expect(file.beginExtent(at: 10_000) != nil)
+        file.discard()
+    }
+
+    @Test func exabyteLengthsNeverTrapAndAreRefused() throws {
+        let file = try self.store.createPartial(self.directory.target("f"), facts: someFacts)
+        for length in [Int64.max, Int64.max - 1, 1 << 60] {
+            #expect(failure { try file.preallocate(length: length) }?.code == .noSpace)
+        }
+        #expect(failure { try file.preallocate(length: -5) } == nil)
+        #expect(file.beginExtent(at: .max) == nil)
+        #expect(file.beginExtent(at: -1) == nil)
+        file.discard()
+    }
+
+    @Test func extentsAgreeWithANaiveModelAcrossCrashesAndPowerCuts() throws {
+        var random = SplitMix(seed: 42)
+        let target = self.directory.target("f")
+        let size = 400
+        var written = [Bool](repeating: false, count: size)
+        var durable = written
+        var boot = firstBoot
+        var file = try self.store.createPartial(target, facts: someFacts)
+        var open: [(extent: Int, offset: Int)] = []
+        for _ in 0..<3000 {
+            switch Int.random(in: 0..<20, using: &random) {
+            case 0..<4:
+                let offset = Int.random(in: 0..<size, using: &random)
+                if let extent = file.beginExtent(at: Int64(offset)) { open.append((extent, offset)) }
+            case 4..<14 where !open.isEmpty:
+                let index = Int.random(in: 0..<open.count, using: &random)
+                let count = min(Int.random(in: 1..<12, using: &random), size - open[index].offset)
+                try pattern(count, from: open[index].offset)
+                    .withUnsafeBytes {
+                        try file.write($0, extent: open[index].extent)
+                    }
+                for byte in 0..<count { written[open[index].offset + byte] = true }
+                open[index].offset += count
+            case 14..<17 where !open.isEmpty:
+                file.endExtent(open.remove(at: Int.random(in: 0..<open.count, using: &random)).extent)
+            case 17:
+                try file.checkpoint()
+                durable = written
+            case 18..<20:
+                guard Int.random(in: 0..<6, using: &random) == 0 else { continue }
+                file.crash()
+                open = []
+                if Bool.random(using: &random) {
+                    boot.low += 1
+                    written = durable
+                }
+                file = try DiskStore(bootID: boot).openPartial(target)
+                var model = [Bool](repeating: false, count: size)
+                for range in file.initialExtents { for byte in range { model[Int(byte)] = true } }
+                try #require(model == written)
+                for range in file.initialExtents {
+                    try #require(try file.read(range) == pattern(range.count, from: Int(range.lowerBound)))
+                }
+            default: continue
+            }
+        }
+        file.discard()
+    }
+}
+
+/// A seeded generator (SplitMix64).
+struct SplitMix: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { self.state = seed }
+
+    mutating func next() -> UInt64 {
+        self.state &+= 0x9E37_79B9_7F4A_7C15
+        var z = self.state
+        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
+        return z ^ (z >> 31)
+    }
+}

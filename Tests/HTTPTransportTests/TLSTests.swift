@@ -1,0 +1,105 @@
+import HTTPTransport
+import Testing
+import TransferCore
+import TransferEngine
+import TransferTesting
+
+@Suite("TLS", .timeLimit(.minutes(1)))
+struct TLSTests {
+    @Test("a certificate whose authority is given is trusted, for a name and for an address")
+    func trusted() async throws {
+        let server = try await ScriptedServer.start(tls: .localhost) { _ in .response(200, text: "secret") }
+        let directory = try TemporaryDirectory()
+        try directory.write(Array(TestCertificate.localhost.authorityPEM.utf8), to: "ca.pem")
+        try await HTTPTransport.with { $0.caFile = directory.path("ca.pem") } _: { transport in
+            for host in ["127.0.0.1", "localhost"] {
+                for _ in 0..<2 {
+                    let record = await transport.get(try HTTPURL("https://\(host):\(server.port)/"))
+                    #expect(record.body == Array("secret".utf8))
+                    #expect(record.error == nil)
+                }
+            }
+        }
+        #expect(server.connectionCount == 2)
+    }
+
+    @Test("an unknown authority is refused, and the message says what to do")
+    func untrusted() async throws {
+        let server = try await ScriptedServer.start(tls: .localhost) { _ in .response(200) }
+        try await HTTPTransport.with { transport in
+            let record = await transport.get(try server.url("/"))
+            #expect(record.error?.code == .certificate)
+            #expect(record.error?.message.contains("--cacert FILE") == true)
+            #expect(record.connectedCount == 0)
+        }
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test("without verification anything is accepted")
+    func insecure() async throws {
+        let server = try await ScriptedServer.start(tls: .localhost) { _ in .response(200, text: "secret") }
+        try await HTTPTransport.with { $0.verifiesCertificates = false } _: { transport in
+            #expect(try await transport.get(server.url("/")).body == Array("secret".utf8))
+        }
+    }
+
+    @Test("a plain server is no TLS server")
+    func plain() async throws {
+        let server = try await ScriptedServer.start { _ in .response(400) }
+        try await HTTPTransport.with { transport in
+            let url = try HTTPURL("https://127.0.0.1:\(server.port)/")
+            let record = await transport.get(url, connectTimeout: 2_000_000_000)
+            #expect(record.error?.code == .tls || record.error?.code == .connectTimeout)
+        }
+    }
+
+    @Test("a file without certificates is refused at the start, with a clear message")
+    func badFile() throws {
+        let directory = try TemporaryDirectory()
+        try directory.write(Array("nothing".utf8), to: "empty.pem")
+        for name in ["empty.pem", "missing.pem"] {
+            var configuration = HTTPTransport.Configuration()
+            configuration.caFile = directory.path(name)
+            #expect {
+                _ = try HTTPTransport(configuration: configuration)
+            } throws: { error in
+                (error as? TransportError)?.code == .certificate && "\(error)".contains(name)
+            }
+        }
+    }
+
+    @Test("a large body and a cut one are told apart as over TCP")
+    func bodies() async throws {
+        let body = [UInt8](repeating: 9, count: 3 << 20)
+        let server = try await ScriptedServer.start(tls: .localhost) { request in
+            switch request.path {
+            case "/cut": Reply.raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc").then(.close)
+            case "/reset": Reply.raw("HTTP/1.1 200 OK\r\n\r\nabc").then(.close)
+            default: .response(200, body: body)
+            }
+        }
+        try await HTTPTransport.with { $0.verifiesCertificates = false } _: { transport in
+            #expect(try await transport.get(server.url("/")).body == body)
+            #expect(try await transport.get(server.url("/cut")).error?.code == .truncated)
+            let untilClose = await transport.get(try server.url("/reset"))
+            #expect(untilClose.isClean == false)
+            #expect(untilClose.body == Array("abc".utf8))
+        }
+    }
+
+    @Test("a pause holds over TLS as well")
+    func pause() async throws {
+        let body = [UInt8](repeating: 9, count: 1 << 20)
+        let server = try await ScriptedServer.start(tls: .localhost) { _ in .response(200, body: body) }
+        try await HTTPTransport.with { $0.verifiesCertificates = false } _: { transport in
+            let receiver = ExchangeRecorder(onBody: { _ in .pause })
+            let exchange = await transport.begin(try server.url("/"), receiver)
+            // Resumes as fast as it can: a resume that finds no pause does nothing.
+            while !receiver.now.isOver {
+                exchange.resumeReading()
+                await Task.yield()
+            }
+            #expect(receiver.now.body == body)
+        }
+    }
+}

@@ -1,0 +1,111 @@
+import Testing
+import TransferCore
+
+@Suite("Segment planner")
+struct SegmentPlannerTests {
+    @Test("what is there is not fetched again")
+    func gaps() {
+        let planner = SegmentPlanner(length: 100, have: [10..<20, 50..<100])
+        #expect(planner.pieces.map(\.start) == [0, 20])
+        #expect(planner.pieces.map(\.end) == [10, 50])
+        #expect(planner.completed == 60)
+        #expect(planner.remaining == 40)
+    }
+
+    @Test("an empty file is complete at once")
+    func empty() {
+        #expect(SegmentPlanner(length: 0).isComplete)
+        #expect(SegmentPlanner(length: 10, have: [0..<10]).isComplete)
+        #expect(!SegmentPlanner(length: nil).isComplete)
+    }
+
+    @Test("a further connection takes half of the largest piece, down to the minimum")
+    func stealing() {
+        var planner = SegmentPlanner(length: 100)
+        #expect(planner.assign(to: 1, minimumSplit: 20)?.end == 100)
+        #expect(planner.assign(to: 2, minimumSplit: 20)?.start == 50)
+        #expect(planner.piece(of: 1)?.end == 50)
+        #expect(planner.assign(to: 3, minimumSplit: 20)?.start == 25 || planner.piece(of: 3)?.start == 75)
+        #expect(planner.canAssign(minimumSplit: 20))
+        #expect(!planner.canAssign(minimumSplit: 30))
+    }
+
+    @Test("bytes that were handed out are never given to another")
+    func reservedIsSafe() {
+        var planner = SegmentPlanner(length: 100)
+        _ = planner.assign(to: 1, minimumSplit: 1)
+        #expect(planner.reserve(60, for: 1) == 60)
+        let taken = planner.assign(to: 2, minimumSplit: 1)
+        #expect(taken?.start == 80)
+        #expect(planner.reserve(60, for: 1) == 20)
+        #expect(!planner.wrote(60, by: 1))
+        #expect(planner.wrote(20, by: 1))
+        #expect(planner.piece(of: 1) == nil)
+    }
+
+    @Test("a dead connection's piece goes on from what it has written")
+    func release() {
+        var planner = SegmentPlanner(length: 100)
+        _ = planner.assign(to: 1, minimumSplit: 1)
+        _ = planner.reserve(40, for: 1)
+        _ = planner.wrote(30, by: 1)
+        planner.release(1)
+        #expect(planner.assign(to: 2, minimumSplit: 1)?.start == 30)
+    }
+
+    @Test("a length that contradicts what is there is refused")
+    func length() {
+        var planner = SegmentPlanner(length: nil)
+        _ = planner.assign(to: 1, minimumSplit: 1)
+        _ = planner.reserve(50, for: 1)
+        _ = planner.wrote(50, by: 1)
+        var short = planner
+        #expect(!short.setLength(49))
+        #expect(planner.setLength(50))
+        #expect(planner.isComplete)
+        #expect(!planner.setLength(51))
+    }
+
+    @Test("random walk against a bitmap: every byte is fetched exactly once", arguments: 1...30)
+    func randomWalk(seed: Int) {
+        var random = SplitMix(state: UInt64(seed))
+        let length = 3000
+        var have: [ByteRange] = []
+        var position: Int64 = 0
+        while position < length {
+            let start = position + Int64.random(in: 1...400, using: &random)
+            let end = start + Int64.random(in: 1...200, using: &random)
+            if end < length { have.append(start..<end) }
+            position = end
+        }
+        var bitmap = [Int](repeating: 0, count: length)
+        for range in have { for byte in range { bitmap[Int(byte)] += 1 } }
+        var planner = SegmentPlanner(length: Int64(length), have: have)
+        var live: [Int: Int64] = [:]
+        var next = 1
+        var steps = 0
+        while !planner.isComplete {
+            steps += 1
+            guard steps < 100_000 else { break }
+            if live.isEmpty || (live.count < 8 && Int.random(in: 0..<4, using: &random) == 0) {
+                if let piece = planner.assign(to: next, minimumSplit: 10) {
+                    live[next] = piece.start
+                    next += 1
+                }
+            }
+            guard let (connection, at) = live.randomElement(using: &random) else { continue }
+            if Int.random(in: 0..<20, using: &random) == 0 {
+                planner.release(connection)
+                live[connection] = nil
+                continue
+            }
+            let count = planner.reserve(Int.random(in: 1...50, using: &random), for: connection)
+            for byte in Int(at)..<Int(at) + count { bitmap[byte] += 1 }
+            live[connection] = at + Int64(count)
+            if planner.wrote(count, by: connection) { live[connection] = nil }
+        }
+        #expect(planner.isComplete)
+        #expect(bitmap.allSatisfy { $0 == 1 })
+        #expect(planner.completed == Int64(length))
+    }
+}
