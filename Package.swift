@@ -57,7 +57,7 @@ let package = Package(
         .target(
             name: "CommandLineTool",
             dependencies: [
-                "Martlet", "TransferCore", "TransferEngine",
+                "HTTPTransport", "Martlet", "TransferCore", "TransferEngine",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings
@@ -73,11 +73,34 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .testTarget(name: "TransferCoreTests", dependencies: ["TransferCore", "TransferTesting", .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOEmbedded", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio")], swiftSettings: settings),
-        .testTarget(name: "TransferEngineTests", dependencies: ["TransferEngine", "TransferTesting"], swiftSettings: settings),
-        .testTarget(name: "HTTPTransportTests", dependencies: ["HTTPTransport", "TransferTesting"], swiftSettings: settings),
-        .testTarget(name: "FileStorageTests", dependencies: ["FileStorage", "TransferTesting"], swiftSettings: settings),
-        .testTarget(name: "CommandLineToolTests", dependencies: ["CommandLineTool", "TransferTesting"], swiftSettings: settings),
+        .testTarget(
+            name: "TransferCoreTests",
+            dependencies: [
+                "TransferCore", "TransferTesting", .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOEmbedded", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "TransferEngineTests",
+            dependencies: ["TransferEngine", "TransferTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTPTransportTests",
+            dependencies: ["HTTPTransport", "TransferTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "FileStorageTests",
+            dependencies: ["FileStorage", "TransferTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "CommandLineToolTests",
+            dependencies: ["CommandLineTool", "TransferTesting"],
+            swiftSettings: settings
+        ),
         .testTarget(name: "IntegrationTests", dependencies: ["Martlet", "TransferTesting"], swiftSettings: settings),
     ],
     swiftLanguageModes: [.v6]

@@ -22,7 +22,7 @@ MESSAGE
         return 1
     fi
     local version major minor
-    version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p' | head -n 1)
+    version=$(swift --version 2>/dev/null | sed -n 's/.*Swift version \([0-9][0-9.]*\).*/\1/p' | head -n 1 || true)
     if [ -z "$version" ]; then
         # The toolchain itself lacks a library: the packages may mend that, so it is not an error yet.
         return 0
@@ -82,7 +82,7 @@ missing_packages() {
     binaries=$(dirname "$(readlink -f "$tool")")
     for tool in swift-build swift-frontend swift-driver lld; do
         [ -e "$binaries/$tool" ] || continue
-        ldd "$binaries/$tool" 2>/dev/null | sed -n 's/^[[:space:]]*\([^ ]*\) => not found.*/\1/p'
+        ldd "$binaries/$tool" 2>/dev/null | sed -n 's/^[[:space:]]*\([^ ]*\) => not found.*/\1/p' || true
     done | sort -u | while read -r library; do
         package_of_library "$library"
     done

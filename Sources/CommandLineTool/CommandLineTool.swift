@@ -7,7 +7,9 @@ import Darwin
 
 /// The command line: parses it, does what it says and ends the process.
 public enum CommandLineTool {
-    /// Runs the process's command line. Nothing is started before it is parsed.
+    /// Runs the process's command line.
+    ///
+    /// Nothing is started before it is parsed.
     public static func main() -> Never {
         let (status, output, errors) = self.run(Array(CommandLine.arguments.dropFirst()))
         OutputStream(STDOUT_FILENO).write(output)

@@ -2,9 +2,14 @@ import Glibc
 public import TransferEngine
 
 extension DiskStore {
-    /// Looks with at most three system calls where nothing is there.
+    /// Looks with at most three system calls where nothing is there, and with none where a recent listing of the
+    /// directory shows so.
     public func survey(_ target: FileTarget) throws(StorageError) -> FileSurvey {
         guard let directory = try self.directories.existing(target.directory) else {
+            return FileSurvey(existing: nil, partial: .none)
+        }
+        let names = PartialNames(target.name)
+        if directory.listing.lacks([target.name, names.part, names.journal], in: directory) {
             return FileSurvey(existing: nil, partial: .none)
         }
         let status = try directory.status(target.name)
@@ -17,16 +22,15 @@ extension DiskStore {
                 entityTag: isRegular ? EntityTagAttribute.read(directory, target.name, status) : nil
             )
         }
-        return FileSurvey(existing: existing, partial: try self.partialState(directory, target, existing: status))
+        return FileSurvey(existing: existing, partial: try self.partialState(directory, names, existing: status))
     }
 
     /// Looks at `NAME.part` and its journal; takes no lock.
     private func partialState(
         _ directory: DirectoryHandle,
-        _ target: FileTarget,
+        _ names: PartialNames,
         existing: stat?
     ) throws(StorageError) -> PartialState {
-        let names = PartialNames(target.name)
         let file: FileDescriptor
         switch directory.open(names.journal, O_RDONLY | O_NONBLOCK) {
         case .success(let opened): file = opened

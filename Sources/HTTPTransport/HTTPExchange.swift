@@ -132,9 +132,7 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
         self.connection = nil
     }
 
-    /// The connection broke.
-    ///
-    /// - Parameter unanswered: Whether it was a pooled one and no head had come.
+    /// The connection broke; `unanswered` tells whether it was a pooled one and no head had come.
     func broke(_ error: TransportError, unanswered: Bool) {
         self.connection = nil
         if unanswered, self.mayRepeat, !self.isOver, !self.lane.isShutDown {

@@ -2,6 +2,7 @@ public import TransferEngine
 
 internal import NIOCore
 internal import NIOPosix
+internal import Synchronization
 
 /// Speaks HTTP/1.1 over TCP and TLS on event loops of its own.
 ///
@@ -13,6 +14,7 @@ internal import NIOPosix
 public final class HTTPTransport: Transport {
     private let group: MultiThreadedEventLoopGroup
     private let lanes: [Lane]
+    private let isShutDown = Mutex(false)
 
     /// Starts the lanes' threads.
     ///
@@ -24,8 +26,10 @@ public final class HTTPTransport: Transport {
         self.lanes = group.makeIterator().map { loop in Lane(loop: loop, configuration: configuration, tls: tls) }
     }
 
+    /// The number of event loops.
     public var laneCount: Int { self.lanes.count }
 
+    /// Runs `work` on a lane: at once where the caller is on it already, otherwise soon.
     public func execute(onLane lane: Int, _ work: @escaping @Sendable () -> Void) {
         let loop = self.lanes[lane].loop
         if loop.inEventLoop {
@@ -35,6 +39,9 @@ public final class HTTPTransport: Transport {
         }
     }
 
+    /// Begins one request and its response.
+    ///
+    /// - Precondition: The caller is on `lane`.
     public func start(
         _ request: TransferRequest,
         onLane lane: Int,
@@ -47,7 +54,13 @@ public final class HTTPTransport: Transport {
         return exchange
     }
 
+    /// Closes every connection and ends the threads; exchanges still running fail as cancelled.
     public func shutdown() async {
+        let isFirst = self.isShutDown.withLock { isShutDown in
+            defer { isShutDown = true }
+            return !isShutDown
+        }
+        guard isFirst else { return }
         for lane in self.lanes {
             // A loop that is gone already has nothing left to close.
             try? await lane.loop.submit { lane.shutDown() }.get()

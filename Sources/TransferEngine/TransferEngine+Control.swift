@@ -34,6 +34,7 @@ extension TransferEngine {
 
     /// Cancels a transfer in any state that is not an end; its partial file is deleted.
     public func cancel(_ id: TransferID) {
+        var left: FileTarget?
         let run = self.state.withLock { state -> DownloadRun? in
             if let run = state.running[id] { return run }
             guard let transfer = state.transfers[id] else { return nil }
@@ -43,12 +44,11 @@ extension TransferEngine {
             case .paused: state.counts.paused -= 1
             case .running, .finished, .failed, .cancelled: return nil
             }
-            if let target = transfer.memory.withLock({ $0.target }) {
-                self.pool.run { try? self.store.discardPartial(target) }
-            }
+            left = transfer.memory.withLock { $0.target }
             self.endTransfer(&state, transfer, .cancelled, .cancelled)
             return nil
         }
+        if let left { self.pool.run { try? self.store.discardPartial(left) } }
         run?.interrupt(.cancelled)
         self.settle()
     }
@@ -74,6 +74,10 @@ extension TransferEngine {
 
     private func stopRetrying(_ state: inout State, _ transfer: Transfer) {
         state.counts.retrying -= 1
+        if case .retrying(let due) = transfer.state {
+            // Others of its host may wait for the same moment, and its own timer would have started them.
+            self.time.schedule(after: max(0, due - self.time.now)) { [weak self] in self?.pump(lane: nil) }
+        }
         transfer.memory.withLock { memory in
             memory.wakeUp?.cancel()
             memory.wakeUp = nil

@@ -229,7 +229,10 @@ extension TransferEngine {
             }
             return woken
         }
-        for continuation in woken { continuation.resume() }
+        guard !woken.isEmpty else { return }
+        // Another thread may be delivering: whoever waits for the end wakes after its events, not before.
+        self.hub.post(then: { for continuation in woken { continuation.resume() } })
+        self.hub.deliver()
     }
 
     // MARK: Connections

@@ -262,10 +262,11 @@ public final class TransferEngine: Sendable {
     /// Changes the rate of one transfer, in bytes a second; `nil` lifts the limit.
     public func setRateLimit(_ rate: Int64?, of id: TransferID) {
         let now = self.time.now
-        self.state.withLock { $0.transfers[id] }?.memory.withLock { memory in
-            memory.rateLimit = rate
-            memory.limiter.setRate(rate, now: now)
-        }
+        self.state.withLock { $0.transfers[id] }?.memory
+            .withLock { memory in
+                memory.rateLimit = rate
+                memory.limiter.setRate(rate, now: now)
+            }
         if rate != nil { self.throttles.store(true, ordering: .relaxed) }
     }
 

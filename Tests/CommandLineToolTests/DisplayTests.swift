@@ -5,7 +5,8 @@ import Testing
 @Suite struct DisplayTests {
     @Test(arguments: [
         ("abc", 3), ("", 0), ("日本語", 6), ("한글", 4), ("é", 1), ("e\u{301}", 1), ("a\u{200B}b", 2), ("👍", 2), ("👨‍👩‍👧‍👦", 2),
-        ("🇩🇪", 2), ("❤\u{FE0F}", 2), ("❤", 1), ("ﾊﾝ", 2), ("Ａ", 2), ("ไทย", 3), ("👍🏽", 2), ("\u{1100}\u{1161}\u{11A8}", 2),
+        ("🇩🇪", 2), ("❤\u{FE0F}", 2), ("❤", 1), ("ﾊﾝ", 2), ("Ａ", 2), ("ไทย", 3), ("👍🏽", 2),
+        ("\u{1100}\u{1161}\u{11A8}", 2),
     ])
     func widthsAreThoseOfATerminal(text: String, columns: Int) {
         #expect(DisplayWidth.of(text) == columns)

@@ -66,11 +66,16 @@ import TransferEngine
 
     @Test func quietTellsFailuresOnly() {
         let quiet = ReportText(quiet: true)
-        let report = { (kind: TransferEvent.Kind) in EventMailbox.Report(event: self.event(1, kind), name: "a", path: "a") }
+        let report = { (kind: TransferEvent.Kind) in
+            EventMailbox.Report(event: self.event(1, kind), name: "a", path: "a")
+        }
         #expect(quiet.line(report(.finished(.init(path: "a", bytes: 1, received: 1, duration: .seconds(1))))) == nil)
-        #expect(quiet.line(report(.failed(TransferFailure(.notFound, "gone", remedy: "look")))) == "failed: a: gone; look")
         #expect(
-            ReportText().line(report(.finished(.init(path: "a", bytes: 1 << 20, received: 1 << 20, duration: .seconds(2)))))
+            quiet.line(report(.failed(TransferFailure(.notFound, "gone", remedy: "look")))) == "failed: a: gone; look"
+        )
+        #expect(
+            ReportText()
+                .line(report(.finished(.init(path: "a", bytes: 1 << 20, received: 1 << 20, duration: .seconds(2)))))
                 == "done: a (1.00 MiB in 2.00 s, 512 KiB/s)"
         )
     }

@@ -40,14 +40,19 @@ import Darwin
               header=X-B: 2
               # not known, so: an option without '='?
             http://a/2
-            """.replacing("  # not known, so: an option without '='?\n", with: "  referer=http://r/\n  user-agent=u\n")
+            """
+            .replacing("  # not known, so: an option without '='?\n", with: "  referer=http://r/\n  user-agent=u\n")
         )
         #expect(entries.count == 2)
         #expect(entries[0].line == 2)
         #expect(entries[0].urls.map(\.description) == ["http://a/1", "http://b/1"])
         #expect(entries[0].name == "sub/one.bin" && entries[0].directory == "/data")
         #expect(entries[0].expected.first?.algorithm == .sha1)
-        #expect(entries[0].fields.map { "\($0.name)=\($0.value)" } == ["X-A=1", "X-B=2", "Referer=http://r/", "User-Agent=u"])
+        #expect(
+            entries[0].fields.map { "\($0.name)=\($0.value)" } == [
+                "X-A=1", "X-B=2", "Referer=http://r/", "User-Agent=u",
+            ]
+        )
         #expect(entries[1].urls.map(\.description) == ["http://a/2"])
     }
 

@@ -49,7 +49,10 @@ import TransferEngine
 
     @Test func stringsOfAnyBytesAreValid() {
         var object = JSONObject()
-        object.add("s", "q\" b\\ n\n r\r t\t nul\0 esc\u{1B} del\u{7F} 日本 \u{2028} " + String(decoding: [0xFF], as: UTF8.self))
+        object.add(
+            "s",
+            "q\" b\\ n\n r\r t\t nul\0 esc\u{1B} del\u{7F} 日本 \u{2028} " + String(decoding: [0xFF], as: UTF8.self)
+        )
         #expect(
             object.text
                 == #"{"s":"q\" b\\ n\n r\r t\t nul\u0000 esc\u001b del\u007f 日本 \#u{2028} \#u{FFFD}"}"#

@@ -16,7 +16,9 @@ import TransferEngine
                 secondsLeft: total.map { Double($0 - bytes) / 1_048_576 },
                 connections: 1
             )
-            model.apply(TransferEvent(id: id, url: "http://h/\(index)", userInfo: nil, kind: .started(path: "d/" + name)))
+            model.apply(
+                TransferEvent(id: id, url: "http://h/\(index)", userInfo: nil, kind: .started(path: "d/" + name))
+            )
             model.apply(TransferEvent(id: id, url: "http://h/\(index)", userInfo: nil, kind: .progress(progress)))
         }
         return model
@@ -37,24 +39,34 @@ import TransferEngine
     @Test func withoutALengthThereIsNoPercentAndNoTime() {
         let lines = ProgressFrame(columns: 80, rows: 24, unicode: false)
             .lines(self.model(["file.bin"], total: nil), self.totals)
-        #expect(lines[0] == "file.bin               [------------]             5.00 MiB  1.00 MiB/s         ".dropLast(0))
+        #expect(
+            lines[0] == "file.bin               [------------]             5.00 MiB  1.00 MiB/s         ".dropLast(0)
+        )
     }
 
     @Test(arguments: [1, 5, 12, 20, 33, 40, 60, 80, 100, 132, 200])
     func noLineIsWiderThanTheTerminal(columns: Int) {
-        let names = ["日本語のとても長い名前のファイル.tar.gz", "👨‍👩‍👧‍👦 family.jpg", "e\u{301}e\u{301}.txt", String(repeating: "long", count: 60)]
+        let names = [
+            "日本語のとても長い名前のファイル.tar.gz", "👨‍👩‍👧‍👦 family.jpg", "e\u{301}e\u{301}.txt", String(repeating: "long", count: 60),
+        ]
         var model = self.model(names)
         model.apply(
             TransferEvent(
                 id: TransferID(2),
                 url: "http://h/1",
                 userInfo: nil,
-                kind: .retrying(TransferFailure(.network, "http://h/1: connection reset by the server"), attempt: 2, delay: .seconds(3))
+                kind: .retrying(
+                    TransferFailure(.network, "http://h/1: connection reset by the server"),
+                    attempt: 2,
+                    delay: .seconds(3)
+                )
             )
         )
         for unicode in [true, false] {
             let frame = ProgressFrame(columns: columns, rows: 24, unicode: unicode)
-            for line in frame.lines(model, self.totals) { #expect(DisplayWidth.of(line) <= max(1, columns - 1), "\(line)") }
+            for line in frame.lines(model, self.totals) {
+                #expect(DisplayWidth.of(line) <= max(1, columns - 1), "\(line)")
+            }
         }
     }
 
@@ -87,7 +99,14 @@ import TransferEngine
             let id = TransferID(UInt64(number))
             let url = "http://h/\(number)"
             model.apply(TransferEvent(id: id, url: url, userInfo: nil, kind: .started(path: "f\(number)")))
-            model.apply(TransferEvent(id: id, url: url, userInfo: nil, kind: .failed(TransferFailure(.notFound, "gone", remedy: "look"))))
+            model.apply(
+                TransferEvent(
+                    id: id,
+                    url: url,
+                    userInfo: nil,
+                    kind: .failed(TransferFailure(.notFound, "gone", remedy: "look"))
+                )
+            )
         }
         model.apply(
             TransferEvent(
@@ -112,5 +131,18 @@ import TransferEngine
         #expect(lines[0] == "0 finished, 1 skipped, 50 failed; 1.00 MiB in 2.00 s, 512 KiB/s")
         #expect(lines[1] == "  f1: gone; look")
         #expect(lines.last == "  and 30 more")
+    }
+
+    @Test func receivedBytesLeaveOutThoseOfAnEarlierRun() {
+        var model = RunModel()
+        let event = { (kind: TransferEvent.Kind) in
+            TransferEvent(id: TransferID(1), url: "http://h/a", userInfo: nil, kind: kind)
+        }
+        model.apply(event(.started(path: "a")))
+        model.apply(event(.response(.init(status: 206, fields: [:], expected: 100, path: "a", resumedFrom: 40))))
+        model.apply(event(.progress(.init(bytes: 70, total: 100, rate: 1, secondsLeft: 1, connections: 1))))
+        #expect(model.receivedBytes == 30)
+        model.apply(event(.failed(TransferFailure(.network, "cut"))))
+        #expect(model.receivedBytes == 30)
     }
 }

@@ -5,10 +5,13 @@ import TransferEngine
 @testable import CommandLineTool
 
 @Suite struct ValueTests {
-    @Test(arguments: [
-        ("0", 0), ("1500", 1500), ("64K", 65536), ("64k", 65536), ("1.5M", 1_572_864), ("2GiB", 2 << 30), ("1T", 1 << 40),
-        ("10B", 10), ("3MB", 3 << 20),
-    ] as [(String, Int64)])
+    @Test(
+        arguments: [
+            ("0", 0), ("1500", 1500), ("64K", 65536), ("64k", 65536), ("1.5M", 1_572_864), ("2GiB", 2 << 30),
+            ("1T", 1 << 40),
+            ("10B", 10), ("3MB", 3 << 20),
+        ] as [(String, Int64)]
+    )
     func sizesArePowersOf1024(text: String, bytes: Int64) throws {
         #expect(try ByteSize.parse(text) == bytes)
     }
@@ -52,12 +55,18 @@ import TransferEngine
         #expect(FilePath.join("d/", "e") == "d/e")
     }
 
-    @Test(arguments: [
-        (false, nil, false, 0, 0), (false, nil, false, 3, 7), (false, .notFound, false, 3, 3),
-        (true, .notFound, true, 3, 130), (false, nil, true, 3, 17), (false, .checksumMismatch, false, 0, 32),
-    ] as [(Bool, TransferFailure.Code?, Bool, Int, Int32)])
+    @Test(
+        arguments: [
+            (false, nil, false, 0, 0), (false, nil, false, 3, 7), (false, .notFound, false, 3, 3),
+            (true, .notFound, true, 3, 130), (false, nil, true, 3, 17), (false, .checksumMismatch, false, 0, 32),
+        ] as [(Bool, TransferFailure.Code?, Bool, Int, Int32)]
+    )
     func theLastFailureChoosesTheExitStatus(
-        interrupted: Bool, failure: TransferFailure.Code?, broken: Bool, unfinished: Int, status: Int32
+        interrupted: Bool,
+        failure: TransferFailure.Code?,
+        broken: Bool,
+        unfinished: Int,
+        status: Int32
     ) {
         #expect(
             ExitStatus.choose(

@@ -11,7 +11,7 @@ struct BodyTests {
         let server = try await ScriptedServer.start { _ in
             .raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\nA: b\r\n\r\n")
         }
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             let record = await transport.get(try server.url("/"))
             #expect(record.body == Array("abcde".utf8))
             #expect(record.trailers?["A"] == "b")
@@ -22,7 +22,7 @@ struct BodyTests {
     @Test("a body without a length ends with the connection, not cleanly")
     func untilClose() async throws {
         let server = try await ScriptedServer.start { _ in Reply.raw("HTTP/1.0 200 OK\r\n\r\nall of it").then(.close) }
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             let record = await transport.get(try server.url("/"))
             #expect(record.body == Array("all of it".utf8))
             #expect(record.isClean == false)
@@ -39,7 +39,7 @@ struct BodyTests {
     )
     func truncated(_ text: String) async throws {
         let server = try await ScriptedServer.start { _ in Reply.raw(text).then(.close) }
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             let record = await transport.get(try server.url("/"))
             #expect(record.body == Array("abc".utf8))
             #expect(record.error?.code == .truncated)
@@ -53,7 +53,7 @@ struct BodyTests {
         let server = try await ScriptedServer.start { _ in
             Reply.raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc").then(.waitUntil(bodySeen), .reset)
         }
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             let receiver = ExchangeRecorder()
             _ = await transport.begin(try server.url("/"), receiver)
             await receiver.hasBody.wait()
@@ -68,12 +68,13 @@ struct BodyTests {
     func heads() async throws {
         let server = try await ScriptedServer.start { request in
             switch request.path {
-            case "/large": Reply([.head(Array("HTTP/1.1 200 OK\r\nA: ".utf8)), .endless([UInt8](repeating: 97, count: 4096))])
+            case "/large":
+                Reply([.head(Array("HTTP/1.1 200 OK\r\nA: ".utf8)), .endless([UInt8](repeating: 97, count: 4096))])
             case "/interim": Reply([.endless(Array("HTTP/1.1 103 Early Hints\r\n\r\n".utf8))])
             default: .raw("HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n")
             }
         }
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             #expect(try await transport.get(server.url("/large")).error?.code == .headTooLarge)
             #expect(try await transport.get(server.url("/interim")).error?.code == .headTooLarge)
             #expect(try await transport.get(server.url("/other")).error?.code == .malformed)
@@ -83,7 +84,7 @@ struct BodyTests {
     @Test("a field that would break the request's framing is refused, not sent")
     func injection() async throws {
         let server = try await ScriptedServer.start { _ in .response(200) }
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             let record = await transport.get(try server.url("/"), fields: ["A": "b\r\nC: d"])
             #expect(record.error?.code == .malformed)
             #expect(record.violations.isEmpty)
@@ -94,7 +95,7 @@ struct BodyTests {
     @Test("HEAD's response has no body, and the request says where it goes")
     func head() async throws {
         let server = try await ScriptedServer.start { _ in .raw("HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n") }
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             let record = await transport.get(try server.url("/a?b"), method: "HEAD", fields: ["X-A": "b"])
             #expect(record.isClean == true)
             #expect(record.head?.fields["content-length"] == "99")

@@ -15,7 +15,7 @@ struct ConnectingTests {
     func refused() async throws {
         let server = try await ScriptedServer.start { _ in .response(200) }
         await server.stop()
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             let record = await transport.get(try server.url("/"))
             #expect(record.error?.code == .connect)
             #expect(record.error?.message == "cannot connect to 127.0.0.1:\(server.port): connection refused")
@@ -25,8 +25,11 @@ struct ConnectingTests {
 
     @Test("a name that cannot be resolved is told as such")
     func nameResolution() async throws {
-        try await HTTPTransport.with { transport in
-            let record = await transport.get(try HTTPURL("http://does-not-exist.invalid/"), connectTimeout: 30_000_000_000)
+        try await HTTPTransport.with { (transport) async throws in
+            let record = await transport.get(
+                try HTTPURL("http://does-not-exist.invalid/"),
+                connectTimeout: 30_000_000_000
+            )
             #expect(record.error?.code == .nameResolution)
             #expect(record.error?.message.contains("does-not-exist.invalid") == true)
         }
@@ -36,7 +39,7 @@ struct ConnectingTests {
     func silentHandshake() async throws {
         // A plain server takes the client's greeting for a request that never ends.
         let server = try await ScriptedServer.start { _ in Reply([.stall]) }
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             let url = try HTTPURL("https://127.0.0.1:\(server.port)/")
             let record = await transport.get(url, connectTimeout: 200_000_000)
             #expect(record.error?.code == .connectTimeout)
@@ -48,11 +51,11 @@ struct ConnectingTests {
     func connectTimeout() async throws {
         // With a backlog of 0 that is full, Linux leaves further connections unanswered.
         let listener = try FullListener()
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             let url = try HTTPURL("http://127.0.0.1:\(listener.port)/")
             var codes: [TransportError.Code?] = []
             for _ in 0..<3 { codes.append(await transport.get(url, connectTimeout: 200_000_000).error?.code) }
-            #expect(codes.contains(.connectTimeout) || codes == [nil, nil, nil])
+            #expect(codes.contains(.connectTimeout))
         }
     }
 
@@ -60,7 +63,7 @@ struct ConnectingTests {
     func families() async throws {
         let six = try await ScriptedServer.start(host: "::1") { _ in .response(200, text: "six") }
         let four = try await ScriptedServer.start { _ in .response(200, text: "four") }
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             #expect(try await transport.get(six.url("/")).body == Array("six".utf8))
             #expect(six.requests.first?["Host"] == "[::1]:\(six.port)")
             let url = try HTTPURL("http://localhost:\(four.port)/")
@@ -71,7 +74,7 @@ struct ConnectingTests {
     @Test("cancelling while connecting is silent")
     func cancelConnecting() async throws {
         let server = try await ScriptedServer.start { _ in Reply([.stall]) }
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             let receiver = ExchangeRecorder()
             let url = try HTTPURL("https://127.0.0.1:\(server.port)/")
             let exchange = await transport.begin(url, receiver)

@@ -10,7 +10,7 @@ struct ConnectionReuseTests {
     @Test("a kept connection carries the next request (RFC 9112 §9.3)")
     func keepAlive() async throws {
         let server = try await ScriptedServer.start { _ in .response(200, text: "hello") }
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             for index in 0..<3 {
                 let record = await transport.get(try server.url("/\(index)"))
                 #expect(record.body == Array("hello".utf8))
@@ -25,7 +25,7 @@ struct ConnectionReuseTests {
     @Test("a request that starts in the end of another takes its connection at once")
     func reentrantStart() async throws {
         let server = try await ScriptedServer.start { _ in .response(200, text: "hello") }
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             let url = try server.url("/")
             let second = ExchangeRecorder()
             let first = ExchangeRecorder(onEnd: {
@@ -48,7 +48,7 @@ struct ConnectionReuseTests {
                 ? .response(200, [("Connection", "close")], text: "a").then(.close)
                 : .raw("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\na and more")
         }
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             for path in ["/close", "/more", "/close"] {
                 #expect(try await transport.get(server.url(path)).body == [0x61])
             }
@@ -62,7 +62,7 @@ struct ConnectionReuseTests {
             request.connectionIndex == 0 && request.path == "/second"
                 ? Reply([.close]) : .response(200, text: request.path)
         }
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             #expect(try await transport.get(server.url("/first")).body == Array("/first".utf8))
             let record = await transport.get(try server.url("/second"))
             #expect(record.body == Array("/second".utf8))
@@ -77,7 +77,7 @@ struct ConnectionReuseTests {
         let server = try await ScriptedServer.start { request in
             request.method == "POST" ? Reply([.close]) : .response(200)
         }
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             _ = await transport.get(try server.url("/"))
             let record = await transport.get(try server.url("/"), method: "POST")
             #expect(record.error?.code == .truncated)
@@ -90,7 +90,7 @@ struct ConnectionReuseTests {
         let server = try await ScriptedServer.start { request in
             request.path == "/empty" ? .response(204) : .response(200, text: "body")
         }
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             let seen = Gate()
             let receiver = ExchangeRecorder(onHead: { _ in
                 seen.open()
@@ -107,7 +107,7 @@ struct ConnectionReuseTests {
     @Test("an idle connection that the server closes is not used again")
     func closedWhileIdle() async throws {
         let server = try await ScriptedServer.start { _ in .response(200, text: "a") }
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             #expect(try await transport.get(server.url("/")).body == [0x61])
             server.closeConnections()
             #expect(try await transport.get(server.url("/")).body == [0x61])

@@ -14,7 +14,7 @@ struct PauseTests {
         let server = try await ScriptedServer.start(sendBuffer: 65_536) { request in
             request.path == "/" ? .response(200, body: block) : .response(200, text: "other")
         }
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             let isPausing = Mutex(true)
             let receiver = ExchangeRecorder(onBody: { _ in isPausing.withLock { $0 } ? .pause : .read })
             let exchange = await transport.begin(try server.url("/"), receiver)
@@ -38,7 +38,7 @@ struct PauseTests {
         let server = try await ScriptedServer.start { _ in
             Reply.raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n1\r\nb\r\n0\r\n\r\n").then(.close)
         }
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             let paused = Mutex<(count: Int, gates: [Gate])>((0, [Gate(), Gate(), Gate()]))
             @Sendable func pause() -> ReadDecision {
                 paused.withLock { state in
@@ -67,7 +67,7 @@ struct PauseTests {
         let server = try await ScriptedServer.start { _ in
             Reply.raw("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc").then(.close)
         }
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             let paused = Gate()
             let receiver = ExchangeRecorder(onHead: { _ in
                 paused.open()
@@ -87,7 +87,7 @@ struct PauseTests {
     func quantum() async throws {
         let body = [UInt8](repeating: 1, count: 1 << 20)
         let server = try await ScriptedServer.start { _ in .response(200, body: body) }
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             let largest = Mutex(0)
             let receiver = ExchangeRecorder(onBody: { count in
                 largest.withLock { $0 = max($0, count) }
@@ -108,7 +108,7 @@ struct PauseTests {
         let server = try await ScriptedServer.start { _ in
             Reply([.head(Reply.headBytes(200, [("Content-Length", "9")])), .bytes([1]), .stall])
         }
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             let receiver = ExchangeRecorder()
             let exchange = await transport.begin(try server.url("/"), receiver)
             await receiver.hasBody.wait()
@@ -126,7 +126,7 @@ struct PauseTests {
     @Test("shutting down fails a running exchange as cancelled")
     func shutdown() async throws {
         let server = try await ScriptedServer.start { _ in Reply([.stall]) }
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             let receiver = ExchangeRecorder()
             _ = await transport.begin(try server.url("/"), receiver)
             await server.waitForRequests(1)

@@ -11,7 +11,9 @@ struct TLSTests {
         let server = try await ScriptedServer.start(tls: .localhost) { _ in .response(200, text: "secret") }
         let directory = try TemporaryDirectory()
         try directory.write(Array(TestCertificate.localhost.authorityPEM.utf8), to: "ca.pem")
-        try await HTTPTransport.with { $0.caFile = directory.path("ca.pem") } _: { transport in
+        try await HTTPTransport.with {
+            $0.caFile = directory.path("ca.pem")
+        } _: { (transport) async throws in
             for host in ["127.0.0.1", "localhost"] {
                 for _ in 0..<2 {
                     let record = await transport.get(try HTTPURL("https://\(host):\(server.port)/"))
@@ -26,7 +28,7 @@ struct TLSTests {
     @Test("an unknown authority is refused, and the message says what to do")
     func untrusted() async throws {
         let server = try await ScriptedServer.start(tls: .localhost) { _ in .response(200) }
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             let record = await transport.get(try server.url("/"))
             #expect(record.error?.code == .certificate)
             #expect(record.error?.message.contains("--cacert FILE") == true)
@@ -38,7 +40,9 @@ struct TLSTests {
     @Test("without verification anything is accepted")
     func insecure() async throws {
         let server = try await ScriptedServer.start(tls: .localhost) { _ in .response(200, text: "secret") }
-        try await HTTPTransport.with { $0.verifiesCertificates = false } _: { transport in
+        try await HTTPTransport.with {
+            $0.verifiesCertificates = false
+        } _: { (transport) async throws in
             #expect(try await transport.get(server.url("/")).body == Array("secret".utf8))
         }
     }
@@ -46,7 +50,7 @@ struct TLSTests {
     @Test("a plain server is no TLS server")
     func plain() async throws {
         let server = try await ScriptedServer.start { _ in .response(400) }
-        try await HTTPTransport.with { transport in
+        try await HTTPTransport.with { (transport) async throws in
             let url = try HTTPURL("https://127.0.0.1:\(server.port)/")
             let record = await transport.get(url, connectTimeout: 2_000_000_000)
             #expect(record.error?.code == .tls || record.error?.code == .connectTimeout)
@@ -78,7 +82,9 @@ struct TLSTests {
             default: .response(200, body: body)
             }
         }
-        try await HTTPTransport.with { $0.verifiesCertificates = false } _: { transport in
+        try await HTTPTransport.with {
+            $0.verifiesCertificates = false
+        } _: { (transport) async throws in
             #expect(try await transport.get(server.url("/")).body == body)
             #expect(try await transport.get(server.url("/cut")).error?.code == .truncated)
             let untilClose = await transport.get(try server.url("/reset"))
@@ -91,7 +97,9 @@ struct TLSTests {
     func pause() async throws {
         let body = [UInt8](repeating: 9, count: 1 << 20)
         let server = try await ScriptedServer.start(tls: .localhost) { _ in .response(200, body: body) }
-        try await HTTPTransport.with { $0.verifiesCertificates = false } _: { transport in
+        try await HTTPTransport.with {
+            $0.verifiesCertificates = false
+        } _: { (transport) async throws in
             let receiver = ExchangeRecorder(onBody: { _ in .pause })
             let exchange = await transport.begin(try server.url("/"), receiver)
             // Resumes as fast as it can: a resume that finds no pause does nothing.

@@ -81,7 +81,10 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         name: [.customShort("x", allowingJoined: true), .long],
-        help: ArgumentHelp("The connections for one file. (default: up to 4, as far as they help)", valueName: "number"),
+        help: ArgumentHelp(
+            "The connections for one file. (default: up to 4, as far as they help)",
+            valueName: "number"
+        ),
         transform: { try WholeNumber.parse($0, in: 1...1024) }
     )
     var connections: Int?
@@ -105,7 +108,10 @@ struct ConnectionOptions: ParsableArguments {
     var minSplitSize: Int64?
 
     @Option(
-        help: ArgumentHelp("Another URL of the same file, used together with the first; may be repeated.", valueName: "url")
+        help: ArgumentHelp(
+            "Another URL of the same file, used together with the first; may be repeated.",
+            valueName: "url"
+        )
     )
     var mirror: [String] = []
 
@@ -148,7 +154,10 @@ struct RequestOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Cookies to send, as 'name=value; name=value'.", valueName: "cookies"))
     var cookie: String?
 
-    @Option(help: ArgumentHelp("Trust the certificates in this PEM file instead of the system's.", valueName: "file"), completion: .file())
+    @Option(
+        help: ArgumentHelp("Trust the certificates in this PEM file instead of the system's.", valueName: "file"),
+        completion: .file()
+    )
     var cacert: String?
 
     @Flag(help: "Accept any certificate. Anybody on the way can then change the files.")
@@ -190,13 +199,19 @@ struct FailureOptions: ParsableArguments {
     var retryStatus: [Int] = []
 
     @Option(
-        help: ArgumentHelp("The most seconds to resolve the name, connect and shake hands. (default: 30)", valueName: "seconds"),
+        help: ArgumentHelp(
+            "The most seconds to resolve the name, connect and shake hands. (default: 30)",
+            valueName: "seconds"
+        ),
         transform: { try Seconds.parse($0) }
     )
     var connectTimeout: Duration?
 
     @Option(
-        help: ArgumentHelp("The most seconds without a byte, or for a complete response head. (default: 60)", valueName: "seconds"),
+        help: ArgumentHelp(
+            "The most seconds without a byte, or for a complete response head. (default: 60)",
+            valueName: "seconds"
+        ),
         transform: { try Seconds.parse($0) }
     )
     var stallTimeout: Duration?

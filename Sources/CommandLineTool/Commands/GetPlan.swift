@@ -114,7 +114,9 @@ extension GetCommand {
         for text in self.urls { parsed.append(try Self.url(text)) }
         guard !self.connections.mirror.isEmpty else { return .urls(parsed) }
         guard parsed.count == 1 else {
-            throw BadValue("--mirror is for one URL; with several write each file's mirrors on its line of an input file")
+            throw BadValue(
+                "--mirror is for one URL; with several write each file's mirrors on its line of an input file"
+            )
         }
         for text in self.connections.mirror { parsed.append(try Self.url(text)) }
         return .mirrors(parsed)
@@ -148,7 +150,8 @@ extension GetCommand {
     private func fields() throws(BadValue) -> [(String, String)] {
         var fields = self.requests.header.map { ($0.name, $0.value) }
         for (name, value) in [
-            ("Referer", self.requests.referer), ("User-Agent", self.requests.userAgent), ("Cookie", self.requests.cookie),
+            ("Referer", self.requests.referer), ("User-Agent", self.requests.userAgent),
+            ("Cookie", self.requests.cookie),
         ] {
             guard let value else { continue }
             fields.removeAll { $0.0.lowercased() == name.lowercased() }

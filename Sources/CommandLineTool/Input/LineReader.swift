@@ -57,7 +57,10 @@ struct LineReader: ~Copyable {
                 return passedOver ? .tooLong : .text(self.withoutReturn(line))
             }
             if self.start > 0 {
-                self.buffer.replaceSubrange(0..<(self.end - self.start), with: Array(self.buffer[self.start..<self.end]))
+                self.buffer.replaceSubrange(
+                    0..<(self.end - self.start),
+                    with: Array(self.buffer[self.start..<self.end])
+                )
                 self.end -= self.start
                 self.start = 0
             }
@@ -74,7 +77,9 @@ struct LineReader: ~Copyable {
         let count = self.buffer.withUnsafeMutableBytes { bytes in
             let room = UnsafeMutableRawBufferPointer(rebasing: bytes[self.end...])
             var count: Int
-            repeat { count = read(self.descriptor, room.baseAddress, min(room.count, 64 << 10)) } while count < 0
+            repeat {
+                count = read(self.descriptor, room.baseAddress, min(room.count, 64 << 10))
+            } while count < 0
                 && errno == EINTR
             return count
         }

@@ -56,7 +56,9 @@ struct ProgressFrame {
         let name = max(1, rest - (bar > 0 ? bar + 2 : 0))
         var line = DisplayText.fitted(row.name, to: name, mark: self.mark)
         if bar > 0 { line += "  " + self.bar(row, bar) }
-        for field in kept { line += "  " + String(repeating: " ", count: max(0, field.width - field.text.count)) + field.text }
+        for field in kept {
+            line += "  " + String(repeating: " ", count: max(0, field.width - field.text.count)) + field.text
+        }
         return self.cut(line)
     }
 

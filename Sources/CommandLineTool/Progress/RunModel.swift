@@ -15,6 +15,8 @@ struct RunModel: Sendable {
         var path: String = ""
         /// The bytes that are there.
         var bytes: Int64 = 0
+        /// The bytes that were there when this run began with it, or `nil` before its first response.
+        var resumedFrom: Int64?
         /// The whole length, or `nil`.
         var total: Int64?
         /// Bytes a second.
@@ -23,6 +25,9 @@ struct RunModel: Sendable {
         var secondsLeft: Double?
         /// Why the next attempt is waited for, or `nil`.
         var waiting: String?
+
+        /// The bytes that arrived in this run.
+        var received: Int64 { self.resumedFrom.map { max(0, self.bytes - max(0, $0)) } ?? 0 }
     }
 
     /// A failure kept for the end of the run.
@@ -50,8 +55,13 @@ struct RunModel: Sendable {
     private(set) var failures: [Failure] = []
     /// The exit status of the last failure, or `nil`.
     private(set) var lastFailure: TransferFailure.Code?
-    /// Bytes of bodies of the finished files.
-    private(set) var receivedBytes: Int64 = 0
+    /// Bytes of bodies of the files that ended.
+    private var endedBytes: Int64 = 0
+
+    /// Bytes of bodies received in this run, as far as events told.
+    var receivedBytes: Int64 {
+        self.rows.reduce(self.endedBytes) { $0.addingReportingOverflow($1.received).partialValue }
+    }
 
     /// Whether names keep their characters beyond ASCII.
     var asciiOnly = false
@@ -73,6 +83,7 @@ struct RunModel: Sendable {
                 }
                 row.total = response.expected
                 row.bytes = max(row.bytes, response.resumedFrom)
+                row.resumedFrom = row.resumedFrom ?? response.resumedFrom
                 row.waiting = nil
             }
         case .progress(let progress):
@@ -94,9 +105,10 @@ struct RunModel: Sendable {
         case .finished(let completion):
             self.remove(id)
             if completion.skipped { self.skipped += 1 } else { self.finished += 1 }
-            self.receivedBytes = self.receivedBytes.addingReportingOverflow(completion.received).partialValue
+            self.endedBytes = self.endedBytes.addingReportingOverflow(completion.received).partialValue
         case .failed(let failure):
             let row = self.remove(id)
+            self.endedBytes = self.endedBytes.addingReportingOverflow(row?.received ?? 0).partialValue
             self.fail(row?.name ?? self.name("", event.url), failure)
         case .cancelled:
             self.remove(id)
@@ -110,7 +122,9 @@ struct RunModel: Sendable {
         self.failed += 1
         self.lastFailure = failure.code
         guard self.failures.count < Self.failureLimit else { return }
-        self.failures.append(Failure(name: name, reason: DisplayText.clean(failure.description, asciiOnly: self.asciiOnly)))
+        self.failures.append(
+            Failure(name: name, reason: DisplayText.clean(failure.description, asciiOnly: self.asciiOnly))
+        )
     }
 
     /// The name to show for a path, or for a URL where there is no path yet.

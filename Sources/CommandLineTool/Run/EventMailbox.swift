@@ -86,7 +86,9 @@ final class EventMailbox: Sendable {
     /// Takes an entry of the input file that cannot be fetched.
     func take(_ fault: InputFault, file: String) {
         let failure = TransferFailure(.badOption, fault.message)
-        let name = fault.line > 0 ? DisplayText.clean("\(file):\(fault.line)") : DisplayText.clean(file.isEmpty ? fault.url : file)
+        let name =
+            fault.line > 0
+            ? DisplayText.clean("\(file):\(fault.line)") : DisplayText.clean(file.isEmpty ? fault.url : file)
         self.state.withLock { state in
             state.model.fail(name, failure)
             let event = TransferEvent(id: nil, url: fault.url, userInfo: nil, kind: .failed(failure))

@@ -103,7 +103,7 @@ final class Feeder: Sendable {
     private func add(_ request: DownloadRequest, line: Int? = nil, file: String = "") {
         do {
             try self.engine.add(request)
-        } catch where error.code == .closed {
+        } catch  where error.code == .closed {
             // Only a run that stops closes the engine before its feeder.
             self.stop()
         } catch {

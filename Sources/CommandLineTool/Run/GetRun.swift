@@ -57,14 +57,17 @@ enum GetRun {
         let start = clock.now
         var rate = RateWindow()
         var isTold = false
+        var received: Int64 = 0
         while true {
             let ended = run.hasEnded
             let counts = run.engine.counts
             let batch = mailbox.drain()
+            // The engine counts a file's bytes at its end; the model knows those of the running ones.
+            received = max(received, counts.receivedBytes, batch.model.receivedBytes)
             let totals = ProgressFrame.Totals(
                 waiting: counts.waiting,
-                received: counts.receivedBytes,
-                rate: rate.sample(counts.receivedBytes, at: clock.now - start),
+                received: received,
+                rate: rate.sample(received, at: clock.now - start),
                 complete: run.feeder.isComplete
             )
             reporter.show(batch, totals)
@@ -83,7 +86,7 @@ enum GetRun {
             skipped: model.skipped,
             failed: model.failed,
             unfinished: counts.waiting + counts.running + counts.paused + counts.retrying + model.cancelled,
-            received: counts.receivedBytes,
+            received: max(received, counts.receivedBytes),
             elapsed: clock.now - start,
             failures: model.failures
         )

@@ -7,7 +7,9 @@ import Synchronization
 import TransferCore
 import TransferEngine
 
-/// Writes what happens to the terminal, to a log or as JSON. Used by one thread; only `hurry()` comes from others.
+/// Writes what happens to the terminal, to a log or as JSON.
+///
+/// Used by one thread; only `hurry()` comes from others.
 final class RunReporter: Sendable {
     private let display: GetPlan.Display
     private let errors = OutputStream(STDERR_FILENO)
@@ -66,7 +68,9 @@ final class RunReporter: Sendable {
         guard self.objects?.descriptor != STDERR_FILENO else { return }
         guard self.isLive else { return self.write(["martlet: " + line]) }
         self.errors.write(
-            self.region.withLock { $0.draw(above: ["martlet: " + line], frame: [], columns: Terminal.size(STDERR_FILENO).columns) }
+            self.region.withLock {
+                $0.draw(above: ["martlet: " + line], frame: [], columns: Terminal.size(STDERR_FILENO).columns)
+            }
         )
     }
 

@@ -26,6 +26,7 @@ struct SignalWatcher {
     /// - Parameters:
     ///   - stop: Called at the first signal that ends the run; at the second the process exits at once.
     ///   - resized: Called when the terminal changed its size.
+    /// - Throws: ``BadValue`` where the system gives no thread.
     func start(stop: @escaping @Sendable () -> Void, resized: @escaping @Sendable () -> Void) throws(BadValue) {
         let signals = self.signals
         try PosixThread.start {
@@ -50,7 +51,8 @@ struct SignalWatcher {
         var action = sigaction()
         guard sigaction(number, nil, &action) == 0 else { return false }
         #if canImport(Glibc)
-        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+            == unsafeBitCast(SIG_IGN, to: Int.self)
         #else
         return unsafeBitCast(action.__sigaction_u.__sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
         #endif

@@ -10,6 +10,7 @@ struct LiveRegion {
     ///   - above: Lines that stay.
     ///   - frame: The region's lines, each of fewer columns than the terminal has.
     ///   - columns: The terminal's columns now: after it was made narrower, older lines take several rows.
+    /// - Returns: The bytes.
     mutating func draw(above: [String], frame: [String], columns: Int) -> String {
         if above.isEmpty && frame.isEmpty && self.widths.isEmpty { return "" }
         var text = "\r"

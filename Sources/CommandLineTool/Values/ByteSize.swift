@@ -4,7 +4,9 @@ enum ByteSize {
     ///
     /// - Throws: ``BadValue`` where it is no size or too large.
     static func parse(_ text: String) throws(BadValue) -> Int64 {
-        let bad = BadValue("\"\(DisplayText.clean(text))\" is not a size; write a number of bytes such as 500K, 1.5M or 2G")
+        let bad = BadValue(
+            "\"\(DisplayText.clean(text))\" is not a size; write a number of bytes such as 500K, 1.5M or 2G"
+        )
         var digits = Substring(text)
         var shift = 0
         let suffix = text.drop { $0.isASCII && ($0.isNumber || $0 == ".") }

@@ -20,7 +20,9 @@ enum FilePath {
     /// - Throws: ``BadValue`` where it is absolute or climbs.
     static func inside(_ path: String) throws(BadValue) -> String {
         guard !path.hasPrefix("/"), !path.split(separator: "/").contains("..") else {
-            throw BadValue("\"\(DisplayText.clean(path))\" leads out of the directory; write a name below it, or set dir=")
+            throw BadValue(
+                "\"\(DisplayText.clean(path))\" leads out of the directory; write a name below it, or set dir="
+            )
         }
         _ = try self.split(path)
         return path

@@ -12,7 +12,9 @@ enum HeaderField {
         }
         let name = text[..<colon]
         guard !name.isEmpty, name.utf8.allSatisfy(self.isToken) else {
-            throw BadValue("\"\(shown)\" is not a header field: a name is letters, digits and hyphens; write 'Name: value'")
+            throw BadValue(
+                "\"\(shown)\" is not a header field: a name is letters, digits and hyphens; write 'Name: value'"
+            )
         }
         guard !self.framing.contains(name.lowercased()) else {
             throw BadValue("\"\(shown)\": martlet sets this field itself; leave it out")

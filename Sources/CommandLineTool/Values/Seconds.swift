@@ -9,7 +9,9 @@ enum Seconds {
         guard digits.first?.isNumber == true, digits.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }),
             let seconds = Double(digits), seconds.isFinite, seconds <= 366 * 86400
         else {
-            throw BadValue("\"\(DisplayText.clean(text))\" is not a time; write seconds, such as 30 or 0.5 (0 for no limit)")
+            throw BadValue(
+                "\"\(DisplayText.clean(text))\" is not a time; write seconds, such as 30 or 0.5 (0 for no limit)"
+            )
         }
         return .milliseconds(Int64((seconds * 1000).rounded()))
     }

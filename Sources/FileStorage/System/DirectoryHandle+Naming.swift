@@ -14,7 +14,11 @@ extension DirectoryHandle {
     /// Gives an unnamed file a name (linkat(2) of `/proc/self/fd/N`); 0, or the error number, `EEXIST` where
     /// the name is taken.
     func link(_ descriptor: FileDescriptor, as name: String) -> Int32 {
-        linkat(AT_FDCWD, "/proc/self/fd/\(descriptor.raw)", self.raw, name, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno
+        guard linkat(AT_FDCWD, "/proc/self/fd/\(descriptor.raw)", self.raw, name, AT_SYMLINK_FOLLOW) == 0 else {
+            return errno
+        }
+        self.listing.note(name)
+        return 0
     }
 
     /// Gives an unnamed file a name, replacing a file that has it.
@@ -40,6 +44,7 @@ extension DirectoryHandle {
     ///
     /// `EEXIST` where the new name is taken and `replacing` is false. Never replaces in that case, on any filesystem.
     func rename(_ old: String, to directory: DirectoryHandle, _ new: String, replacing: Bool) -> Int32 {
+        defer { directory.listing.note(new) }
         if replacing {
             return renameat(self.raw, old, directory.raw, new) == 0 ? 0 : errno
         }

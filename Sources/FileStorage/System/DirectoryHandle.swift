@@ -8,6 +8,8 @@ import TransferEngine
 final class DirectoryHandle: Sendable {
     /// The path it was opened by, for messages.
     let path: String
+    /// What was in it a moment ago.
+    let listing = RecentListing()
     private let descriptor: FileDescriptor
     /// Parents in which directories were made that are not on disk yet.
     private let unsyncedParents: Mutex<[String]>
@@ -80,7 +82,11 @@ final class DirectoryHandle: Sendable {
     func open(_ name: String, _ flags: Int32) -> Result<FileDescriptor, SystemError> {
         while true {
             let raw = openat(self.raw, name, flags | O_NOFOLLOW | O_CLOEXEC, 0o666)
-            if raw >= 0 { return .success(FileDescriptor(raw)) }
+            if raw >= 0 {
+                // After the call: a listing made before it does not have the name, one made after it does.
+                if flags & O_CREAT != 0 { self.listing.note(name) }
+                return .success(FileDescriptor(raw))
+            }
             if errno != EINTR { return .failure(SystemError(number: errno)) }
         }
     }

@@ -100,11 +100,17 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         guard self.exchange === exchange, self.readQuantum != bytes, let options = self.context?.channel.syncOptions
         else { return }
         self.readQuantum = bytes
-        let capacity = bytes.map { min(max(1, $0), 1024 * 1024) } ?? Lane.defaultReadSize
+        let capacity = bytes.map(Self.readSize) ?? Lane.defaultReadSize
         // Options can be refused only by a channel that is closed, and then they do not matter.
         try? options.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: capacity))
         // With a quantum one wake-up is one read, so that a pause takes hold at once.
         try? options.setOption(.maxMessagesPerRead, value: UInt(bytes == nil ? 4 : 1))
+    }
+
+    /// The largest power of two within a quantum: NIO rounds a buffer's capacity up to one.
+    private static func readSize(_ quantum: Int) -> Int {
+        let bounded = min(max(1, quantum), 1024 * 1024)
+        return 1 << (Int.bitWidth - 1 - bounded.leadingZeroBitCount)
     }
 
     /// Closes the connection without telling its exchange.

@@ -38,6 +38,7 @@ final class TLSSettings: Sendable {
     /// A handler for one connection.
     ///
     /// - Parameter name: The name to send and to verify, or `nil` for an address, which is verified itself.
+    /// - Returns: The handler.
     /// - Throws: NIOSSL's errors, such as for a name that cannot be sent.
     func makeHandler(serverName name: String?) throws -> NIOSSLClientHandler {
         let context = try self.context.withLock { cached in

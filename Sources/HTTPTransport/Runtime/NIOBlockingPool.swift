@@ -12,6 +12,7 @@ public final class NIOBlockingPool: BlockingPool {
         self.pool.start()
     }
 
+    /// Runs `work` soon on one of the threads.
     public func run(_ work: @escaping @Sendable () -> Void) {
         // Work that a shutdown overtakes runs as well: whoever waits for it must hear of its end.
         self.pool.submit { _ in work() }

@@ -15,14 +15,17 @@ public struct NIOTimeSource: TimeSource {
         self.loop = loop
     }
 
+    /// Nanoseconds of the monotonic clock.
     public var now: Int64 { Int64(truncatingIfNeeded: NIODeadline.now().uptimeNanoseconds) }
 
+    /// Seconds since 1970-01-01T00:00:00Z.
     public var wallNow: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
         return Int64(time.tv_sec)
     }
 
+    /// Calls `work` once on the lane's loop, `delay` nanoseconds from now at the earliest.
     @discardableResult
     public func schedule(after delay: Int64, _ work: @escaping @Sendable () -> Void) -> any Timer {
         LoopTimer(scheduled: self.loop.scheduleTask(in: .bounded(delay), work))

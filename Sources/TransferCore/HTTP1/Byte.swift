@@ -52,9 +52,7 @@ extension UnsafeRawBufferPointer {
         return self.part(start..<end)
     }
 
-    /// Whether the bytes are this text, without regard to ASCII case.
-    ///
-    /// - Parameter text: A text in lower case.
+    /// Whether the bytes are this text, which stands in lower case, without regard to ASCII case.
     func matches(_ text: StaticString) -> Bool {
         guard self.count == text.utf8CodeUnitCount else { return false }
         return text.withUTF8Buffer { wanted in

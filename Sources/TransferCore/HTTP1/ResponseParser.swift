@@ -76,9 +76,7 @@ public struct ResponseParser: Sendable {
     /// Whether the final head has come.
     public private(set) var hasHead = false
 
-    /// Creates a parser for the response to a request.
-    ///
-    /// - Parameter isHeadRequest: Whether the request's method is HEAD, so that the response has no body.
+    /// Creates a parser for the response to a request; to one whose method is HEAD the response has no body.
     public init(isHeadRequest: Bool, limits: Limits = Limits()) {
         self.isHeadRequest = isHeadRequest
         self.limits = limits

@@ -7,9 +7,14 @@ internal import Synchronization
 final class EventHub: Sendable {
     typealias Observer = @Sendable (TransferEvent) -> Void
 
+    private enum Item {
+        case event(TransferEvent)
+        case call(@Sendable () -> Void)
+    }
+
     private struct State {
         var observers: [Observer] = []
-        var pending: [TransferEvent] = []
+        var pending: [Item] = []
         var isDelivering = false
     }
 
@@ -22,23 +27,31 @@ final class EventHub: Sendable {
     /// Puts events in line. Cheap, and safe under other locks; `deliver()` must follow outside them.
     func post(_ event: TransferEvent) {
         self.state.withLock { state in
-            if !state.observers.isEmpty { state.pending.append(event) }
+            if !state.observers.isEmpty { state.pending.append(.event(event)) }
         }
+    }
+
+    /// Calls `work` once everything posted before was delivered; `deliver()` must follow outside locks.
+    func post(then work: @escaping @Sendable () -> Void) {
+        self.state.withLock { $0.pending.append(.call(work)) }
     }
 
     /// Hands out what is in line, unless another thread is at it.
     func deliver() {
         while true {
-            let work: ([TransferEvent], [Observer])? = self.state.withLock { state in
+            let work: ([Item], [Observer])? = self.state.withLock { state in
                 guard !state.isDelivering, !state.pending.isEmpty else { return nil }
                 state.isDelivering = true
-                let events = state.pending
+                let items = state.pending
                 state.pending = []
-                return (events, state.observers)
+                return (items, state.observers)
             }
-            guard let (events, observers) = work else { return }
-            for event in events {
-                for observer in observers { observer(event) }
+            guard let (items, observers) = work else { return }
+            for item in items {
+                switch item {
+                case .event(let event): for observer in observers { observer(event) }
+                case .call(let call): call()
+                }
             }
             self.state.withLock { $0.isDelivering = false }
         }

@@ -52,7 +52,8 @@ public struct FileTarget: Hashable, Sendable {
 
     /// The path of the final file.
     public var path: String {
-        self.directory.isEmpty || self.directory == "." ? self.name
+        self.directory.isEmpty || self.directory == "."
+            ? self.name
             : self.directory.hasSuffix("/") ? self.directory + self.name : self.directory + "/" + self.name
     }
 }
@@ -240,11 +241,17 @@ public protocol PartialFile: AnyObject, Sendable {
     /// fdatasync of the data, then the durable marks, then the journal. Blocks.
     func checkpoint() throws(StorageError)
 
-    /// Verifies, syncs, renames, syncs the directory, deletes the journal. Blocks. Throws `.exists` (and stays usable)
-    /// where the name is taken and `overwrite` is false, `.digestMismatch` where a digest disagrees.
+    /// Verifies, syncs, renames, syncs the directory, deletes the journal.
     ///
-    /// - Parameter length: The whole length; the file is truncated to it.
+    /// Blocks.
+    ///
+    /// - Parameters:
+    ///   - target: The final name.
+    ///   - length: The whole length; the file is truncated to it.
+    ///   - options: What to verify and set.
     /// - Returns: The digest asked for by `report`.
+    /// - Throws: `.exists` (and stays usable) where the name is taken and `overwrite` is false, `.digestMismatch` where
+    ///   a digest disagrees.
     func commit(as target: FileTarget, length: Int64, _ options: CommitOptions) throws(StorageError) -> [UInt8]?
 
     /// Syncs the marks and closes; the files stay for another time. Blocks.

@@ -1,3 +1,4 @@
+internal import Synchronization
 internal import TransferCore
 
 /// One request for (a part of) a file, with the connection that it holds at its host.
@@ -86,11 +87,26 @@ final class Attempt: ExchangeReceiver, @unchecked Sendable {
 
     func exchangeConnected() { self.run.connected(self) }
 
-    func exchangeReceived(head: ResponseHead) -> ReadDecision { self.run.received(head, on: self) }
+    func exchangeReceived(head: ResponseHead) -> ReadDecision { self.letGo(after: self.run.received(head, on: self)) }
 
-    func exchangeReceived(body: UnsafeRawBufferPointer) -> ReadDecision { self.run.received(body, on: self) }
+    func exchangeReceived(body: UnsafeRawBufferPointer) -> ReadDecision {
+        self.letGo(after: self.run.received(body, on: self))
+    }
 
-    func exchangeEnded(trailers: HTTPFields, cleanly: Bool) { self.run.responseEnded(self, cleanly: cleanly) }
+    func exchangeEnded(trailers: HTTPFields, cleanly: Bool) {
+        self.run.responseEnded(self, cleanly: cleanly)
+        self.letGo(after: .close)
+    }
 
-    func exchangeFailed(_ error: TransportError) { self.run.attemptFailed(self, DownloadRun.failure(error)) }
+    func exchangeFailed(_ error: TransportError) {
+        self.run.attemptFailed(self, DownloadRun.failure(error))
+        self.letGo(after: .close)
+    }
+
+    /// The exchange holds its receiver: once it is over, the two must not keep each other alive.
+    @discardableResult
+    private func letGo(after decision: ReadDecision) -> ReadDecision {
+        if case .close = decision { self.run.state.withLock { _ in self.exchange = nil } }
+        return decision
+    }
 }

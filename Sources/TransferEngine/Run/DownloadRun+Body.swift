@@ -30,7 +30,11 @@ extension DownloadRun {
                 return .small(file)
             case .partial(let file):
                 guard let extent = attempt.extent else { return nil }
-                return .partial(file, extent: extent, count: state.planner?.reserve(body.count, for: attempt.number) ?? 0)
+                return .partial(
+                    file,
+                    extent: extent,
+                    count: state.planner?.reserve(body.count, for: attempt.number) ?? 0
+                )
             case .stream(let stream):
                 return .stream(stream, count: state.planner?.reserve(body.count, for: attempt.number) ?? 0)
             }
@@ -38,6 +42,11 @@ extension DownloadRun {
         guard let sink else {
             if let next = self.state.withLock({ _ in attempt.isOver ? nil : attempt.afterDrain }) {
                 self.afterDrain(attempt, next)
+            } else if self.state.withLock({ _ in !attempt.isOver }) {
+                self.attemptFailed(
+                    attempt,
+                    TransferFailure(.badResponse, "bytes came that nothing was ready for", isRetryable: true)
+                )
             }
             return .close
         }
@@ -121,7 +130,11 @@ extension DownloadRun {
         }
     }
 
-    private static let oddEnd = TransferFailure(.badResponse, "the response ended with nothing in it", isRetryable: true)
+    private static let oddEnd = TransferFailure(
+        .badResponse,
+        "the response ended with nothing in it",
+        isRetryable: true
+    )
 
     /// An attempt has nothing more to fetch; its connection goes to another piece, or the file is complete.
     func pieceDone(_ attempt: Attempt) {
@@ -167,9 +180,14 @@ extension DownloadRun {
         return self.startOver(attempt, "the bytes that are there are not the server's", head: nil)
     }
 
-    private func sourceDisagrees(_ attempt: Attempt) {
+    func sourceDisagrees(_ attempt: Attempt) {
         self.note("\(attempt.url.redacted) has another file: it is not used")
         self.transfer.memory.withLock { _ = $0.badSources.insert(attempt.source) }
+        if self.state.withLock({ $0.awaitsFirst }) {
+            // It was alone: the next run asks another source.
+            let failure = TransferFailure(.badResponse, "a mirror has another file", isRetryable: true)
+            return self.end(.retry(failure), except: attempt)
+        }
         self.state.withLock { self.retire(&$0, attempt) }
         self.fill(preferring: attempt.lane)
     }

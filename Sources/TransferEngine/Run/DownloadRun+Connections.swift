@@ -17,10 +17,14 @@ extension DownloadRun {
     }
 
     func assignPiece(_ state: inout State, _ attempt: Attempt) {
-        guard let piece = state.planner?.assign(to: attempt.number, minimumSplit: self.options.minimumSplit) else { return }
+        guard let piece = state.planner?.assign(to: attempt.number, minimumSplit: self.options.minimumSplit) else {
+            return
+        }
         let isWhole = piece.start == 0 && piece.end == (state.planner?.length ?? Int64.max)
         attempt.range = isWhole && state.facts?.length == nil ? nil : piece.start..<piece.end
-        if isWhole, state.planner?.completed == 0, self.transfer.memory.withLock({ $0.rangesRefused }) { attempt.range = nil }
+        if isWhole, state.planner?.completed == 0, self.transfer.memory.withLock({ $0.rangesRefused }) {
+            attempt.range = nil
+        }
     }
 
     /// Sends an attempt's request.
@@ -103,20 +107,27 @@ extension DownloadRun {
     /// Opens connections as far as they are wanted, allowed, and have something to fetch.
     func fill(preferring lane: Int) {
         while true {
+            var isAnew = false
             let attempt: Attempt? = self.state.withLock { state in
                 guard state.phase == .active, let planner = state.planner, !planner.isComplete else { return nil }
-                guard state.attempts.count < self.wantedConnections(state) else { return nil }
+                guard !state.awaitsFirst, state.attempts.count < self.wantedConnections(state) else { return nil }
                 guard planner.canAssign(minimumSplit: self.options.minimumSplit) else { return nil }
                 let source = self.pickSource(&state)
                 let url = self.transfer.request.sources[source]
                 let probe = self.proof(of: source, state)
                 if case .wait = probe { return nil }
+                if case .anew = probe {
+                    state.phase = .opening
+                    isAnew = true
+                    return nil
+                }
                 if state.attempts.isEmpty {
                     self.engine.takeConnection(url.origin)
                 } else if !self.engine.acquireConnection(url.origin) {
                     return nil
                 }
-                let next = state.attempts.isEmpty ? lane : (lane + state.attempts.count) % self.engine.transport.laneCount
+                let next =
+                    state.attempts.isEmpty ? lane : (lane + state.attempts.count) % self.engine.transport.laneCount
                 let attempt = self.makeAttempt(
                     &state,
                     source: source,
@@ -133,6 +144,7 @@ extension DownloadRun {
                 }
                 return attempt
             }
+            if isAnew { return self.beginAnew(closing: []) }
             guard let attempt else { return }
             if case .probe(let probe) = attempt.purpose {
                 self.prove(attempt, probe.range)
@@ -146,17 +158,43 @@ extension DownloadRun {
         case unnecessary
         case probe(ByteRange)
         case wait
+        case anew
     }
 
     /// A mirror must first show bytes that agree with those of the source the file began with.
     private func proof(of source: Int, _ state: State) -> Proof {
-        guard let facts = state.facts, facts.url != self.transfer.request.sources[source].withoutUserInfo else {
-            return .unnecessary
-        }
-        if self.transfer.memory.withLock({ $0.provenSources.contains(source) }) { return .unnecessary }
+        guard let facts = state.facts, self.isUnprovenMirror(source, of: facts) else { return .unnecessary }
         let prefix = state.planner?.prefix ?? 0
-        guard prefix >= Self.mirrorOverlap else { return .wait }
+        guard prefix >= Self.mirrorOverlap else {
+            // Waiting is for others to bring more; where nobody is left, little is lost.
+            guard state.attempts.isEmpty else { return .wait }
+            return prefix > 0 ? .probe(0..<prefix) : .anew
+        }
         return .probe(prefix - Self.mirrorOverlap..<prefix)
+    }
+
+    /// Whether a source is another than the file began with, and has not shown yet that its bytes are the same.
+    func isUnprovenMirror(_ source: Int, of facts: ResourceFacts) -> Bool {
+        facts.url != self.transfer.request.sources[source].withoutUserInfo
+            && !self.transfer.memory.withLock { $0.provenSources.contains(source) }
+    }
+
+    /// What an answer on this attempt is to agree with: a mirror's validators are its own, only the length is common.
+    func known(_ state: State, to attempt: Attempt) -> ResourceFacts? {
+        guard let facts = state.facts, facts.url != self.transfer.request.sources[attempt.source].withoutUserInfo else {
+            return state.facts
+        }
+        return ResourceFacts(url: facts.url, length: facts.length)
+    }
+
+    /// Whether an attempt is at a mirror and another source can fetch in its stead.
+    func canDoWithout(_ attempt: Attempt) -> Bool {
+        let isMirror = self.state.withLock { state in
+            state.facts.map { $0.url != self.transfer.request.sources[attempt.source].withoutUserInfo } ?? false
+        }
+        guard isMirror else { return false }
+        let bad = self.transfer.memory.withLock { $0.badSources.union([attempt.source]).count }
+        return bad < self.transfer.request.sources.count
     }
 
     private func prove(_ attempt: Attempt, _ range: ByteRange) {
@@ -192,12 +230,16 @@ extension DownloadRun {
         enum Next {
             case nothing
             case fill
+            case commit
             case end(Outcome)
         }
         let next: Next = self.state.withLock { state in
             guard !attempt.isOver, state.phase != .ending else { return .nothing }
             let gotNothing = attempt.bytes == 0
             self.retire(&state, attempt)
+            // Another connection brought the last byte, and the commit is under way.
+            if state.phase == .committing { return .nothing }
+            if state.phase == .active, state.planner?.isComplete ?? false { return .commit }
             if let completed = state.planner?.completed {
                 self.transfer.memory.withLock { if $0.rangesProven { $0.budget.kept(completed) } }
             }
@@ -208,7 +250,9 @@ extension DownloadRun {
                     return self.transfer.request.sources.count - memory.badSources.count
                 }
                 if remaining > 0 {
-                    guard state.planner != nil else { return .end(.retry(Self.again(failure))) }
+                    // A stream's bytes may still be on their way to the sink: only the next run knows where it stands.
+                    if case .stream = state.file { return .end(.retry(Self.again(failure))) }
+                    guard state.planner != nil, !state.awaitsFirst else { return .end(.retry(Self.again(failure))) }
                     return .fill
                 }
                 // None is left: begin again with all of them, as far as the budget goes.
@@ -226,6 +270,7 @@ extension DownloadRun {
         }
         switch next {
         case .nothing: break
+        case .commit: self.commit()
         case .fill:
             self.note("\(attempt.url.redacted): \(failure.message); the others go on")
             self.fill(preferring: attempt.lane)

@@ -137,6 +137,9 @@ extension DownloadRun {
     /// The partial file is open: fetch what is missing, after comparing bytes where no strong validator guards them.
     func goOn(with partial: any PartialFile) {
         let plan = SegmentPlanner(length: partial.facts.length, have: partial.initialExtents)
+        // The next attempt, and a cancellation, must find the same name.
+        let target = self.state.withLock { $0.target }
+        self.transfer.memory.withLock { $0.target = target }
         let isEnded = self.state.withLock { state in
             guard state.phase != .ending else { return true }
             state.file = .partial(partial)
@@ -144,6 +147,7 @@ extension DownloadRun {
             state.planner = plan
             state.resumedFrom = plan.completed
             state.phase = .active
+            state.awaitsFirst = true
             state.serverDoesRanges = self.transfer.memory.withLock { $0.rangesProven }
             return false
         }
@@ -153,8 +157,12 @@ extension DownloadRun {
         }
         if plan.isComplete { return self.commit() }
         self.engine.transport.execute(onLane: self.lane) {
-            if plan.completed > 0, !self.hasStrongValidator(partial.facts) {
+            let isForeign = self.state.withLock { self.isUnprovenMirror(self.pickSource(&$0), of: partial.facts) }
+            if plan.completed > 0, isForeign || !self.hasStrongValidator(partial.facts) {
                 self.probe(partial, .goOn)
+            } else if isForeign {
+                self.state.withLock { $0.phase = .opening }
+                self.beginAnew(closing: [])
             } else {
                 self.launchFirst(.fetch)
             }

@@ -51,7 +51,17 @@ extension DownloadRun {
 
     private func makePartial(_ attempt: Attempt, _ target: FileTarget, _ facts: ResourceFacts) {
         do throws(StorageError) {
-            let partial = try self.engine.store.createPartial(target, facts: facts)
+            let partial: any PartialFile
+            do throws(StorageError) {
+                partial = try self.engine.store.createPartial(target, facts: facts)
+            } catch {
+                // Somebody made a partial file of this name since it was looked at.
+                guard error.code == .exists, self.state.withLock({ $0.phase != .ending }) else { throw error }
+                self.takeNextName()
+                let next = self.state.withLock { $0.target }
+                self.transfer.memory.withLock { $0.target = next }
+                return self.makePartial(attempt, next, facts)
+            }
             if let length = facts.length {
                 do throws(StorageError) {
                     try partial.preallocate(length: length)

@@ -17,7 +17,7 @@ extension DownloadRun {
             attempt.lastActivity = self.now
             return ResponseJudge.Question(
                 range: attempt.range,
-                known: state.facts,
+                known: self.known(state, to: attempt),
                 ignoresTags: self.transfer.memory.withLock { $0.tagsUnreliable },
                 have: state.planner?.completed ?? state.existing?.size ?? 0,
                 retryStatuses: self.options.retryStatuses,
@@ -116,6 +116,8 @@ extension DownloadRun {
         let slot: Origin? = self.state.withLock { state in
             guard !attempt.isOver, let slot = attempt.slot else { return nil }
             attempt.slot = nil
+            // It may wait for a connection to the next host now: that is no stall.
+            attempt.isHeld = true
             return slot
         }
         guard let slot else { return }
@@ -184,6 +186,10 @@ extension DownloadRun {
                     )
                 )
             }
+            if self.canDoWithout(attempt) {
+                self.sourceDisagrees(attempt)
+                return .close
+            }
             return self.rangesRefused(attempt)
         case .fetch: break
         }
@@ -199,10 +205,12 @@ extension DownloadRun {
     /// A whole answer to a request for a part: the file changed, or the server does no ranges.
     private func wholeInsteadOfPart(_ attempt: Attempt, _ head: ResponseHead) -> ReadDecision {
         let (known, others, isFresh) = self.state.withLock { state in
-            (state.facts, state.attempts.count - 1, state.planner?.completed == 0)
+            (self.known(state, to: attempt), state.attempts.count - 1, state.planner?.completed == 0)
         }
         let agreement = known.map { ResponseJudge.agreement(head, with: $0, ignoringTags: false) } ?? .unknown
-        if agreement == .changed, !isFresh { return self.startOver(attempt, "the file changed on the server", head: head) }
+        if agreement == .changed, !isFresh {
+            return self.startOver(attempt, "the file changed on the server", head: head)
+        }
         if others > 0 {
             // The others have what this one was to fetch; the server just does not do it twice at once.
             self.state.withLock { state in
@@ -275,7 +283,10 @@ extension DownloadRun {
             return .close
         }
         if existing, case .probe = attempt.purpose {
-            self.attemptFailed(attempt, TransferFailure(.cannotResume, "the server's file is shorter than the existing one"))
+            self.attemptFailed(
+                attempt,
+                TransferFailure(.cannotResume, "the server's file is shorter than the existing one")
+            )
             return .close
         }
         return self.startOver(attempt, "the server has no such range (416)", head: nil)
@@ -303,6 +314,10 @@ extension DownloadRun {
             )
             return .close
         }
+        if self.canDoWithout(attempt) {
+            self.sourceDisagrees(attempt)
+            return .close
+        }
         let known = self.state.withLock { $0.facts }
         let (count, comparesBytes) = self.transfer.memory.withLock { memory -> (Int, Bool) in
             memory.startOvers += 1
@@ -328,8 +343,8 @@ extension DownloadRun {
         }
         self.note("\(reason): starting over")
         let others: [Attempt]? = self.state.withLock { state in
-            guard state.phase != .ending, !attempt.isOver else { return nil }
-            state.phase = .opening
+            guard state.phase != .ending, state.phase != .committing, !attempt.isOver else { return nil }
+            if case .stream = state.file { state.phase = .active } else { state.phase = .opening }
             let others = state.attempts.filter { $0 !== attempt }
             for other in others { self.retire(&state, other) }
             state.heldSlot = attempt.slot
@@ -338,6 +353,13 @@ extension DownloadRun {
             return others
         }
         guard let others else { return .close }
+        self.beginAnew(closing: others)
+        return .close
+    }
+
+    /// Throws away what is there and asks for the whole; the phase says so already.
+    func beginAnew(closing others: [Attempt]) {
+        self.transfer.memory.withLock { $0.provenSources = [] }
         self.quiesce(others) {
             self.operate {
                 let file = self.state.withLock { state in
@@ -354,7 +376,6 @@ extension DownloadRun {
                 self.engine.transport.execute(onLane: self.lane) { self.launchFirst(.fetch) }
             }
         }
-        return .close
     }
 
     static let startOverLimit = 4

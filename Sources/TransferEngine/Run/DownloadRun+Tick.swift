@@ -5,7 +5,7 @@ internal import TransferCore
 extension DownloadRun {
     func tick(_ now: Int64) {
         let total = self.options.totalTimeout.inNanoseconds
-        if total > 0 {
+        if total > 0, self.state.withLock({ $0.phase != .committing }) {
             let before = self.transfer.memory.withLock { $0.activeTime }
             if before + now - self.startedAt > total {
                 let failure = TransferFailure(
@@ -20,7 +20,11 @@ extension DownloadRun {
         for (attempt, failure) in self.overdue(now) {
             self.engine.transport.execute(onLane: attempt.lane) {
                 guard self.state.withLock({ _ in !attempt.isOver }) else { return }
-                attempt.exchange?.cancel()
+                let exchange = self.state.withLock { _ in
+                    defer { attempt.exchange = nil }
+                    return attempt.exchange
+                }
+                exchange?.cancel()
                 self.attemptFailed(attempt, failure)
             }
         }

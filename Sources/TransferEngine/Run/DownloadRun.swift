@@ -67,6 +67,8 @@ final class DownloadRun: Sendable {
         var lastCheckpoint: Int64 = 0
         var operations: [@Sendable () -> Void] = []
         var isOperating = false
+        /// What is there has been opened, but nothing may be added before the first request (perhaps a comparison).
+        var awaitsFirst = false
         /// What an interruption made of the run while it could not end at once.
         var ending: Outcome?
     }
@@ -117,6 +119,7 @@ final class DownloadRun: Sendable {
             guard let slot = self.takeSlot(&state, for: url.origin) else { return nil }
             let attempt = self.makeAttempt(&state, source: source, url: url, purpose: purpose, slot: slot, hops: 0)
             if case .fetch = purpose {
+                state.awaitsFirst = false
                 if state.planner != nil { self.assignPiece(&state, attempt) }
                 if case .none = state.file { state.phase = .opening }
             }
@@ -172,13 +175,17 @@ final class DownloadRun: Sendable {
 
     /// Ends the run: every connection is closed on its lane, then the file is kept or discarded, then the engine is told.
     ///
-    /// - Parameter current: The attempt whose callback is running; it closes itself by what the callback answers.
+    /// - Parameters:
+    ///   - outcome: How it ends.
+    ///   - current: The attempt whose callback is running; it closes itself by what the callback answers.
     func end(_ outcome: Outcome, except current: Attempt?) {
         let attempts: [Attempt]? = self.state.withLock { state in
             guard state.phase != .ending else { return nil }
             if state.phase == .committing {
                 // A commit is short and cannot be taken back; the outcome counts only if the commit fails.
-                if case .finished = outcome {} else if case .failed = outcome {} else if case .retry = outcome {
+                if case .finished = outcome {
+                } else if case .failed = outcome {
+                } else if case .retry = outcome {
                 } else {
                     state.ending = outcome
                     return nil
@@ -217,13 +224,26 @@ final class DownloadRun: Sendable {
         let left = Countdown(attempts.count)
         for attempt in attempts {
             self.engine.transport.execute(onLane: attempt.lane) {
-                attempt.exchange?.cancel()
+                let exchange = self.state.withLock { _ in
+                    defer { attempt.exchange = nil }
+                    return attempt.exchange
+                }
+                exchange?.cancel()
                 if left.isLast() { then() }
             }
         }
     }
 
     private func closeFile(_ outcome: Outcome) {
+        // An operation under way may be making the file just now, or writing to it: it comes first.
+        if self.state.withLock({ $0.isOperating }) {
+            self.operate { self.letGoOfFile(outcome) }
+        } else {
+            self.letGoOfFile(outcome)
+        }
+    }
+
+    private func letGoOfFile(_ outcome: Outcome) {
         let file = self.state.withLock { state in
             defer { state.file = .none }
             return state.file

@@ -53,17 +53,26 @@ struct ResponseJudge {
     private static func partial(_ head: ResponseHead, _ question: Question) -> Verdict {
         guard let asked = question.range else {
             return .failed(
-                TransferFailure(.badResponse, "the server answered a part (206) that was not asked for", isRetryable: true)
+                TransferFailure(
+                    .badResponse,
+                    "the server answered a part (206) that was not asked for",
+                    isRetryable: true
+                )
             )
         }
         if let type = head.fields["Content-Type"], type.utf8.count >= 20,
             type.lowercased().hasPrefix("multipart/byteranges")
         {
             return .failed(
-                TransferFailure(.badResponse, "the server answered several parts to a request for one", isRetryable: true)
+                TransferFailure(
+                    .badResponse,
+                    "the server answered several parts to a request for one",
+                    isRetryable: true
+                )
             )
         }
-        guard let field = head.fields["Content-Range"], let content = ContentRange(field), let range = content.range else {
+        guard let field = head.fields["Content-Range"], let content = ContentRange(field), let range = content.range
+        else {
             return .failed(
                 TransferFailure(.badResponse, "206 with a missing or malformed Content-Range", isRetryable: true)
             )

@@ -14,6 +14,8 @@ public final class ScriptedExchange: Exchange {
         var deliveredBytes: Int64 = 0
         var readQuantum: Int?
         var decisions: [ReadDecision] = []
+        /// Whether the receiver resumed while it was being called: that takes back the pause it answers.
+        var resumedWhileDelivering = false
     }
 
     /// What was asked for.
@@ -58,6 +60,7 @@ public final class ScriptedExchange: Exchange {
     public func resumeReading() {
         self.state.withLock { state in
             state.isPaused = false
+            state.resumedWhileDelivering = true
             state.resumeCount += 1
         }
     }
@@ -87,6 +90,7 @@ public final class ScriptedExchange: Exchange {
     public func respond(_ head: ResponseHead) {
         self.onLane { exchange in
             exchange.connectNow()
+            exchange.state.withLock { $0.resumedWhileDelivering = false }
             exchange.take(exchange.receiver.exchangeReceived(head: head))
         }
     }
@@ -105,7 +109,10 @@ public final class ScriptedExchange: Exchange {
     /// Bytes of the body arrive, also while reading is paused, as a real transport may deliver what it had read.
     public func body(_ bytes: [UInt8]) {
         self.onLane { exchange in
-            exchange.state.withLock { $0.deliveredBytes += Int64(bytes.count) }
+            exchange.state.withLock { state in
+                state.deliveredBytes += Int64(bytes.count)
+                state.resumedWhileDelivering = false
+            }
             exchange.take(bytes.withUnsafeBytes { exchange.receiver.exchangeReceived(body: $0) })
         }
     }
@@ -154,7 +161,7 @@ public final class ScriptedExchange: Exchange {
             switch decision {
             case .read: break
             case .pause:
-                state.isPaused = true
+                state.isPaused = !state.resumedWhileDelivering
                 state.pauseCount += 1
             case .close:
                 state.isCancelled = true

@@ -145,3 +145,14 @@ public struct TestSupportError: Error, CustomStringConvertible {
         self.description = description
     }
 }
+
+extension TemporaryDirectory {
+    /// Makes a symbolic link.
+    ///
+    /// - Throws: ``TestSupportError`` where it cannot be made.
+    public func link(_ name: String, to destination: String) throws {
+        guard symlink(destination, self.path(name)) == 0 else {
+            throw TestSupportError("\(name) cannot be linked: \(String(cString: strerror(errno)))")
+        }
+    }
+}

@@ -30,7 +30,10 @@ struct HostileHeadTests {
             ("HTTP/1.1 200 OK\r\nContent-Length: 1, 2\r\n\r\n", .conflictingContentLengths),
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", .unsupportedTransferCoding),
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, chunked\r\n\r\n", .unsupportedTransferCoding),
-            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n\r\n", .unsupportedTransferCoding),
+            (
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n\r\n",
+                .unsupportedTransferCoding
+            ),
         ]
     )
     func head(text: String, error: HTTP1Error) {
@@ -59,7 +62,9 @@ struct HostileHeadTests {
 
     @Test("equal lengths may be repeated, and an exabyte is a length")
     func lengths() {
-        #expect(ParsedResponse("HTTP/1.1 200 OK\r\nContent-Length: 1, 1\r\nContent-Length: 1\r\n\r\nx").ending == .ended)
+        #expect(
+            ParsedResponse("HTTP/1.1 200 OK\r\nContent-Length: 1, 1\r\nContent-Length: 1\r\n\r\nx").ending == .ended
+        )
         let exabytes = ParsedResponse("HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775807\r\n\r\nx")
         #expect(exabytes.framing == .length(.max))
         #expect(exabytes.ending == .truncated)

@@ -42,9 +42,11 @@ struct ParsedResponse: Equatable {
     private mutating func feed(_ piece: ArraySlice<UInt8>, to parser: inout ResponseParser) throws(HTTP1Error) {
         var consumed = 0
         while true {
-            let part = try piece.withUnsafeBytes { (bytes) -> Result<ResponseParser.Part, HTTP1Error> in
-                Result { () throws(HTTP1Error) in try parser.next(bytes, consumed: &consumed) }
-            }.get()
+            let part =
+                try piece.withUnsafeBytes { (bytes) -> Result<ResponseParser.Part, HTTP1Error> in
+                    Result { () throws(HTTP1Error) in try parser.next(bytes, consumed: &consumed) }
+                }
+                .get()
             switch part {
             case .needMore:
                 self.rest += piece.count - consumed

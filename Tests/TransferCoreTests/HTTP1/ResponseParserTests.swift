@@ -111,11 +111,12 @@ struct ResponseParserTests {
     func reset() throws {
         var parser = ResponseParser(isHeadRequest: false)
         for _ in 0..<3 {
-            try Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".utf8).withUnsafeBytes { bytes in
-                var consumed = 0
-                guard case .head = try parser.next(bytes, consumed: &consumed) else { return #expect(Bool(false)) }
-                guard case .end = try parser.next(bytes, consumed: &consumed) else { return #expect(Bool(false)) }
-            }
+            try Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n".utf8)
+                .withUnsafeBytes { bytes in
+                    var consumed = 0
+                    guard case .head = try parser.next(bytes, consumed: &consumed) else { return #expect(Bool(false)) }
+                    guard case .end = try parser.next(bytes, consumed: &consumed) else { return #expect(Bool(false)) }
+                }
             parser.reset(isHeadRequest: false)
             #expect(!parser.hasBegun)
         }

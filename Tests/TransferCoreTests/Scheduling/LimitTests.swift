@@ -5,7 +5,10 @@ import TransferCore
 struct LimitTests {
     private static let second: Int64 = 1_000_000_000
 
-    @Test("over five seconds readers together stay within 5 % of the rate", arguments: [10_000, 1_000_000, 100_000_000])
+    @Test(
+        "over five seconds readers together stay within 5 % of the rate",
+        arguments: [10_000, 1_000_000, 100_000_000]
+    )
     func rateIsAccurate(rate: Int) {
         var limiter = RateLimiter(rate: Int64(rate))
         let quantum = min(max(512, rate / 20 / 3), 65_536)
@@ -59,7 +62,8 @@ struct LimitTests {
         var random = SplitMix(state: 1)
         var budget = RetryBudget(retries: 1)
         for mark in 1...50 {
-            #expect(budget.failed(retryAfter: nil, using: &random) != nil)
+            let result61 = budget.failed(retryAfter: nil, using: &random) != nil
+            #expect(result61)
             budget.kept(Int64(mark))
         }
     }
@@ -68,9 +72,13 @@ struct LimitTests {
     func retryAfter() {
         var random = SplitMix(state: 1)
         var budget = RetryBudget(retries: 3)
-        #expect(budget.failed(retryAfter: 7, using: &random) == 7 * Self.second)
-        #expect(budget.failed(retryAfter: Int64.max, using: &random) == RetryBudget.longestRetryAfter * Self.second)
-        #expect(budget.failed(retryAfter: -5, using: &random) == 0)
+        let result70 = budget.failed(retryAfter: 7, using: &random) == 7 * Self.second
+        #expect(result70)
+        let result71 =
+            budget.failed(retryAfter: Int64.max, using: &random) == RetryBudget.longestRetryAfter * Self.second
+        #expect(result71)
+        let result72 = budget.failed(retryAfter: -5, using: &random) == 0
+        #expect(result72)
     }
 
     @Test("no ended state has a way out, and none leads to itself")
@@ -115,11 +123,16 @@ struct LimitTests {
     @Test("names are taken once, and numbers count up")
     func names() {
         var names = NameRegistry()
-        #expect(names.take("a"))
-        #expect(!names.take("a"))
-        #expect(names.number(for: "a") == 1)
-        #expect(names.number(for: "a") == 2)
+        let result117 = names.take("a")
+        #expect(result117)
+        let result118 = !names.take("a")
+        #expect(result118)
+        let result119 = names.number(for: "a") == 1
+        #expect(result119)
+        let result120 = names.number(for: "a") == 2
+        #expect(result120)
         names.release("a")
-        #expect(names.take("a"))
+        let result122 = names.take("a")
+        #expect(result122)
     }
 }

@@ -14,7 +14,8 @@ struct SchedulerTests {
         for number in 1...5 { scheduler.enqueue(self.id(UInt64(number)), origin: self.one, priority: .normal) }
         let order = (1...5).compactMap { _ in scheduler.admitNext(now: 0)?.rawValue }
         #expect(order == [1, 2, 3, 4, 5])
-        #expect(scheduler.admitNext(now: 0) == nil)
+        let result16 = scheduler.admitNext(now: 0) == nil
+        #expect(result16)
     }
 
     @Test("a more urgent priority starts first")
@@ -44,24 +45,31 @@ struct SchedulerTests {
         scheduler.enqueue(self.id(9), origin: self.two, priority: .normal)
         let order = (1...4).compactMap { _ in scheduler.admitNext(now: 0)?.rawValue }
         #expect(order == [1, 9, 2])
-        #expect(!scheduler.acquireConnection(self.one, now: 0))
+        let result46 = !scheduler.acquireConnection(self.one, now: 0)
+        #expect(result46)
         scheduler.releaseConnection(self.one)
-        #expect(scheduler.admitNext(now: 0)?.rawValue == 3)
+        let result48 = scheduler.admitNext(now: 0)?.rawValue == 3
+        #expect(result48)
     }
 
     @Test("the limit can change while it runs")
     func limit() {
         var scheduler = Scheduler(limit: 1, perHost: 10)
         for number in 1...3 { scheduler.enqueue(self.id(UInt64(number)), origin: self.one, priority: .normal) }
-        #expect(scheduler.admitNext(now: 0) != nil)
-        #expect(scheduler.admitNext(now: 0) == nil)
+        let result55 = scheduler.admitNext(now: 0) != nil
+        #expect(result55)
+        let result56 = scheduler.admitNext(now: 0) == nil
+        #expect(result56)
         scheduler.limit = 2
-        #expect(scheduler.admitNext(now: 0) != nil)
+        let result58 = scheduler.admitNext(now: 0) != nil
+        #expect(result58)
         scheduler.limit = 1
         scheduler.ended()
-        #expect(scheduler.admitNext(now: 0) == nil)
+        let result61 = scheduler.admitNext(now: 0) == nil
+        #expect(result61)
         scheduler.ended()
-        #expect(scheduler.admitNext(now: 0) != nil)
+        let result63 = scheduler.admitNext(now: 0) != nil
+        #expect(result63)
     }
 
     @Test("under a constant supply of high ones a low one starts within the stated bound")
@@ -90,17 +98,22 @@ struct SchedulerTests {
         scheduler.enqueue(self.id(1), origin: self.one, priority: .normal)
         scheduler.enqueue(self.id(2), origin: self.two, priority: .normal)
         scheduler.holdBack(self.one, until: 100)
-        #expect(scheduler.admitNext(now: 0)?.rawValue == 2)
-        #expect(scheduler.admitNext(now: 99) == nil)
-        #expect(scheduler.admitNext(now: 100)?.rawValue == 1)
+        let result92 = scheduler.admitNext(now: 0)?.rawValue == 2
+        #expect(result92)
+        let result93 = scheduler.admitNext(now: 99) == nil
+        #expect(result93)
+        let result94 = scheduler.admitNext(now: 100)?.rawValue == 1
+        #expect(result94)
     }
 
     @Test("what is removed never starts; what changes its priority starts once")
     func removal() {
         var scheduler = Scheduler(limit: 10, perHost: 10)
         for number in 1...3 { scheduler.enqueue(self.id(UInt64(number)), origin: self.one, priority: .normal) }
-        #expect(scheduler.remove(self.id(1)))
-        #expect(!scheduler.remove(self.id(1)))
+        let result101 = scheduler.remove(self.id(1))
+        #expect(result101)
+        let result102 = !scheduler.remove(self.id(1))
+        #expect(result102)
         scheduler.setPriority(.high, of: self.id(3))
         let order = (1...3).compactMap { _ in scheduler.admitNext(now: 0)?.rawValue }
         #expect(order == [3, 2])
@@ -126,7 +139,8 @@ struct SchedulerTests {
                 next += 1
             case 4..<8:
                 if let id = scheduler.admitNext(now: 0) {
-                    #expect(seen.insert(id).inserted)
+                    let result128 = seen.insert(id).inserted
+                    #expect(result128)
                     running[id] = waiting.removeValue(forKey: id)
                     #expect(running[id] != nil)
                 }
@@ -138,7 +152,8 @@ struct SchedulerTests {
                 }
             default:
                 if let id = waiting.keys.first {
-                    #expect(scheduler.remove(id))
+                    let result140 = scheduler.remove(id)
+                    #expect(result140)
                     waiting[id] = nil
                 }
             }

@@ -22,10 +22,13 @@ struct SegmentPlannerTests {
     @Test("a further connection takes half of the largest piece, down to the minimum")
     func stealing() {
         var planner = SegmentPlanner(length: 100)
-        #expect(planner.assign(to: 1, minimumSplit: 20)?.end == 100)
-        #expect(planner.assign(to: 2, minimumSplit: 20)?.start == 50)
+        let result24 = planner.assign(to: 1, minimumSplit: 20)?.end == 100
+        #expect(result24)
+        let result25 = planner.assign(to: 2, minimumSplit: 20)?.start == 50
+        #expect(result25)
         #expect(planner.piece(of: 1)?.end == 50)
-        #expect(planner.assign(to: 3, minimumSplit: 20)?.start == 25 || planner.piece(of: 3)?.start == 75)
+        let result27 = planner.assign(to: 3, minimumSplit: 20)?.start == 25 || planner.piece(of: 3)?.start == 75
+        #expect(result27)
         #expect(planner.canAssign(minimumSplit: 20))
         #expect(!planner.canAssign(minimumSplit: 30))
     }
@@ -34,12 +37,16 @@ struct SegmentPlannerTests {
     func reservedIsSafe() {
         var planner = SegmentPlanner(length: 100)
         _ = planner.assign(to: 1, minimumSplit: 1)
-        #expect(planner.reserve(60, for: 1) == 60)
+        let result36 = planner.reserve(60, for: 1) == 60
+        #expect(result36)
         let taken = planner.assign(to: 2, minimumSplit: 1)
         #expect(taken?.start == 80)
-        #expect(planner.reserve(60, for: 1) == 20)
-        #expect(!planner.wrote(60, by: 1))
-        #expect(planner.wrote(20, by: 1))
+        let result39 = planner.reserve(60, for: 1) == 20
+        #expect(result39)
+        let result40 = !planner.wrote(60, by: 1)
+        #expect(result40)
+        let result41 = planner.wrote(20, by: 1)
+        #expect(result41)
         #expect(planner.piece(of: 1) == nil)
     }
 
@@ -50,7 +57,8 @@ struct SegmentPlannerTests {
         _ = planner.reserve(40, for: 1)
         _ = planner.wrote(30, by: 1)
         planner.release(1)
-        #expect(planner.assign(to: 2, minimumSplit: 1)?.start == 30)
+        let result52 = planner.assign(to: 2, minimumSplit: 1)?.start == 30
+        #expect(result52)
     }
 
     @Test("a length that contradicts what is there is refused")
@@ -60,10 +68,13 @@ struct SegmentPlannerTests {
         _ = planner.reserve(50, for: 1)
         _ = planner.wrote(50, by: 1)
         var short = planner
-        #expect(!short.setLength(49))
-        #expect(planner.setLength(50))
+        let result62 = !short.setLength(49)
+        #expect(result62)
+        let result63 = planner.setLength(50)
+        #expect(result63)
         #expect(planner.isComplete)
-        #expect(!planner.setLength(51))
+        let result65 = !planner.setLength(51)
+        #expect(result65)
     }
 
     @Test("random walk against a bitmap: every byte is fetched exactly once", arguments: 1...30)

@@ -1,0 +1,152 @@
+import Testing
+import TransferCore
+import TransferEngine
+import TransferTesting
+
+/// Each timeout counts what it says and nothing else.
+@Suite(.timeLimit(.minutes(1)))
+struct TimeoutTests {
+    @Test("a body that stalls is given up and gone on from")
+    func stall() async throws {
+        let harness = try Harness()
+        var file = ServedFile(length: fileLength)
+        file.interruption = .stallAfter(cutLength)
+        file.interruptedResponses = 1
+        let server = try await serve(Served(file))
+        let outcome = try await harness.fetch(server.text("file.bin")) {
+            $0.options.stallTimeout = .milliseconds(1500)
+        }
+        harness.expectWhole(outcome, file)
+        #expect(server.bodyBytesSent == fileLength)
+        await server.stop()
+    }
+
+    @Test("a server that always stalls fails as a timeout")
+    func alwaysStalls() async throws {
+        let harness = try Harness()
+        let server = try await ScriptedServer.start { _ in Reply([.stall]) }
+        let outcome = try await harness.fetch(server.text("file.bin")) {
+            $0.options.stallTimeout = .milliseconds(300)
+            $0.options.retries = 1
+        }
+        harness.expectFailure(outcome, .timeout)
+        await server.stop()
+    }
+
+    @Test("a response head that drips must be complete within the stall timeout")
+    func drippingHead() async throws {
+        let harness = try Harness()
+        let server = try await ScriptedServer.start { _ in
+            let head = "HTTP/1.1 200 OK\r\nX-Filler: \(String(repeating: "x", count: 2000))\r\n\r\n"
+            return Reply([.drip(Array(head.utf8), every: .milliseconds(50))])
+        }
+        let outcome = try await harness.fetch(server.text("file.bin")) {
+            $0.options.stallTimeout = .milliseconds(400)
+            $0.options.retries = 0
+        }
+        harness.expectFailure(outcome, .timeout)
+        #expect(outcome.seconds < 10)
+        await server.stop()
+    }
+
+    @Test("interim responses do not put off the end of the stall timeout")
+    func drippingInterims() async throws {
+        let harness = try Harness()
+        let server = try await ScriptedServer.start { _ in
+            let interim = Reply.Step.head(Array("HTTP/1.1 103 Early Hints\r\n\r\n".utf8))
+            return Reply((0..<400).flatMap { _ in [interim, .delay(.milliseconds(50))] })
+        }
+        let outcome = try await harness.fetch(server.text("file.bin")) {
+            $0.options.stallTimeout = .milliseconds(400)
+            $0.options.retries = 0
+        }
+        harness.expectFailure(outcome, .timeout)
+        #expect(outcome.seconds < 10)
+        await server.stop()
+    }
+
+    @Test("a body that drips is no stall")
+    func drippingBody() async throws {
+        let harness = try Harness()
+        var file = ServedFile(length: 3000)
+        file.rate = 1000
+        let server = try await serve(Served(file))
+        let outcome = try await harness.fetch(server.text("file.bin")) {
+            $0.options.stallTimeout = .milliseconds(1500)
+            $0.options.retries = 0
+        }
+        harness.expectWhole(outcome, file)
+        await server.stop()
+    }
+
+    @Test("a handshake that never ends fails by the connect timeout")
+    func handshake() async throws {
+        let harness = try Harness()
+        let server = try await ScriptedServer.start { _ in .response(200) }
+        let url = server.text("file.bin").replacingPrefix("http://", by: "https://")
+        let outcome = try await harness.fetch(url) {
+            $0.options.connectTimeout = .milliseconds(300)
+            $0.options.retries = 0
+        }
+        harness.expectFailure(outcome, .timeout)
+        #expect(outcome.seconds < 10)
+        await server.stop()
+    }
+
+    @Test("the total timeout ends a transfer that moves, and keeps what it has")
+    func total() async throws {
+        let harness = try Harness()
+        var file = ServedFile(length: fileLength)
+        file.rate = 500_000
+        let server = try await serve(Served(file))
+        let outcome = try await harness.fetch(server.text("file.bin")) {
+            $0.options.totalTimeout = .seconds(2)
+        }
+        harness.expectFailure(outcome, .timeout)
+        #expect(harness.directory.contains("file.bin.part"))
+        await server.stop()
+    }
+
+    @Test("time in the queue counts towards no timeout")
+    func queueing() async throws {
+        let harness = try Harness()
+        let file = ServedFile(length: 100_000)
+        var slow = file
+        slow.rate = 50_000
+        let slowly = slow
+        let server = try await ScriptedServer.start { request in
+            .file(request.path == "/slow.bin" ? slowly : file, request)
+        }
+        var configuration = TransferEngine.Configuration()
+        configuration.concurrentTransfers = 1
+        let outcomes = try await harness.fetchAll(
+            [
+                harness.request([server.text("slow.bin")]),
+                harness.request([server.text("file.bin")]) {
+                    $0.options.totalTimeout = .milliseconds(1500)
+                    $0.options.stallTimeout = .milliseconds(1500)
+                    $0.options.connectTimeout = .milliseconds(1500)
+                    $0.options.retries = 0
+                },
+            ],
+            engine: configuration
+        )
+        #expect(outcomes[0].seconds > 1.8)
+        harness.expectWhole(outcomes[1], file, alone: false)
+        await server.stop()
+    }
+
+    @Test("our own throttling is no stall")
+    func throttled() async throws {
+        let harness = try Harness()
+        let file = ServedFile(length: 300_000)
+        let server = try await serve(Served(file))
+        let outcome = try await harness.fetch(server.text("file.bin")) {
+            $0.options.rateLimit = 100_000
+            $0.options.stallTimeout = .milliseconds(1500)
+            $0.options.retries = 0
+        }
+        harness.expectWhole(outcome, file)
+        await server.stop()
+    }
+}

@@ -1,0 +1,92 @@
+import Testing
+import TransferCore
+import TransferEngine
+import TransferTesting
+
+@Suite("Events")
+struct EventTests {
+    @Test("each transfer's events come in order, with exactly one end, and drained is the last")
+    func order() throws {
+        let stage = Stage(limit: 3, lanes: 2)
+        stage.transport.onStart { Served(length: 50).answer($0) }
+        let ids = try (0..<50).map { try stage.add("http://h\($0 % 4)/f\($0)") }
+        for id in ids { #expect(stage.words(id) == ["started", "response", "finished"]) }
+        #expect(stage.recorder.events.last.flatMap { Stage.word($0.kind) } == "drained")
+    }
+
+    @Test("an observer may call the engine")
+    func reentrance() throws {
+        let stage = Stage()
+        stage.engine.observe { event in
+            if case .started = event.kind, let id = event.id { stage.engine.cancel(id) }
+        }
+        let id = try stage.add("http://a/f")
+        #expect(stage.words(id) == ["started", "cancelled"])
+        #expect(stage.open.isEmpty)
+        #expect(stage.engine.counts.running == 0)
+    }
+
+    @Test("progress is sampled by the clock, whatever the number of reads")
+    func progress() throws {
+        let stage = Stage()
+        let file = Served(length: Served.large)
+        let id = try stage.add("http://a/f")
+        file.head(stage.open[0])
+        stage.open[0].body(file.pattern, 0..<1_000_000, piece: 1000)
+        #expect(!stage.words(id).contains("progress"))
+        stage.clock.advance(by: .seconds(1))
+        #expect(stage.words(id).count { $0 == "progress" } == 1)
+    }
+
+    @Test("a sequence that nobody reads costs nothing and tells how much was missed")
+    func missed() async throws {
+        let stage = Stage()
+        let events = stage.engine.events(bufferingAtMost: 4)
+        stage.transport.onStart { Served(length: 5).answer($0) }
+        for index in 0..<100 { try stage.add("http://a/f\(index)") }
+        #expect(stage.engine.counts.finished == 100)
+        var iterator = events.makeAsyncIterator()
+        guard case .missed(let count) = await iterator.next()?.kind else {
+            Issue.record("the first event should tell of those missed")
+            return
+        }
+        #expect(count + 4 == stage.recorder.events.count)
+    }
+
+    @Test("the sequence ends when the engine has stopped")
+    func sequenceEnds() async throws {
+        let stage = Stage()
+        let events = stage.engine.events()
+        stage.transport.onStart { Served(length: 5).answer($0) }
+        try stage.add("http://a/f")
+        await stage.engine.stop()
+        var words: [String] = []
+        for await event in events { if let word = Stage.word(event.kind) { words.append(word) } }
+        #expect(words == ["started", "response", "finished", "drained"])
+    }
+
+    @Test("ten thousand transfers that end as they begin do not overflow the stack", arguments: [1, 2])
+    func manySkips(lanes: Int) throws {
+        let stage = Stage(limit: 3, lanes: lanes, starts: false)
+        for index in 0..<10_000 {
+            stage.store.add(MemoryStore.File([1]), at: "f\(index)")
+            try stage.add("http://a/f\(index)") { $0.ifExists = .skip }
+        }
+        stage.engine.start()
+        #expect(stage.engine.counts.skipped == 10_000)
+        #expect(stage.engine.counts.waiting == 0)
+    }
+
+    @Test("durable small files are synced in groups, and told of only then")
+    func groups() throws {
+        let pool = ManualPool()
+        let stage = Stage(limit: 50, perHost: 50, pool: pool)
+        let ids = try (0..<50).map { index in try stage.add("http://a/f\(index)") { $0.durable = true } }
+        for exchange in stage.open { Served(length: 5).answer(exchange) }
+        #expect(ids.allSatisfy { stage.end($0) == nil })
+        pool.runAll()
+        #expect(ids.allSatisfy { stage.end($0) == "finished" })
+        #expect(stage.store.files.count == 50)
+        #expect(stage.store.counts.flushes < 5)
+    }
+}

@@ -1,0 +1,116 @@
+import Testing
+import TransferCore
+import TransferEngine
+import TransferTesting
+
+@Suite("What is done where the name is taken")
+struct IfExistsTests {
+    private let date = "Tue, 15 Nov 1994 08:12:31 GMT"
+    private let seconds: Int64 = 784_887_151
+
+    private func run(
+        _ policy: DownloadOptions.IfExists,
+        there: MemoryStore.File,
+        file: Served
+    ) throws -> (Stage, TransferID) {
+        let stage = Stage()
+        stage.store.add(there, at: "f.txt")
+        stage.transport.onStart { file.answer($0) }
+        let id = try stage.add("http://a/f.txt") { $0.ifExists = policy }
+        return (stage, id)
+    }
+
+    @Test("auto skips a file that agrees by length and time, with one HEAD")
+    func autoSkips() throws {
+        var file = Served(length: 100)
+        file.modified = self.date
+        let (stage, id) = try self.run(.auto, there: .init(file.bytes, modified: self.seconds), file: file)
+        #expect(stage.completion(id)?.skipped == true)
+        #expect(stage.engine.counts.skipped == 1)
+        #expect(stage.transport.exchanges.map(\.request.method) == ["HEAD"])
+    }
+
+    @Test("auto gives the new file a number where the old one differs")
+    func autoNumbers() throws {
+        let file = Served(length: 100)
+        let (stage, id) = try self.run(.auto, there: .init([1, 2, 3]), file: file)
+        #expect(stage.completion(id)?.path == "f (1).txt" || stage.completion(id)?.path != "f.txt")
+        #expect(stage.store.files["f.txt"]?.bytes == [1, 2, 3])
+        #expect(stage.store.files.count == 2)
+    }
+
+    @Test("skip fetches nothing")
+    func skip() throws {
+        let (stage, id) = try self.run(.skip, there: .init([1]), file: Served(length: 100))
+        #expect(stage.completion(id)?.skipped == true)
+        #expect(stage.transport.exchanges.isEmpty)
+    }
+
+    @Test("rename always takes a number")
+    func rename() throws {
+        let file = Served(length: 100)
+        let (stage, _) = try self.run(.rename, there: .init(file.bytes), file: file)
+        #expect(stage.store.files.count == 2)
+        #expect(stage.store.files["f.txt"]?.bytes == file.bytes)
+    }
+
+    @Test("overwrite replaces the file when the new one is whole, not before")
+    func overwrite() throws {
+        let file = Served(length: 100)
+        let (stage, _) = try self.run(.overwrite, there: .init([1, 2, 3]), file: file)
+        #expect(stage.store.files.mapValues(\.bytes) == ["f.txt": file.bytes])
+        let failing = Stage()
+        failing.store.add(.init([1, 2, 3]), at: "f.txt")
+        failing.transport.onStart { $0.respond(404, ["Content-Length": "0"]) }
+        _ = try failing.add("http://a/f.txt") { $0.ifExists = .overwrite }
+        #expect(failing.store.files["f.txt"]?.bytes == [1, 2, 3])
+    }
+
+    @Test("fail fails")
+    func fail() throws {
+        let (stage, id) = try self.run(.fail, there: .init([1]), file: Served(length: 100))
+        #expect(stage.failure(id)?.code == .fileExists)
+        #expect(stage.store.files["f.txt"]?.bytes == [1])
+    }
+
+    @Test("resume compares the overlap and goes on from the file's end")
+    func resume() throws {
+        let file = Served(length: Served.large)
+        let (stage, id) = try self.run(.resume, there: .init(file.pattern.bytes(0..<2_000_000)), file: file)
+        #expect(stage.end(id) == "finished")
+        #expect(stage.store.files.mapValues(\.bytes) == ["f.txt": file.bytes])
+        #expect(stage.transport.exchanges.last?["Range"] == "bytes=2000000-")
+    }
+
+    @Test("resume refuses a file that is not the beginning of the server's, and leaves it alone")
+    func resumeRefuses() throws {
+        let there = TestPattern(seed: 55).bytes(0..<2_000_000)
+        let (stage, id) = try self.run(.resume, there: .init(there), file: Served(length: Served.large))
+        #expect(stage.failure(id)?.code == .cannotResume)
+        #expect(stage.store.files.mapValues(\.bytes) == ["f.txt": there])
+    }
+
+    @Test("a partial file of another URL is left alone")
+    func foreignPartial() throws {
+        let stage = Stage()
+        let facts = ResourceFacts(url: "http://other/f.txt")
+        stage.store.add(MemoryStore.Partial(bytes: [1, 2], extents: [0..<2], facts: facts), at: "f.txt")
+        let id = try stage.add("http://a/f.txt")
+        Served(length: 10).answer(stage.open[0])
+        #expect(stage.completion(id)?.path != "f.txt")
+        #expect(stage.store.partials["f.txt"]?.bytes == [1, 2])
+    }
+
+    @Test("attempts after the first keep the number that the first took")
+    func numberStays() throws {
+        let stage = Stage()
+        stage.store.add(.init([1, 2, 3]), at: "f.txt")
+        let file = Served(length: Served.large)
+        stage.transport.onStart { file.answer($0, cutAfter: 400_000) }
+        let id = try stage.add("http://a/f.txt")
+        stage.run(until: id)
+        #expect(stage.end(id) == "finished")
+        #expect(stage.store.files.count == 2)
+        #expect(stage.store.partials.isEmpty)
+    }
+}

@@ -1,0 +1,178 @@
+import Testing
+import TransferCore
+import TransferEngine
+import TransferTesting
+
+@Suite("Going on with what is there")
+struct ResumeTests {
+    private let file = Served(length: Served.large)
+
+    /// A transfer of which 1,000,000 bytes are there and whose second attempt has just begun.
+    private func interrupted(_ stage: Stage, _ file: Served) throws -> TransferID {
+        let id = try stage.add("http://a/f")
+        file.answer(stage.open[0], cutAfter: 1_000_000)
+        stage.clock.advance(by: .seconds(31))
+        return id
+    }
+
+    @Test("a strong entity tag is sent in If-Range, a weak one never")
+    func validator() throws {
+        let stage = Stage()
+        let id = try self.interrupted(stage, self.file)
+        #expect(stage.open[0]["If-Range"] == "\"one\"")
+        #expect(stage.open[0]["Range"] == "bytes=1000000-")
+        self.file.answer(stage.open[0])
+        #expect(stage.store.files["f"]?.bytes == self.file.bytes)
+        #expect(stage.completion(id)?.received == self.file.length)
+    }
+
+    @Test("without a strong validator the last bytes are compared first")
+    func comparison() throws {
+        let stage = Stage()
+        var weak = self.file
+        weak.tag = "W/\"one\""
+        _ = try self.interrupted(stage, weak)
+        #expect(stage.open[0]["Range"] == "bytes=998976-999999")
+        #expect(stage.open[0]["If-Range"] == nil)
+        weak.answer(stage.open[0])
+        #expect(stage.open[0]["Range"] == "bytes=1000000-")
+        weak.answer(stage.open[0])
+        #expect(stage.store.files["f"]?.bytes == weak.bytes)
+    }
+
+    @Test("nothing is fetched beside a comparison, however often the clock ticks")
+    func comparisonAlone() throws {
+        let stage = Stage()
+        var weak = self.file
+        weak.tag = "W/\"one\""
+        let id = try stage.add("http://a/f") { $0.connections = .fixed(4) }
+        weak.head(stage.open[0])
+        stage.open[0].body(weak.pattern, 0..<1_000_000)
+        stage.engine.pause(id)
+        stage.engine.resume(id)
+        #expect(stage.open.count == 1)
+        stage.clock.advance(by: .seconds(3))
+        #expect(stage.open.count == 1)
+    }
+
+    @Test("bytes that disagree start over")
+    func disagreement() throws {
+        let stage = Stage()
+        var old = self.file
+        old.tag = nil
+        old.modified = nil
+        _ = try self.interrupted(stage, old)
+        var new = old
+        new.pattern = TestPattern(seed: 8)
+        new.answer(stage.open[0])
+        new.answer(stage.open[0])
+        #expect(stage.store.files["f"]?.bytes == new.bytes)
+    }
+
+    @Test("a changed entity tag starts over and fetches the new file")
+    func changed() throws {
+        let stage = Stage()
+        let id = try self.interrupted(stage, self.file)
+        var new = self.file
+        new.tag = "\"two\""
+        new.pattern = TestPattern(seed: 9)
+        new.answer(stage.open[0])
+        while let exchange = stage.open.first { new.answer(exchange) }
+        #expect(stage.end(id) == "finished")
+        #expect(stage.store.files["f"]?.bytes == new.bytes)
+    }
+
+    @Test("a tag that changes with every answer falls back to comparing bytes, and never fails for it")
+    func worthlessTags() throws {
+        let stage = Stage()
+        let file = self.file
+        stage.transport.onStart { exchange in
+            var served = file
+            served.tag = "\"\(exchange.request.url.redacted)-\(stage.transport.exchanges.count)\""
+            served.answer(exchange, cutAfter: 900_000)
+        }
+        let id = try stage.add("http://a/f")
+        stage.run(until: id)
+        #expect(stage.end(id) == "finished")
+        #expect(stage.store.files["f"]?.bytes == file.bytes)
+    }
+
+    @Test("200 instead of 206 is written from 0 into a new file")
+    func whole() throws {
+        let stage = Stage()
+        _ = try self.interrupted(stage, self.file)
+        var without = self.file
+        without.doesRanges = false
+        without.pattern = TestPattern(seed: 10)
+        without.answer(stage.open[0])
+        while let exchange = stage.open.first { without.answer(exchange) }
+        #expect(stage.store.files["f"]?.bytes == without.bytes)
+    }
+
+    @Test("416 with the length that is there completes, with another it starts over")
+    func notSatisfiable() throws {
+        for total in [Int64(2_000_000), 2_500_000] {
+            let stage = Stage()
+            let facts = ResourceFacts(url: "http://a/f", entityTag: "\"one\"")
+            let there = self.file.pattern.bytes(0..<2_000_000)
+            stage.store.add(MemoryStore.Partial(bytes: there, extents: [0..<2_000_000], facts: facts), at: "f")
+            var served = self.file
+            served.length = total
+            let id = try stage.add("http://a/f")
+            stage.open[0].respond(416, ["Content-Range": "bytes */\(total)", "Content-Length": "0"])
+            if !stage.open.isEmpty { stage.open[0].end() }
+            while let exchange = stage.open.first { served.answer(exchange) }
+            #expect(stage.end(id) == "finished")
+            #expect(stage.store.files["f"]?.bytes == served.bytes)
+        }
+    }
+
+    @Test("a body of unknown length is complete at its end; one that ended by close is not verified")
+    func unknownLength() throws {
+        for framing in [BodyFraming.chunked, .untilClose] {
+            let stage = Stage()
+            let id = try stage.add("http://a/f")
+            stage.open[0].respond(200, [:], framing: framing)
+            stage.open[0].body(self.file.pattern, 0..<100_000)
+            stage.open[0].end(cleanly: framing == .chunked)
+            #expect(stage.completion(id)?.bytes == 100_000)
+            #expect(stage.completion(id)?.verifiedLength == (framing == .chunked))
+            #expect(stage.store.files["f"]?.bytes == self.file.pattern.bytes(0..<100_000))
+        }
+    }
+
+    @Test("files up to 1 MiB of declared length go without a journal, larger and unknown ones with one")
+    func journals() throws {
+        let stage = Stage()
+        try stage.add("http://a/f")
+        Served(length: 1 << 20).answer(stage.open[0])
+        #expect(stage.store.counts.partialFiles == 0)
+        try stage.add("http://a/g")
+        Served(length: (1 << 20) + 1).answer(stage.open[0])
+        #expect(stage.store.counts.partialFiles == 1)
+        #expect(stage.store.counts.smallFiles == 1)
+        #expect(stage.store.counts.syncedCommits == 1)
+    }
+
+    @Test("a file whose digest disagrees fails and does not get its name")
+    func digest() throws {
+        let stage = Stage()
+        let wrong = ExpectedDigest(algorithm: .sha256, bytes: Array(repeating: 0, count: 32), source: "the user")
+        let url = try HTTPURL("http://a/f")
+        let id = try stage.engine.add(DownloadRequest([url], expected: [wrong]))
+        Served(length: 100).answer(stage.open[0])
+        #expect(stage.failure(id)?.code == .checksumMismatch)
+        #expect(stage.store.files["f"] == nil)
+    }
+
+    @Test("a full disk fails the transfer and keeps what is there")
+    func noSpace() throws {
+        let stage = Stage()
+        stage.store.failWrites(after: 200_000)
+        let id = try stage.add("http://a/f")
+        self.file.answer(stage.open[0])
+        #expect(stage.failure(id)?.code == .noSpace)
+        #expect(stage.store.partials["f"] != nil)
+        #expect(stage.open.isEmpty)
+    }
+}

@@ -1,0 +1,70 @@
+import Synchronization
+import Testing
+import TransferCore
+import TransferEngine
+import TransferTesting
+
+/// Keeps what it is given.
+private final class Collector: ByteSink {
+    let bytes = Mutex<[UInt8]>([])
+
+    func write(_ bytes: [UInt8]) throws(StorageError) { self.bytes.withLock { $0 += bytes } }
+}
+
+@Suite("Streams")
+struct StreamTests {
+    private let file = Served(length: 300_000)
+
+    @Test("the bytes arrive once and in order, over as many attempts as it takes")
+    func resumes() throws {
+        let stage = Stage()
+        let sink = Collector()
+        let file = self.file
+        stage.transport.onStart { file.answer($0, cutAfter: 100_000) }
+        let id = try stage.add("http://a/f") { $0.destination = .stream(sink) }
+        stage.run(until: id)
+        #expect(stage.end(id) == "finished")
+        #expect(sink.bytes.withLock { $0 } == file.bytes)
+        #expect(stage.store.counts == MemoryStore.Counts())
+    }
+
+    @Test("a stream whose file changed fails and never starts over")
+    func neverStartsOver() throws {
+        let stage = Stage()
+        let sink = Collector()
+        let id = try stage.add("http://a/f") { $0.destination = .stream(sink) }
+        self.file.answer(stage.open[0], cutAfter: 100_000)
+        stage.clock.advance(by: .seconds(31))
+        var new = self.file
+        new.tag = "\"two\""
+        new.pattern = TestPattern(seed: 3)
+        new.answer(stage.open[0])
+        stage.run(until: id, timers: 500)
+        #expect(stage.failure(id)?.code == .cannotResume)
+        #expect(sink.bytes.withLock { $0 } == Array(self.file.bytes.prefix(100_000)))
+    }
+
+    @Test("reading waits while the sink writes")
+    func backPressure() throws {
+        let pool = ManualPool()
+        let stage = Stage(pool: pool)
+        let sink = Collector()
+        let id = try stage.add("http://a/f") { $0.destination = .stream(sink) }
+        let exchange = stage.open[0]
+        self.file.head(exchange)
+        exchange.body(self.file.pattern.bytes(0..<10_000))
+        #expect(exchange.isPaused)
+        pool.runAll()
+        #expect(!exchange.isPaused)
+        #expect(stage.end(id) == nil)
+    }
+
+    @Test("an empty body is a complete stream")
+    func empty() throws {
+        let stage = Stage()
+        let sink = Collector()
+        let id = try stage.add("http://a/f") { $0.destination = .stream(sink) }
+        Served(length: 0).answer(stage.open[0])
+        #expect(stage.end(id) == "finished")
+    }
+}
