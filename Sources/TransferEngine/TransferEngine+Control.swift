@@ -3,7 +3,9 @@ public import TransferCore
 
 /// Pausing, resuming and cancelling.
 extension TransferEngine {
-    /// Pauses a transfer that waits, runs or is between attempts; it keeps what it has. Otherwise nothing happens.
+    /// Pauses a transfer that waits, runs or is between attempts; it keeps what it has.
+    ///
+    /// Otherwise nothing happens.
     public func pause(_ id: TransferID) {
         let run = self.state.withLock { state -> DownloadRun? in
             if let run = state.running[id] { return run }
@@ -55,7 +57,7 @@ extension TransferEngine {
 
     /// Pauses every transfer that waits, runs or is between attempts.
     public func pauseAll() {
-        for id in self.liveTransfers { self.pause(id) }
+        for id in self.runningLast { self.pause(id) }
     }
 
     /// Puts every paused transfer in line again, in the order of adding.
@@ -65,11 +67,19 @@ extension TransferEngine {
 
     /// Cancels every transfer that has not ended.
     public func cancelAll() {
-        for id in self.liveTransfers { self.cancel(id) }
+        for id in self.runningLast { self.cancel(id) }
     }
 
     private var liveTransfers: [TransferID] {
         self.state.withLock { $0.transfers.keys.sorted() }
+    }
+
+    /// Those that wait come first, so that none of them starts when a running one makes room.
+    private var runningLast: [TransferID] {
+        self.state.withLock { state in
+            let ids = state.transfers.keys.sorted()
+            return ids.filter { state.running[$0] == nil } + ids.filter { state.running[$0] != nil }
+        }
     }
 
     private func stopRetrying(_ state: inout State, _ transfer: Transfer) {

@@ -9,8 +9,10 @@ extension TransferEngine {
         case done
     }
 
-    /// Starts what may start. A call that comes while the same lane is at it leaves the work to that one: a
-    /// transfer that ends as it begins so never nests.
+    /// Starts what may start.
+    ///
+    /// A call that comes while the same lane is at it leaves the work to that one: a transfer that ends as it
+    /// begins so never nests.
     func pump(lane: Int?) {
         let slot = lane ?? self.transport.laneCount
         let enters = self.state.withLock { state in
@@ -94,9 +96,9 @@ extension TransferEngine {
             state.laneLoad[run.lane] -= 1
             state.scheduler.ended()
             state.counts.receivedBytes += received
+            if received > 0 { state.hostFailures[transfer.origin] = nil }
             switch outcome {
             case .finished(let completion):
-                state.hostFailures[transfer.origin] = nil
                 if transfer.request.options.durable, !completion.skipped {
                     state.unsynced.append((transfer, completion))
                 } else {
@@ -105,6 +107,8 @@ extension TransferEngine {
             case .failed(let failure):
                 self.endTransfer(&state, transfer, .failed, .failed(failure))
             case .retry(let failure):
+                // A host that sends bytes is not down, however often it breaks off.
+                if received > 0 { state.hostFailures[transfer.origin] = nil }
                 self.retry(&state, transfer, failure, now)
             case .paused:
                 transfer.move(to: .paused)
@@ -158,7 +162,6 @@ extension TransferEngine {
         self.state.withLock { state in
             guard case .retrying = transfer.state else { return }
             state.counts.retrying -= 1
-            state.scheduler.release(transfer.origin)
             self.enqueue(&state, transfer, atFront: true)
         }
         self.pump(lane: nil)
@@ -246,7 +249,9 @@ extension TransferEngine {
         self.state.withLock { $0.scheduler.takeConnection(origin) }
     }
 
-    /// Gives a connection back. Called under a run's lock, so nobody is woken here: `pump` does that.
+    /// Gives a connection back.
+    ///
+    /// Called under a run's lock, so nobody is woken here: `pump` does that.
     func releaseConnection(_ origin: Origin) {
         self.state.withLock { $0.scheduler.releaseConnection(origin) }
     }

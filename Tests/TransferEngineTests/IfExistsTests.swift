@@ -58,7 +58,7 @@ struct IfExistsTests {
     func overwrite() throws {
         let file = Served(length: 100)
         let (stage, _) = try self.run(.overwrite, there: .init([1, 2, 3]), file: file)
-        #expect(stage.store.files.mapValues(\.bytes) == ["f.txt": file.bytes])
+        #expect(stage.store.files.count == 1 && stage.holds(file, at: "f.txt"))
         let failing = Stage()
         failing.store.add(.init([1, 2, 3]), at: "f.txt")
         failing.transport.onStart { $0.respond(404, ["Content-Length": "0"]) }
@@ -78,7 +78,7 @@ struct IfExistsTests {
         let file = Served(length: Served.large)
         let (stage, id) = try self.run(.resume, there: .init(file.pattern.bytes(0..<2_000_000)), file: file)
         #expect(stage.end(id) == "finished")
-        #expect(stage.store.files.mapValues(\.bytes) == ["f.txt": file.bytes])
+        #expect(stage.store.files.count == 1 && stage.holds(file, at: "f.txt"))
         #expect(stage.transport.exchanges.last?["Range"] == "bytes=2000000-")
     }
 
@@ -87,7 +87,8 @@ struct IfExistsTests {
         let there = TestPattern(seed: 55).bytes(0..<2_000_000)
         let (stage, id) = try self.run(.resume, there: .init(there), file: Served(length: Served.large))
         #expect(stage.failure(id)?.code == .cannotResume)
-        #expect(stage.store.files.mapValues(\.bytes) == ["f.txt": there])
+        let isUntouched = stage.store.files.mapValues(\.bytes) == ["f.txt": there]
+        #expect(isUntouched)
     }
 
     @Test("a partial file of another URL is left alone")
@@ -96,7 +97,7 @@ struct IfExistsTests {
         let facts = ResourceFacts(url: "http://other/f.txt")
         stage.store.add(MemoryStore.Partial(bytes: [1, 2], extents: [0..<2], facts: facts), at: "f.txt")
         let id = try stage.add("http://a/f.txt")
-        Served(length: 10).answer(stage.open[0])
+        try Served(length: 10).answer(stage.exchange())
         #expect(stage.completion(id)?.path != "f.txt")
         #expect(stage.store.partials["f.txt"]?.bytes == [1, 2])
     }

@@ -72,7 +72,9 @@ struct ResponseJudgeTests {
     @Test("206 with a Content-Encoding starts over, identity does not")
     func encoded() {
         #expect(self.judge(206, ["Content-Range": "bytes 100-999/1000", "Content-Encoding": "gzip"]) == "over")
-        #expect(self.judge(206, ["Content-Range": "bytes 100-999/1000", "Content-Encoding": "identity"]) == "range 1000")
+        #expect(
+            self.judge(206, ["Content-Range": "bytes 100-999/1000", "Content-Encoding": "identity"]) == "range 1000"
+        )
     }
 
     @Test("a total that changed starts over")

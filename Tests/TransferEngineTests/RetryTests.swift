@@ -9,7 +9,7 @@ struct RetryTests {
     func backoff() throws {
         let stage = Stage()
         let id = try stage.add("http://a/f")
-        stage.open[0].fail(TransportError(.reset, "reset"))
+        try stage.exchange().fail(TransportError(.reset, "reset"))
         let delay = try #require(stage.retries(id).first)
         #expect(delay >= .milliseconds(50) && delay <= .milliseconds(500))
         #expect(stage.open.isEmpty)
@@ -22,12 +22,12 @@ struct RetryTests {
     func retryAfter() throws {
         let stage = Stage()
         let id = try stage.add("http://a/f")
-        stage.open[0].respond(503, ["Retry-After": "7", "Content-Length": "0"])
-        stage.open[0].end()
+        try stage.exchange().respond(503, ["Retry-After": "7", "Content-Length": "0"])
+        try stage.exchange().end()
         #expect(stage.retries(id) == [.seconds(7)])
         stage.clock.advance(by: .seconds(7))
-        stage.open[0].respond(429, ["Retry-After": "999999999", "Content-Length": "0"])
-        stage.open[0].end()
+        try stage.exchange().respond(429, ["Retry-After": "999999999", "Content-Length": "0"])
+        try stage.exchange().end()
         #expect(stage.retries(id).last == .seconds(300))
     }
 
@@ -35,8 +35,8 @@ struct RetryTests {
     func notFound() throws {
         let stage = Stage()
         let id = try stage.add("http://a/f")
-        stage.open[0].respond(404, ["Content-Length": "0"])
-        stage.open[0].end()
+        try stage.exchange().respond(404, ["Content-Length": "0"])
+        try stage.exchange().end()
         #expect(stage.failure(id)?.code == .notFound)
         #expect(stage.store.files.isEmpty)
     }
@@ -64,7 +64,7 @@ struct RetryTests {
         let id = try stage.add("http://a/f") { $0.retries = 2 }
         stage.run(until: id)
         #expect(stage.end(id) == "finished")
-        #expect(stage.store.files["f"]?.bytes == file.bytes)
+        #expect(stage.holds(file))
         #expect(stage.transport.exchanges.count > 20)
     }
 
@@ -77,7 +77,7 @@ struct RetryTests {
         }
         stage.clock.advance(by: .seconds(100))
         #expect(stage.end(id) == nil)
-        stage.open[0].connect()
+        try stage.exchange().connect()
         stage.clock.advance(by: .seconds(9))
         #expect(stage.end(id) == nil)
         stage.clock.advance(by: .seconds(2))
@@ -93,10 +93,10 @@ struct RetryTests {
             $0.stallTimeout = .seconds(10)
             $0.retries = 0
         }
-        file.head(stage.open[0])
+        try file.head(stage.exchange())
         for step in 0..<5 {
             stage.clock.advance(by: .seconds(8))
-            stage.open[0].body(file.pattern, Int64(step * 10)..<Int64(step * 10 + 10))
+            try stage.exchange().body(file.pattern, Int64(step * 10)..<Int64(step * 10 + 10))
         }
         #expect(stage.end(id) == nil)
         stage.clock.advance(by: .seconds(11))
@@ -129,12 +129,12 @@ struct RetryTests {
             $0.stallTimeout = .seconds(5)
             $0.retries = 0
         }
-        stage.open[1].respond(302, ["Location": "http://b/h", "Content-Length": "0"])
-        stage.open[1].end()
+        try stage.exchange(1).respond(302, ["Location": "http://b/h", "Content-Length": "0"])
+        try stage.exchange(1).end()
         #expect(stage.open.count == 1)
         stage.clock.advance(by: .seconds(60))
         #expect(stage.end(second) == nil)
-        Served(length: 3).answer(stage.open[0])
+        try Served(length: 3).answer(stage.exchange())
         stage.clock.advance(by: .seconds(1))
         Served(length: 3).answer(try #require(stage.open.first))
         #expect(stage.end(first) == "finished")
@@ -147,7 +147,7 @@ struct RetryTests {
         let file = Served(length: Served.large)
         let id = try stage.add("http://a/f") { $0.stallTimeout = .seconds(5) }
         let begin = stage.clock.now
-        let exchange = stage.open[0]
+        let exchange = try stage.exchange()
         file.head(exchange)
         var offset: Int64 = 0
         while offset < file.length {
@@ -168,10 +168,10 @@ struct RetryTests {
         let file = Served(length: Served.large)
         try stage.add("http://a/f") { $0.rateLimit = 1000 }
         let free = try stage.add("http://b/g")
-        file.head(stage.open[0])
-        stage.open[0].body(file.pattern, 0..<16_384)
-        #expect(stage.open[0].isPaused)
-        file.answer(stage.open[1])
+        try file.head(stage.exchange())
+        try stage.exchange().body(file.pattern, 0..<16_384)
+        #expect(try stage.exchange().isPaused)
+        try file.answer(stage.exchange(1))
         #expect(stage.end(free) == "finished")
     }
 }

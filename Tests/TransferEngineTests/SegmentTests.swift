@@ -5,11 +5,11 @@ import TransferTesting
 
 @Suite("Several connections for one file")
 struct SegmentTests {
-    private let file = Served(length: 16 << 20)
+    private let file = Served(length: 8 << 20)
 
     private func begin(_ stage: Stage, _ policy: DownloadOptions.ConnectionPolicy) throws -> TransferID {
         let id = try stage.add("http://a/f") { $0.connections = policy }
-        self.file.head(stage.open[0])
+        try self.file.head(stage.exchange())
         return id
     }
 
@@ -33,9 +33,9 @@ struct SegmentTests {
         let ranges = stage.open.compactMap { self.file.asked($0) }
         #expect(ranges.count == 3)
         #expect(Set(ranges.map(\.lowerBound)).count == 3)
-        self.serveAll(stage, from: [ObjectIdentifier(stage.open[0]): 0])
+        try self.serveAll(stage, from: [ObjectIdentifier(stage.exchange()): 0])
         #expect(stage.end(id) == "finished")
-        #expect(stage.store.files["f"]?.bytes == self.file.bytes)
+        #expect(stage.holds(self.file))
         #expect(stage.completion(id)?.bytes == self.file.length)
     }
 
@@ -45,7 +45,7 @@ struct SegmentTests {
         var file = self.file
         file.doesRanges = false
         try stage.add("http://a/f") { $0.connections = .fixed(4) }
-        file.head(stage.open[0])
+        try file.head(stage.exchange())
         #expect(stage.open.count == 1)
     }
 
@@ -54,13 +54,13 @@ struct SegmentTests {
         let stage = Stage()
         let id = try self.begin(stage, .fixed(2))
         #expect(stage.open.count == 2)
-        let first = stage.open[0]
-        self.file.answer(stage.open[1])
+        let first = try stage.exchange()
+        try self.file.answer(stage.exchange(1))
         #expect(stage.open.count == 2)
-        #expect(self.file.asked(stage.open[1]).map { $0.upperBound <= 8 << 20 } == true)
+        #expect(self.file.asked(try stage.exchange(1)).map { $0.upperBound <= 4 << 20 } == true)
         self.serveAll(stage, from: [ObjectIdentifier(first): 0])
         #expect(stage.end(id) == "finished")
-        #expect(stage.store.files["f"]?.bytes == self.file.bytes)
+        #expect(stage.holds(self.file))
         #expect(stage.store.counts.writtenBytes == self.file.length)
     }
 
@@ -68,12 +68,12 @@ struct SegmentTests {
     func death() throws {
         let stage = Stage()
         let id = try self.begin(stage, .fixed(4))
-        let first = stage.open[0]
-        self.file.answer(stage.open[2], cutAfter: 50_000)
+        let first = try stage.exchange()
+        try self.file.answer(stage.exchange(2), cutAfter: 50_000)
         self.serveAll(stage, from: [ObjectIdentifier(first): 0])
         #expect(stage.end(id) == "finished")
         #expect(stage.words(id).contains("retrying") == false)
-        #expect(stage.store.files["f"]?.bytes == self.file.bytes)
+        #expect(stage.holds(self.file))
         #expect(stage.store.counts.writtenBytes == self.file.length)
     }
 
@@ -81,13 +81,13 @@ struct SegmentTests {
     func refused() throws {
         let stage = Stage()
         let id = try self.begin(stage, .fixed(4))
-        let first = stage.open[0]
-        stage.open[3].respond(503, ["Content-Length": "0"])
-        stage.open[2].end()
+        let first = try stage.exchange()
+        try stage.exchange(3).respond(503, ["Content-Length": "0"])
+        try stage.exchange(2).end()
         for exchange in stage.open where exchange !== first { if !exchange.hasEnded { self.file.answer(exchange) } }
         self.serveAll(stage, from: [ObjectIdentifier(first): 0])
         #expect(stage.end(id) == "finished")
-        #expect(stage.store.files["f"]?.bytes == self.file.bytes)
+        #expect(stage.holds(self.file))
     }
 
     @Test("a connection slower than a tenth of the others for five seconds is given up")
@@ -113,7 +113,7 @@ struct SegmentTests {
         #expect(exchanges[2].isCancelled)
         self.serveAll(stage, from: offsets)
         #expect(stage.end(id) == "finished")
-        #expect(stage.store.files["f"]?.bytes == self.file.bytes)
+        #expect(stage.holds(self.file))
     }
 
     @Test("adaptive begins with one and adds another only while that helps")
@@ -121,7 +121,7 @@ struct SegmentTests {
         let stage = Stage()
         _ = try self.begin(stage, .adaptive(most: 4))
         #expect(stage.open.count == 1)
-        let first = stage.open[0]
+        let first = try stage.exchange()
         var offset: Int64 = 0
         // One connection flows at 500 kB/s: a second one is tried.
         for _ in 0..<10 where stage.open.count == 1 {
@@ -130,7 +130,7 @@ struct SegmentTests {
             stage.clock.advance(by: .milliseconds(200))
         }
         #expect(stage.open.count == 2)
-        let second = stage.open[1]
+        let second = try stage.exchange(1)
         self.file.head(second)
         var other = try #require(self.file.asked(second)?.lowerBound)
         // The two share the same 500 kB/s: no third is tried.
@@ -147,13 +147,13 @@ struct SegmentTests {
 
 @Suite("Mirrors")
 struct MirrorTests {
-    private let file = Served(length: 16 << 20)
+    private let file = Served(length: 8 << 20)
 
     @Test("a mirror is asked for bytes that are there, and used once they agree, whatever its tag")
     func agreeing() throws {
         let stage = Stage()
         let id = try stage.add("http://a/f", "http://b/f") { $0.connections = .fixed(2) }
-        let first = stage.open[0]
+        let first = try stage.exchange()
         self.file.head(first)
         first.body(self.file.pattern, 0..<1_000_000)
         stage.clock.advance(by: .milliseconds(200))
@@ -172,14 +172,14 @@ struct MirrorTests {
             if exchange === first { first.end() } else { mirror.answer(exchange) }
         }
         #expect(stage.end(id) == "finished")
-        #expect(stage.store.files["f"]?.bytes == self.file.bytes)
+        #expect(stage.holds(self.file))
     }
 
     @Test("a mirror that disagrees, in bytes or length or by not doing ranges, is dropped", arguments: 0..<3)
     func disagreeing(way: Int) throws {
         let stage = Stage()
         let id = try stage.add("http://a/f", "http://b/f") { $0.connections = .fixed(2) }
-        let first = stage.open[0]
+        let first = try stage.exchange()
         self.file.head(first)
         first.body(self.file.pattern, 0..<1_000_000)
         stage.clock.advance(by: .milliseconds(200))
@@ -196,7 +196,7 @@ struct MirrorTests {
         first.body(self.file.pattern, 1_000_000..<self.file.length)
         while let exchange = stage.open.first { if exchange === first { first.end() } else { own.answer(exchange) } }
         #expect(stage.end(id) == "finished")
-        #expect(stage.store.files["f"]?.bytes == self.file.bytes)
+        #expect(stage.holds(self.file))
     }
 
     @Test("where the first source breaks at once, the mirror brings the file", arguments: [0, 100, 900_000])
@@ -215,6 +215,6 @@ struct MirrorTests {
         let id = try stage.add("http://a/f", "http://b/f") { $0.retries = 4 }
         stage.run(until: id, timers: 3000)
         #expect(stage.end(id) == "finished")
-        #expect(stage.store.files["f"]?.bytes == file.bytes)
+        #expect(stage.holds(file))
     }
 }

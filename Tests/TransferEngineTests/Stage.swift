@@ -1,3 +1,4 @@
+import Testing
 import TransferCore
 import TransferEngine
 import TransferTesting
@@ -68,12 +69,23 @@ final class Stage: Sendable {
     }
 
     func completion(_ id: TransferID) -> TransferEvent.Completion? {
-        for event in self.recorder.events(of: id) { if case .finished(let completion) = event.kind { return completion } }
+        for event in self.recorder.events(of: id) {
+            if case .finished(let completion) = event.kind { return completion }
+        }
         return nil
     }
 
     func retries(_ id: TransferID) -> [Duration] {
         self.recorder.events(of: id).compactMap { if case .retrying(_, _, let delay) = $0.kind { delay } else { nil } }
+    }
+
+    /// Whether a finished file is just what the server has; says no more, for the content is long.
+    func holds(_ file: Served, at path: String = "f") -> Bool { self.store.files[path]?.bytes == file.bytes }
+
+    /// The open exchange at this place; fails the test, instead of the process, where there is none.
+    func exchange(_ index: Int = 0, at location: SourceLocation = #_sourceLocation) throws -> ScriptedExchange {
+        let open = self.open
+        return try #require(index < open.count ? open[index] : nil, sourceLocation: location)
     }
 
     /// Moves the clock until a transfer has ended, or so many timers have run.
@@ -128,7 +140,9 @@ struct Served: Sendable {
         if let modified = self.modified { fields.append("Last-Modified", modified) }
         if self.doesRanges { fields.append("Accept-Ranges", "bytes") }
         let condition = exchange["If-Range"]
-        if self.doesRanges, let range = self.asked(exchange), condition.map({ $0 == (self.tag ?? self.modified) }) ?? true {
+        if self.doesRanges, let range = self.asked(exchange),
+            condition.map({ $0 == (self.tag ?? self.modified) }) ?? true
+        {
             guard range.lowerBound < self.length else {
                 fields.append("Content-Range", "bytes */\(self.length)")
                 fields.append("Content-Length", "0")

@@ -72,7 +72,9 @@ final class RecentListing: Sendable {
 
     private static func hash(_ name: String) -> UInt64 { self.hash(name.utf8) }
 
-    /// FNV-1a. Two names with one hash cost a needless look, nothing more.
+    /// FNV-1a.
+    ///
+    /// Two names with one hash cost a needless look, nothing more.
     private static func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }

@@ -70,11 +70,6 @@ public struct Scheduler: Sendable {
         self.heldBack[origin] = max(time, self.heldBack[origin] ?? time)
     }
 
-    /// Lets a host go on at once.
-    public mutating func release(_ origin: Origin) {
-        self.heldBack[origin] = nil
-    }
-
     /// Admits the next transfer, with one connection to its host, or returns `nil` where none may start now.
     public mutating func admitNext(now: Int64) -> TransferID? {
         guard self.runningCount < self.limit, !self.places.isEmpty else { return nil }
@@ -98,7 +93,9 @@ public struct Scheduler: Sendable {
         return nil
     }
 
-    /// The transfer no longer runs. Its connections are released one by one.
+    /// The transfer no longer runs.
+    ///
+    /// Its connections are released one by one.
     public mutating func ended() {
         precondition(self.runningCount > 0, "a transfer ended that did not run")
         self.runningCount -= 1

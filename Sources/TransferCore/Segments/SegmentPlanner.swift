@@ -56,7 +56,9 @@ public struct SegmentPlanner: Sendable {
         if position < end { self.pieces.append(Self.piece(position, end)) }
     }
 
-    /// Whether every byte is there. Never so while the length is unknown.
+    /// Whether every byte is there.
+    ///
+    /// Never so while the length is unknown.
     public var isComplete: Bool { self.length != nil && self.pieces.isEmpty }
 
     /// The bytes missing, or `nil` while the length is unknown.

@@ -24,7 +24,9 @@ final class EventHub: Sendable {
         self.state.withLock { $0.observers.append(observer) }
     }
 
-    /// Puts events in line. Cheap, and safe under other locks; `deliver()` must follow outside them.
+    /// Puts events in line.
+    ///
+    /// Cheap, and safe under other locks; `deliver()` must follow outside them.
     func post(_ event: TransferEvent) {
         self.state.withLock { state in
             if !state.observers.isEmpty { state.pending.append(.event(event)) }

@@ -39,7 +39,9 @@ public protocol FileStore: Sendable {
 
 /// A directory and a name in it.
 public struct FileTarget: Hashable, Sendable {
-    /// The directory's path, absolute or relative to the working directory. Made (with parents) when first written.
+    /// The directory's path, absolute or relative to the working directory.
+    ///
+    /// Made (with parents) when first written.
     public var directory: String
     /// The final name: one safe path component (see `FileName`).
     public var name: String
@@ -109,7 +111,9 @@ public enum PartialState: Sendable {
 
 /// Where a partial file's bytes come from: what the journal remembers of the resource.
 public struct ResourceFacts: Hashable, Sendable {
-    /// The URL that was asked for first, before any redirect, without user information. Resuming asks it again.
+    /// The URL that was asked for first, before any redirect, without user information.
+    ///
+    /// Resuming asks it again.
     public var url: String
     /// The URL that answered, without user information and query.
     public var finalURL: String
@@ -191,7 +195,9 @@ public struct CommitOptions: Sendable {
     }
 }
 
-/// A small file being received, unnamed until committed. Used on one lane at a time.
+/// A small file being received, unnamed until committed.
+///
+/// Used on one lane at a time.
 public protocol SmallFile: AnyObject, Sendable {
     /// Appends bytes.
     func append(_ bytes: UnsafeRawBufferPointer) throws(StorageError)
@@ -206,7 +212,9 @@ public protocol SmallFile: AnyObject, Sendable {
     func discard()
 }
 
-/// A partial file with its journal. Extents are written from several lanes at once, each from one lane.
+/// A partial file with its journal.
+///
+/// Extents are written from several lanes at once, each from one lane.
 public protocol PartialFile: AnyObject, Sendable {
     /// The bytes known to be there, ascending, disjoint, not adjacent: as the journal vouched at opening,
     /// trimmed to the file's real length. Not updated afterwards.

@@ -74,9 +74,13 @@ public struct DownloadOptions: Sendable {
     public var allowsDowngrade: Bool = false
     /// Name resolution, connecting and the handshake together.
     public var connectTimeout: Duration = .seconds(30)
-    /// No bytes for this long; also the time for a complete response head. Zero: none.
+    /// No bytes for this long; also the time for a complete response head.
+    ///
+    /// Zero: none.
     public var stallTimeout: Duration = .seconds(60)
-    /// The whole transfer from its first start, never its queueing. Zero: none.
+    /// The whole transfer from its first start, never its queueing.
+    ///
+    /// Zero: none.
     public var totalTimeout: Duration = .zero
     /// Whether every file is synced to disk before it is reported.
     public var durable: Bool = false

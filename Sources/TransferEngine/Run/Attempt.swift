@@ -48,6 +48,8 @@ final class Attempt: ExchangeReceiver, @unchecked Sendable {
     var slot: Origin?
     var range: ByteRange?
     var exchange: (any Exchange)?
+    /// What a probe's response told, for the facts of a file that is adopted.
+    var validators = Validators()
     var extent: Int?
     var isConnected = false
     var hasHead = false

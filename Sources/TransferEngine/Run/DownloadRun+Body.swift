@@ -214,7 +214,10 @@ extension DownloadRun {
         case .adopt:
             let facts = ResourceFacts(
                 url: self.transfer.request.sources[attempt.source].withoutUserInfo,
-                finalURL: attempt.url.redacted
+                finalURL: attempt.url.redacted,
+                entityTag: attempt.validators.entityTag,
+                lastModified: attempt.validators.lastModified,
+                date: attempt.validators.date
             )
             self.operate {
                 do throws(StorageError) {

@@ -244,7 +244,7 @@ extension DownloadRun {
                 self.transfer.memory.withLock { if $0.rangesProven { $0.budget.kept(completed) } }
             }
             let others = state.attempts.count
-            if !failure.isRetryable || gotNothing, self.transfer.request.sources.count > 1 {
+            if self.transfer.request.sources.count > 1 {
                 let remaining = self.transfer.memory.withLock { memory in
                     memory.badSources.insert(attempt.source)
                     return self.transfer.request.sources.count - memory.badSources.count

@@ -236,7 +236,13 @@ extension DownloadRun {
     // MARK: Parts
 
     private func receivedRange(_ attempt: Attempt, _ head: ResponseHead, _ total: Int64?) -> ReadDecision {
-        if case .probe = attempt.purpose { return .read }
+        if case .probe(let probe) = attempt.purpose {
+            if let total, total < probe.range.upperBound {
+                return self.startOver(attempt, "the server's file is shorter", head: head)
+            }
+            self.state.withLock { _ in attempt.validators = Validators(fields: head.fields) }
+            return .read
+        }
         guard case .fetch = attempt.purpose, let asked = attempt.range else { return .close }
         self.transfer.memory.withLock { memory in
             memory.rangesProven = true
