@@ -109,7 +109,7 @@ struct ConnectionReuseTests {
         let server = try await ScriptedServer.start { _ in .response(200, text: "a") }
         try await HTTPTransport.with { (transport) async throws in
             #expect(try await transport.get(server.url("/")).body == [0x61])
-            server.closeConnections()
+            await server.closeConnections()
             #expect(try await transport.get(server.url("/")).body == [0x61])
         }
         #expect(server.connectionCount == 2)

@@ -9,6 +9,8 @@ enum LinuxCalls {
     static let unnamedFile: Int32 = 0o20_000_000 | O_DIRECTORY
     /// `O_PATH`.
     static let pathOnly: Int32 = 0o10_000_000
+    /// `AT_EMPTY_PATH`: the descriptor itself.
+    static let emptyPath: Int32 = 0x1000
 
     private typealias Rename =
         @convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32

@@ -20,14 +20,16 @@ enum RequestHead {
         buffer.writeStaticString(" HTTP/1.1\r\nHost: ")
         buffer.writeString(host)
         buffer.writeStaticString("\r\n")
-        for (name, value) in request.fields.pairs {
-            guard !name.isEmpty, name.utf8.allSatisfy(Self.isToken), value.utf8.allSatisfy(Self.isFieldByte)
-            else { return nil }
-            buffer.writeString(name)
+        var isValid = true
+        request.fields.forEachLine { name, value in
+            isValid =
+                isValid && !name.isEmpty && name.allSatisfy(Self.isToken) && value.allSatisfy(Self.isFieldByte)
+            buffer.writeBytes(name)
             buffer.writeStaticString(": ")
-            buffer.writeString(value)
+            buffer.writeBytes(value)
             buffer.writeStaticString("\r\n")
         }
+        guard isValid else { return nil }
         buffer.writeStaticString("\r\n")
         return buffer
     }

@@ -97,6 +97,20 @@ public struct HTTPFields: Sendable {
         }
     }
 
+    /// Calls `body` with the bytes of each name and value, in order, without making strings.
+    ///
+    /// - Parameter body: Takes a name and a value, both valid only during the call.
+    public func forEachLine(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void) {
+        self.bytes.withUnsafeBytes { bytes in
+            for line in self.lines {
+                body(
+                    UnsafeRawBufferPointer(rebasing: bytes[Int(line.nameStart)..<Int(line.nameEnd)]),
+                    UnsafeRawBufferPointer(rebasing: bytes[Int(line.valueStart)..<Int(line.valueEnd)])
+                )
+            }
+        }
+    }
+
     /// Removes every field with this name.
     public mutating func remove(_ name: StaticString) {
         self.lines = self.lines.filter { !self.matches($0, name) }

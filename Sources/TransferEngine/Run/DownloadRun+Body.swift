@@ -145,7 +145,10 @@ extension DownloadRun {
             return state.planner?.isComplete
         }
         guard let isComplete else { return }
-        if isComplete { self.commit() } else { self.fill(preferring: attempt.lane) }
+        if isComplete { return self.commit() }
+        self.fill(preferring: attempt.lane)
+        // What this file did not take of its host's connections is another's.
+        self.engine.pump(lane: attempt.lane)
     }
 
     private func smallEnded(_ attempt: Attempt, _ small: any SmallFile) {

@@ -4,7 +4,7 @@ internal import TransferCore
 /// One transfer while it runs: from being admitted to finished, failed, paused or waiting for another attempt.
 ///
 /// Events come from the lanes, the pool and the clock. Each takes the lock, changes the state, and acts after the unlock.
-/// Lock order: run, then transfer memory, then engine, then hub.
+/// Lock order: run, then engine, then transfer memory, then hub.
 final class DownloadRun: Sendable {
     let engine: TransferEngine
     let transfer: Transfer
@@ -176,18 +176,19 @@ final class DownloadRun: Sendable {
     /// Ends the run: every connection is closed on its lane, then the file is kept or discarded, then the engine is told.
     ///
     /// - Parameters:
-    ///   - outcome: How it ends.
+    ///   - asked: How it ends.
     ///   - current: The attempt whose callback is running; it closes itself by what the callback answers.
-    func end(_ outcome: Outcome, except current: Attempt?) {
+    func end(_ asked: Outcome, except current: Attempt?) {
+        var outcome = asked
         let attempts: [Attempt]? = self.state.withLock { state in
             guard state.phase != .ending else { return nil }
             if state.phase == .committing {
-                // A commit is short and cannot be taken back; the outcome counts only if the commit fails.
-                if case .finished = outcome {
-                } else if case .failed = outcome {
-                } else if case .retry = outcome {
-                } else {
-                    state.ending = outcome
+                // A commit is short and cannot be taken back: an interruption counts only where the commit fails.
+                switch asked {
+                case .finished: break
+                case .failed, .retry: outcome = state.ending ?? asked
+                case .paused, .stopped, .cancelled:
+                    state.ending = asked
                     return nil
                 }
             }
@@ -202,7 +203,7 @@ final class DownloadRun: Sendable {
             return attempts.filter { $0 !== current }
         }
         guard let attempts else { return }
-        self.quiesce(attempts) { self.closeFile(outcome) }
+        self.quiesce(attempts) { [outcome] in self.closeFile(outcome) }
     }
 
     /// Takes an attempt out of the run: its piece and its connection are free again.

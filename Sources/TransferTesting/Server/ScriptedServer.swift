@@ -111,15 +111,15 @@ public final class ScriptedServer: Sendable {
     /// Returns when this many requests arrived.
     public func waitForRequests(_ count: Int) async { await self.record.waitForRequests(count) }
 
-    /// Closes every connection that is open now; the server goes on listening.
-    public func closeConnections() {
-        for channel in self.record.takeChannels() { channel.close(promise: nil) }
+    /// Closes every connection that is open now, and returns when they are closed; the server goes on listening.
+    public func closeConnections() async {
+        for channel in self.record.takeChannels() { try? await channel.close().get() }
     }
 
     /// Stops listening and closes every connection.
     public func stop() async {
         try? await self.channel.close().get()
-        self.closeConnections()
+        await self.closeConnections()
     }
 
     deinit {
