@@ -108,18 +108,21 @@ public final class TransferEngine: Sendable {
 
     // MARK: Hearing of what happens
 
-    /// Calls `observer` with every event, one at a time, in order.
+    /// Calls `observer` with every event it wants, one at a time, in order.
     ///
     /// It is called on the threads that move data: it must be quick and must not block. It may call the engine.
-    public func observe(_ observer: @escaping @Sendable (TransferEvent) -> Void) {
-        self.hub.add(observer)
+    public func observe(
+        _ interest: TransferEvent.Interest = .all,
+        _ observer: @escaping @Sendable (TransferEvent) -> Void
+    ) {
+        self.hub.add(interest, observer)
     }
 
     /// The events as a sequence with a bounded buffer; see ``TransferEvents``.
     public func events(bufferingAtMost capacity: Int = 1024) -> TransferEvents {
         let buffer = EventBuffer(capacity: capacity)
         self.buffers.withLock { $0.append(buffer) }
-        self.hub.add { buffer.put($0) }
+        self.hub.add(.all) { buffer.put($0) }
         return TransferEvents(buffer: buffer)
     }
 

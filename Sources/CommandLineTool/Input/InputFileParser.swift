@@ -81,11 +81,11 @@ struct InputFileParser {
     private mutating func urls(_ text: String) -> [Event] {
         let ended = self.finish()
         var entry = InputEntry(line: self.line)
-        for part in text.split(separator: "\t") {
-            let word = part.trimmingBlanks
-            if word.isEmpty { continue }
+        for part in text.utf8.split(separator: 0x09) {
+            if part.allSatisfy({ $0 == 0x20 }) { continue }
             do {
-                entry.urls.append(try HTTPURL(word))
+                // A URL drops the blanks round it.
+                entry.urls.append(try HTTPURL(String(Substring(part))))
             } catch {
                 self.fault = InputFault(line: self.line, message: error.message)
                 return ended

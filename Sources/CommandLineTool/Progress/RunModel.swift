@@ -67,16 +67,20 @@ struct RunModel: Sendable {
     var asciiOnly = false
 
     /// Takes an event of the engine.
-    mutating func apply(_ event: TransferEvent) {
-        guard let id = event.id else { return }
+    ///
+    /// - Returns: The file it is about, as it is now or was when it ended.
+    @discardableResult
+    mutating func apply(_ event: TransferEvent) -> Row? {
+        guard let id = event.id else { return nil }
         switch event.kind {
         case .started(let path):
-            if self.index(of: id) == nil {
-                self.rows.append(Row(id: id, name: self.name(path, event.url), path: path))
-            }
+            if let row = self.row(of: id) { return row }
+            let row = Row(id: id, name: self.name(path, event), path: path)
+            self.rows.append(row)
+            return row
         case .response(let response):
-            let name = self.name(response.path, event.url)
-            self.update(id) { row in
+            let name = self.name(response.path, event)
+            return self.update(id) { row in
                 if !response.path.isEmpty {
                     row.name = name
                     row.path = response.path
@@ -87,7 +91,7 @@ struct RunModel: Sendable {
                 row.waiting = nil
             }
         case .progress(let progress):
-            self.update(id) { row in
+            return self.update(id) { row in
                 row.bytes = progress.bytes
                 row.total = progress.total
                 row.rate = progress.rate
@@ -97,23 +101,25 @@ struct RunModel: Sendable {
         case .retrying(let failure, _, let delay):
             let wait = Quantity.time(Quantity.seconds(delay))
             let reason = DisplayText.clean(failure.message, asciiOnly: self.asciiOnly)
-            self.update(id) { row in
+            return self.update(id) { row in
                 row.rate = 0
                 row.waiting = "retry in \(wait): \(reason)"
             }
-        case .paused: self.update(id) { $0.waiting = "paused" }
+        case .paused: return self.update(id) { $0.waiting = "paused" }
         case .finished(let completion):
-            self.remove(id)
             if completion.skipped { self.skipped += 1 } else { self.finished += 1 }
             self.endedBytes = self.endedBytes.addingReportingOverflow(completion.received).partialValue
+            return self.remove(id)
         case .failed(let failure):
             let row = self.remove(id)
             self.endedBytes = self.endedBytes.addingReportingOverflow(row?.received ?? 0).partialValue
-            self.fail(row?.name ?? self.name("", event.url), failure)
+            self.fail(row?.name ?? self.name("", event), failure)
+            return row
         case .cancelled:
-            self.remove(id)
             self.cancelled += 1
-        case .note, .drained, .missed: break
+            return self.remove(id)
+        case .note: return self.row(of: id)
+        case .drained, .missed: return nil
         }
     }
 
@@ -127,24 +133,21 @@ struct RunModel: Sendable {
         )
     }
 
-    /// The name to show for a path, or for a URL where there is no path yet.
-    func name(_ path: String, _ url: String) -> String {
-        DisplayText.clean(path.isEmpty ? url : path.lastComponent, asciiOnly: self.asciiOnly)
+    /// The name to show for a path, or for the URL where there is no path yet.
+    private func name(_ path: String, _ event: TransferEvent) -> String {
+        DisplayText.clean(path.isEmpty ? event.url : path.lastComponent, asciiOnly: self.asciiOnly)
     }
 
-    /// The running file of a transfer.
-    func row(of id: TransferID) -> Row? { self.rows.first { $0.id == id } }
+    private func row(of id: TransferID) -> Row? { self.index(of: id).map { self.rows[$0] } }
 
     private func index(of id: TransferID) -> Int? { self.rows.firstIndex { $0.id == id } }
 
-    private mutating func update(_ id: TransferID, _ change: (inout Row) -> Void) {
-        guard let index = self.index(of: id) else { return }
-        var row = self.rows[index]
-        change(&row)
-        self.rows[index] = row
+    private mutating func update(_ id: TransferID, _ change: (inout Row) -> Void) -> Row? {
+        guard let index = self.index(of: id) else { return nil }
+        change(&self.rows[index])
+        return self.rows[index]
     }
 
-    @discardableResult
     private mutating func remove(_ id: TransferID) -> Row? {
         self.index(of: id).map { self.rows.remove(at: $0) }
     }

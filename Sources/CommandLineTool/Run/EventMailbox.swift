@@ -41,6 +41,7 @@ final class EventMailbox: Sendable {
     private let state: Mutex<State>
     private let wantsProgress: Bool
     private let wantsDetails: Bool
+    private let wantsSuccesses: Bool
     private let wake: @Sendable () -> Void
 
     /// Creates a mailbox.
@@ -49,13 +50,21 @@ final class EventMailbox: Sendable {
     ///   - asciiOnly: Whether names keep ASCII only.
     ///   - wantsProgress: Whether progress is reported event by event, as `--json` does.
     ///   - wantsDetails: Whether starts, responses, retries and notes are reported.
+    ///   - wantsSuccesses: Whether finished files are reported.
     ///   - wake: Called when much has gathered.
-    init(asciiOnly: Bool, wantsProgress: Bool, wantsDetails: Bool, wake: @escaping @Sendable () -> Void) {
+    init(
+        asciiOnly: Bool,
+        wantsProgress: Bool,
+        wantsDetails: Bool,
+        wantsSuccesses: Bool = true,
+        wake: @escaping @Sendable () -> Void
+    ) {
         var state = State()
         state.model.asciiOnly = asciiOnly
         self.state = Mutex(state)
         self.wantsProgress = wantsProgress
         self.wantsDetails = wantsDetails
+        self.wantsSuccesses = wantsSuccesses
         self.wake = wake
     }
 
@@ -68,9 +77,8 @@ final class EventMailbox: Sendable {
     /// Takes an event of the engine.
     func take(_ event: TransferEvent) {
         let count = self.state.withLock { state in
-            let before = event.id.flatMap { state.model.row(of: $0) }
-            state.model.apply(event)
-            let row = event.id.flatMap { state.model.row(of: $0) } ?? before
+            let row = state.model.apply(event)
+            guard self.keeps(event.kind) else { return 0 }
             var path = row?.path ?? ""
             if case .finished(let completion) = event.kind { path = completion.path }
             let name =
@@ -118,14 +126,24 @@ final class EventMailbox: Sendable {
         }
     }
 
+    /// Whether events of a kind are written out; the model alone takes the others.
+    private func keeps(_ kind: TransferEvent.Kind) -> Bool {
+        switch kind {
+        case .finished: self.wantsSuccesses
+        case .failed, .cancelled: true
+        case .progress: self.wantsProgress
+        case .started, .response, .retrying, .paused, .note, .missed: self.wantsDetails
+        case .drained: false
+        }
+    }
+
     private func keep(_ report: Report, in state: inout State) {
         switch report.event.kind {
         case .finished, .failed, .cancelled:
             if let id = report.event.id { state.progressed[id] = nil }
             state.reports.append(report)
-        case .progress: if self.wantsProgress, let id = report.event.id { state.progressed[id] = report }
+        case .progress: if let id = report.event.id { state.progressed[id] = report }
         case .started, .response, .retrying, .paused, .note, .missed:
-            guard self.wantsDetails else { return }
             if state.reports.count < Self.detailLimit { state.reports.append(report) } else { state.missed += 1 }
         case .drained: break
         }

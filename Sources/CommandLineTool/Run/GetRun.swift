@@ -22,10 +22,11 @@ enum GetRun {
                 asciiOnly: !Terminal.isUnicode,
                 wantsProgress: plan.display == .json,
                 wantsDetails: plan.display == .json || plan.verbose,
+                wantsSuccesses: plan.display != .quiet,
                 wake: { wakeUp.wake() }
             )
             let engine = try EngineAssembly.make(plan)
-            engine.observe { mailbox.take($0) }
+            engine.observe(self.interest(of: plan, isLive: reporter.isLive)) { mailbox.take($0) }
             var options = plan.options
             if plan.toStandardOutput { options.destination = .stream(StandardOutputSink()) }
             let run = RunControl(
@@ -50,6 +51,12 @@ enum GetRun {
             OutputStream(STDERR_FILENO).write("martlet: \(DisplayText.clean("\(error)"))\n")
             return ExitStatus.usage
         }
+    }
+
+    /// What a run must hear of for what it shows: among many small files events are no small part of the work.
+    private static func interest(of plan: GetPlan, isLive: Bool) -> TransferEvent.Interest {
+        if isLive || plan.verbose || plan.display == .json { return .all }
+        return plan.display == .quiet ? .states : [.states, .responses]
     }
 
     private static func show(_ run: RunControl, _ mailbox: EventMailbox, _ reporter: RunReporter) -> Int32 {

@@ -15,7 +15,8 @@ final class RunReporter: Sendable {
     private let errors = OutputStream(STDERR_FILENO)
     private let objects: OutputStream?
     private let text: ReportText
-    private let isLive: Bool
+    /// Whether a live region is drawn.
+    let isLive: Bool
     private let isUnicode: Bool
     private let region = Mutex(LiveRegion())
 

@@ -50,6 +50,14 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
             .get()
     }
 
+    /// A part of the text as a string of its own.
+    private func string(_ start: Int, _ end: Int) -> String {
+        // The text is native and ASCII: this is one copy, without looking for the bounds of characters.
+        self.text.utf8.withContiguousStorageIfAvailable { bytes in
+            String(decoding: UnsafeBufferPointer(rebasing: bytes[start..<end]), as: UTF8.self)
+        } ?? String(self.slice(start, end))
+    }
+
     private func slice(_ start: Int, _ end: Int) -> Substring {
         let utf8 = self.text.utf8
         let first = utf8.index(utf8.startIndex, offsetBy: start)
@@ -64,12 +72,15 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         self.hasUserInfo ? self.slice(self.authorityStart, Int(self.hostStart) - 1) : nil
     }
 
-    private var hasBrackets: Bool { self.slice(Int(self.hostStart), Int(self.hostEnd)).utf8.first == 0x5B }
+    private var hasBrackets: Bool {
+        let utf8 = self.text.utf8
+        return utf8[utf8.index(utf8.startIndex, offsetBy: Int(self.hostStart))] == 0x5B
+    }
 
     /// The host in lower case; an IPv6 address stands without its brackets.
     public var host: String {
         let bracket = self.hasBrackets ? 1 : 0
-        return String(self.slice(Int(self.hostStart) + bracket, Int(self.hostEnd) - bracket))
+        return self.string(Int(self.hostStart) + bracket, Int(self.hostEnd) - bracket)
     }
 
     /// The port, the scheme's default included.
@@ -87,32 +98,33 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The path, percent-encoded; it begins with `/`.
-    public var path: String { String(self.slice(Int(self.pathStart), Int(self.pathEnd))) }
+    public var path: String { self.string(Int(self.pathStart), Int(self.pathEnd)) }
 
     /// The query, percent-encoded and without its `?`, or `nil`.
     public var query: String? {
         let end = self.text.utf8.count
-        return Int(self.pathEnd) == end ? nil : String(self.slice(Int(self.pathEnd) + 1, end))
+        return Int(self.pathEnd) == end ? nil : self.string(Int(self.pathEnd) + 1, end)
     }
 
     /// Scheme, host and port.
     public var origin: Origin { Origin(scheme: self.scheme, host: self.host, port: self.port) }
 
     /// The path and the query, as a request line has them (RFC 9112 §3.2.1).
-    public var requestTarget: String { String(self.slice(Int(self.pathStart), self.text.utf8.count)) }
+    public var requestTarget: String { self.string(Int(self.pathStart), self.text.utf8.count) }
 
     /// The value of the Host field: the port only where it is not the default (RFC 9110 §7.2).
-    public var hostField: String { String(self.slice(Int(self.hostStart), Int(self.pathStart))) }
+    public var hostField: String { self.string(Int(self.hostStart), Int(self.pathStart)) }
 
     /// The URL without user information and query, for logs and file attributes.
     public var redacted: String {
-        self.scheme.name + "://" + self.slice(Int(self.hostStart), Int(self.pathEnd))
+        guard self.hasUserInfo else { return self.string(0, Int(self.pathEnd)) }
+        return self.scheme.name + "://" + self.string(Int(self.hostStart), Int(self.pathEnd))
     }
 
     /// The URL with its query, without user information.
     public var withoutUserInfo: String {
         guard self.hasUserInfo else { return self.text }
-        return self.scheme.name + "://" + self.slice(Int(self.hostStart), self.text.utf8.count)
+        return self.scheme.name + "://" + self.string(Int(self.hostStart), self.text.utf8.count)
     }
 
     /// The URL with its query, without user information.

@@ -13,15 +13,22 @@ final class EventHub: Sendable {
     }
 
     private struct State {
-        var observers: [Observer] = []
+        var observers: [(interest: TransferEvent.Interest, call: Observer)] = []
         var pending: [Item] = []
         var isDelivering = false
     }
 
     private let state = Mutex(State())
+    private let wanted = Atomic<UInt8>(0)
 
-    func add(_ observer: @escaping Observer) {
-        self.state.withLock { $0.observers.append(observer) }
+    func add(_ interest: TransferEvent.Interest, _ observer: @escaping Observer) {
+        self.state.withLock { $0.observers.append((interest, observer)) }
+        self.wanted.bitwiseOr(interest.rawValue, ordering: .relaxed)
+    }
+
+    /// Whether anybody wants to hear of such events: those that nobody wants need not be made.
+    func wants(_ interest: TransferEvent.Interest) -> Bool {
+        self.wanted.load(ordering: .relaxed) & interest.rawValue != 0
     }
 
     /// Puts events in line.
@@ -41,7 +48,7 @@ final class EventHub: Sendable {
     /// Hands out what is in line, unless another thread is at it.
     func deliver() {
         while true {
-            let work: ([Item], [Observer])? = self.state.withLock { state in
+            let work: ([Item], [(interest: TransferEvent.Interest, call: Observer)])? = self.state.withLock { state in
                 guard !state.isDelivering, !state.pending.isEmpty else { return nil }
                 state.isDelivering = true
                 let items = state.pending
@@ -51,7 +58,9 @@ final class EventHub: Sendable {
             guard let (items, observers) = work else { return }
             for item in items {
                 switch item {
-                case .event(let event): for observer in observers { observer(event) }
+                case .event(let event):
+                    let interest = event.kind.interest
+                    for observer in observers where observer.interest.isSuperset(of: interest) { observer.call(event) }
                 case .call(let call): call()
                 }
             }

@@ -8,18 +8,53 @@ public struct TransferEvent: Sendable {
     /// The transfer; `nil` for events of the queue.
     public var id: TransferID?
     /// Its first URL without user information and query; empty for events of the queue.
-    public var url: String
+    public var url: String { self.source?.redacted ?? self.text }
     /// The caller's own information.
     public var userInfo: (any Sendable)?
     /// What happened.
     public var kind: Kind
 
+    /// Most observers look at few URLs: the text for people is only made for those who ask.
+    private let source: HTTPURL?
+    private let text: String
+
     /// Creates an event.
     public init(id: TransferID?, url: String, userInfo: (any Sendable)?, kind: Kind) {
         self.id = id
-        self.url = url
+        self.source = nil
+        self.text = url
         self.userInfo = userInfo
         self.kind = kind
+    }
+
+    init(id: TransferID, source: HTTPURL, userInfo: (any Sendable)?, kind: Kind) {
+        self.id = id
+        self.source = source
+        self.text = ""
+        self.userInfo = userInfo
+        self.kind = kind
+    }
+
+    /// The kinds of events that an observer wants to hear of; ends and the queue's own events are always told.
+    public struct Interest: OptionSet, Sendable {
+        /// The bits.
+        public let rawValue: UInt8
+
+        /// Creates a set from its bits.
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+        /// `finished`, `failed`, `cancelled` and the queue's own.
+        public static let ends: Interest = []
+        /// `started`, `retrying` and `paused`.
+        public static let states = Interest(rawValue: 1)
+        /// `response`.
+        public static let responses = Interest(rawValue: 2)
+        /// `progress`.
+        public static let progress = Interest(rawValue: 4)
+        /// `note`.
+        public static let notes = Interest(rawValue: 8)
+        /// Everything.
+        public static let all: Interest = [.states, .responses, .progress, .notes]
     }
 
     /// What happened.
@@ -46,6 +81,17 @@ public struct TransferEvent: Sendable {
         case drained
         /// This many events were dropped before the next one, because this consumer did not keep up.
         case missed(Int)
+
+        /// What an observer must want to hear of this; nothing where it is always told.
+        public var interest: Interest {
+            switch self {
+            case .started, .retrying, .paused: .states
+            case .response: .responses
+            case .progress: .progress
+            case .note: .notes
+            case .finished, .failed, .cancelled, .drained, .missed: .ends
+            }
+        }
     }
 
     /// What a response's head told.

@@ -42,9 +42,11 @@ final class Attempt: ExchangeReceiver, @unchecked Sendable {
     let source: Int
     let startedAt: Int64
 
-    var url: HTTPURL
+    let url: HTTPURL
+    let origin: Origin
     var purpose: Purpose
-    var hops: Int
+    let hops: Int
+    /// The connection that it holds at its origin, until it gives it back.
     var slot: Origin?
     var range: ByteRange?
     var exchange: (any Exchange)?
@@ -81,6 +83,7 @@ final class Attempt: ExchangeReceiver, @unchecked Sendable {
         self.source = source
         self.url = url
         self.purpose = purpose
+        self.origin = slot
         self.slot = slot
         self.hops = hops
         self.startedAt = now

@@ -47,14 +47,14 @@ extension DownloadRun {
 
     private func request(for attempt: Attempt, _ state: State) -> TransferRequest {
         let source = self.transfer.request.sources[attempt.source]
-        let isOwnOrigin = attempt.url.origin == self.transfer.request.sources[0].origin
+        let isOwnOrigin = attempt.origin == self.transfer.origin
         var fields = HTTPFields()
         fields.reserve(bytes: 256, lines: 10)
         for (name, value) in self.options.fields + self.transfer.request.fields
         where isOwnOrigin || Self.travels(name) {
             fields.append(name, value)
         }
-        if attempt.url.origin == source.origin, let user = source.user, !fields.contains("Authorization") {
+        if let user = source.user, attempt.origin == source.origin, !fields.contains("Authorization") {
             fields.append("Authorization", "Basic " + Base64.encode("\(user):\(source.password ?? "")".utf8))
         }
         if !fields.contains("Accept") { fields.append("Accept", "*/*") }

@@ -102,7 +102,7 @@ extension DownloadRun {
     }
 
     func note(_ text: String) {
-        self.engine.hub.emit(self.transfer.event(.note(text)))
+        if self.engine.hub.wants(.notes) { self.engine.hub.emit(self.transfer.event(.note(text))) }
     }
 
     /// The file is there already: nothing is fetched.

@@ -393,6 +393,7 @@ extension DownloadRun {
     }
 
     func report(_ head: ResponseHead, _ expected: Int64?) {
+        guard self.engine.hub.wants(.responses) else { return }
         let (path, resumed) = self.state.withLock { state in
             if case .stream = state.file { return ("", state.resumedFrom) }
             return (state.target.path, state.resumedFrom)

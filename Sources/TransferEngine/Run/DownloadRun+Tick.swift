@@ -101,7 +101,7 @@ extension DownloadRun {
                 total = state.planner?.length
             }
             state.window.record(bytes, at: now)
-            guard bytes != state.reported else { return false }
+            guard bytes != state.reported, self.engine.hub.wants(.progress) else { return false }
             state.reported = bytes
             let rate = state.window.rate
             let left = total.flatMap { rate > 0 ? Double($0 - bytes) / rate : nil }

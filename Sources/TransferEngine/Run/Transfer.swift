@@ -13,6 +13,8 @@ final class Transfer: Sendable {
     let baseName: String
     /// Whether the user chose the name.
     let isNamedByUser: Bool
+    /// The origin that the transfer's place in the line belongs to.
+    let origin: Origin
     let memory: Mutex<Memory>
 
     /// What one run leaves for the next.
@@ -61,6 +63,7 @@ final class Transfer: Sendable {
         self.reserved = reserved
         self.baseName = baseName
         self.isNamedByUser = isNamedByUser
+        self.origin = request.sources[0].origin
         self.memory = Mutex(
             Memory(
                 budget: RetryBudget(retries: request.options.retries),
@@ -70,12 +73,6 @@ final class Transfer: Sendable {
             )
         )
     }
-
-    /// The origin that the transfer's place in the line belongs to.
-    var origin: Origin { self.request.sources[0].origin }
-
-    /// The URL for people: without user information and query.
-    var displayURL: String { self.request.sources[0].redacted }
 
     /// Takes an edge between two states.
     ///
@@ -90,6 +87,6 @@ final class Transfer: Sendable {
     var state: TransferState { self.memory.withLock { $0.state } }
 
     func event(_ kind: TransferEvent.Kind) -> TransferEvent {
-        TransferEvent(id: self.id, url: self.displayURL, userInfo: self.request.userInfo, kind: kind)
+        TransferEvent(id: self.id, source: self.request.sources[0], userInfo: self.request.userInfo, kind: kind)
     }
 }
