@@ -39,6 +39,9 @@ public final class DiskStore: FileStore {
         try self.openExisting(target, O_RDONLY).bytes(range, path: target.path)
     }
 
+    /// Begins digests of bytes that are handed over.
+    public func beginDigests(_ algorithms: [DigestAlgorithm]) -> any DigestComputation { HandedDigests(algorithms) }
+
     /// Reads the final file in pieces of 1 MiB and computes its digest; blocks.
     public func digestExisting(
         _ target: FileTarget,

@@ -55,14 +55,6 @@ import Testing
         #expect(Quantity.percent(.max, of: 1) == 100)
     }
 
-    @Test func theRateIsThatOfTheLastSeconds() {
-        var window = RateWindow(span: .seconds(5))
-        #expect(window.sample(0, at: .zero) == 0)
-        #expect(window.sample(1000, at: .seconds(1)) == 1000)
-        for second in 2...20 { _ = window.sample(1000, at: .seconds(second)) }
-        #expect(window.sample(1000, at: .seconds(21)) == 0)
-    }
-
     @Test func theRegionIsRedrawnInPlaceAndWrappedRowsAreCounted() {
         var region = LiveRegion()
         #expect(region.draw(above: [], frame: [], columns: 80) == "")

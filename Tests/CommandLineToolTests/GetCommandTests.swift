@@ -107,6 +107,12 @@ import TransferEngine
         #expect(plan.toStandardOutput && plan.name == nil && plan.display == .quiet && !plan.verifiesCertificates)
     }
 
+    @Test func aDeviceIsWrittenToAndNotReplaced() throws {
+        let plan = try plan(self.url, "-o", "/dev/null")
+        #expect(plan.device == "/dev/null" && plan.name == nil && !plan.toStandardOutput)
+        #expect(try GetCommand.plan([self.url, "-o", "/dev/null.d/file"]).device == nil)
+    }
+
     @Test(arguments: [
         (["http://h/a", "http://h/b", "-o", "name"], "--directory"),
         (["http://h/a", "http://h/b", "-o", "-"], "several URLs"),
@@ -127,7 +133,7 @@ import TransferEngine
         (["http://h/a", "-H", "Range: bytes=0-"], "leave it out"),
         (["http://h/a", "--cookie", "a\nb"], "line break"),
         (["http://h/a", "--checksum", "sha256:abc"], "64 hexadecimal digits"),
-        (["http://h/a", "--checksum", "crc32:abc"], "one of md5"),
+        (["http://h/a", "--checksum", "crc32:abc"], "use md5"),
         (["http://h/a", "--if-exists", "maybe"], "auto, skip"),
         (["http://h/a", "--priority", "urgent"], "one of"),
         (["example.org/file"], "http://example.org/file"),

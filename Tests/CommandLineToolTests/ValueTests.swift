@@ -37,7 +37,7 @@ import TransferEngine
     func digestsAreHexadecimalOrBase64(text: String) throws {
         let digest = try ChecksumArgument.parse(text)
         #expect(digest.algorithm == .md5)
-        #expect(ChecksumArgument.hexadecimal(digest.bytes) == "00112233445566778899aabbccddeeff")
+        #expect(Hexadecimal.encode(digest.bytes) == "00112233445566778899aabbccddeeff")
     }
 
     @Test func aria2sAlgorithmNamesAreKnown() throws {

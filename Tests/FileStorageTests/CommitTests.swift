@@ -77,7 +77,7 @@ import TransferEngine
             let options = CommitOptions(expected: [wrong])
             let error = failure { _ = try file.commit(as: self.directory.target("f"), length: 3000, options) }
             #expect(error?.code == .digestMismatch)
-            #expect(error?.message.contains(DigestReport.hex(self.sha256(self.bytes))) == true)
+            #expect(error?.message.contains(Hexadecimal.encode(self.sha256(self.bytes))) == true)
             #expect(self.directory.read("f.martlet-bad" + suffix) == self.bytes)
         }
         let file = try self.partial("f")

@@ -41,6 +41,7 @@ final class Stage: Sendable {
     func add(
         _ urls: String...,
         name: String? = nil,
+        expected: [ExpectedDigest] = [],
         fields: [(String, String)] = [],
         userInfo: (any Sendable)? = nil,
         _ change: (inout DownloadOptions) -> Void = { _ in }
@@ -50,7 +51,14 @@ final class Stage: Sendable {
         change(&options)
         let sources = try urls.map { try HTTPURL($0) }
         return try self.engine.add(
-            DownloadRequest(sources, name: name, fields: fields, options: options, userInfo: userInfo)
+            DownloadRequest(
+                sources,
+                name: name,
+                expected: expected,
+                fields: fields,
+                options: options,
+                userInfo: userInfo
+            )
         )
     }
 
@@ -117,6 +125,8 @@ struct Served: Sendable {
     var tag: String? = "\"one\""
     var modified: String?
     var doesRanges = true
+    /// More fields for an answer that carries these bytes.
+    var fields: @Sendable (Range<Int64>) -> HTTPFields = { _ in [:] }
 
     static let large: Int64 = 3 << 20
 
@@ -152,10 +162,12 @@ struct Served: Sendable {
             let sent = range.lowerBound..<min(range.upperBound, self.length)
             fields.append("Content-Range", "bytes \(sent.lowerBound)-\(sent.upperBound - 1)/\(self.length)")
             fields.append("Content-Length", "\(sent.upperBound - sent.lowerBound)")
+            for (name, value) in self.fields(sent).pairs { fields.append(name, value) }
             exchange.respond(206, fields)
             return sent
         }
         fields.append("Content-Length", "\(self.length)")
+        for (name, value) in self.fields(0..<self.length).pairs { fields.append(name, value) }
         if exchange.request.method == "HEAD" {
             exchange.respond(ResponseHead(status: 200, fields: fields, framing: .none))
             return 0..<0

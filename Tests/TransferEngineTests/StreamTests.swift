@@ -61,6 +61,39 @@ struct StreamTests {
         #expect(stage.end(id) == nil)
     }
 
+    @Test("a stream's digest is computed over every attempt and compared", arguments: [true, false])
+    func digests(_ isRight: Bool) throws {
+        let stage = Stage()
+        let sink = Collector()
+        let file = self.file
+        stage.transport.onStart { file.answer($0, cutAfter: 100_000) }
+        let digest = MemoryStore.toyDigest(.sha256, isRight ? file.bytes : Array(file.bytes.dropLast()))
+        let expected = ExpectedDigest(algorithm: .sha256, bytes: digest, source: "--checksum")
+        let id = try stage.add("http://a/f", expected: [expected]) {
+            $0.destination = .stream(sink)
+            $0.reportDigest = .sha1
+        }
+        stage.run(until: id)
+        if isRight {
+            #expect(stage.completion(id)?.digest == MemoryStore.toyDigest(.sha1, file.bytes))
+        } else {
+            #expect(stage.failure(id)?.code == .checksumMismatch)
+        }
+    }
+
+    @Test("what the server says of a stream's digest is compared", arguments: [true, false])
+    func serverDigests(_ isRight: Bool) throws {
+        let stage = Stage()
+        var file = self.file
+        let bytes = isRight ? file.bytes : Array(file.bytes.dropLast())
+        file.fields = { _ in DigestFieldTests.field("Repr-Digest", bytes) }
+        let (answering, sink) = (file, Collector())
+        stage.transport.onStart { answering.answer($0, cutAfter: 100_000) }
+        let id = try stage.add("http://a/f") { $0.destination = .stream(sink) }
+        stage.run(until: id)
+        #expect(isRight ? stage.end(id) == "finished" : stage.failure(id)?.code == .checksumMismatch)
+    }
+
     @Test("an empty body is a complete stream")
     func empty() throws {
         let stage = Stage()

@@ -20,7 +20,10 @@ struct FileOptions: ParsableArguments {
 
     @Option(
         name: [.customShort("o", allowingJoined: true), .long],
-        help: ArgumentHelp("The file's name, or '-' for standard output; for one URL only.", valueName: "name"),
+        help: ArgumentHelp(
+            "The file's name, a device or a named pipe, or '-' for standard output; for one URL only.",
+            valueName: "name"
+        ),
         completion: .file()
     )
     var output: String?

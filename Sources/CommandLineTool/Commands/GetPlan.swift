@@ -29,6 +29,8 @@ struct GetPlan {
     var name: String?
     /// Whether the only file goes to standard output.
     var toStandardOutput = false
+    /// The device or named pipe that the only file goes to, or `nil`.
+    var device: String?
     /// The digests of the only file.
     var expected: [ExpectedDigest] = []
     /// What all requests share; the destination is set by the run.
@@ -71,13 +73,15 @@ extension GetCommand {
             }
             if output == "-" {
                 plan.toStandardOutput = true
+            } else if DescriptorSink.isDevice(output) {
+                plan.device = output
             } else {
                 let (directory, name) = try FilePath.split(output)
                 plan.name = name
                 plan.options.directory = FilePath.join(self.files.directory, directory)
             }
         }
-        if self.files.output == nil || plan.toStandardOutput { plan.options.directory = self.files.directory }
+        if plan.name == nil { plan.options.directory = self.files.directory }
         guard !plan.options.directory.isEmpty else { throw BadValue("--directory is empty; name a directory") }
         guard self.files.checksum.isEmpty || isSingle else {
             throw BadValue("--checksum is for one file; with several write checksum= lines in an input file")

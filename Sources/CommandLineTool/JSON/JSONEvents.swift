@@ -79,7 +79,7 @@ enum JSONEvents {
         object.add("skipped", completion.skipped)
         object.add("verified", completion.verifiedLength)
         if let digest = completion.digest, let algorithm {
-            object.add("digest", algorithm.rawValue + ":" + ChecksumArgument.hexadecimal(digest))
+            object.add("digest", algorithm.rawValue + ":" + Hexadecimal.encode(digest))
         }
         return object.text
     }

@@ -1,3 +1,5 @@
+import TransferCore
+
 /// Writes one JSON object; strings of any bytes come out valid.
 ///
 /// - Source: RFC 8259 §7.
@@ -70,7 +72,7 @@ struct JSONObject {
             case 0x09: self.bytes.append(contentsOf: #"\t"#.utf8)
             case 0..<0x20, 0x7F:
                 self.bytes.append(contentsOf: #"\u00"#.utf8)
-                self.bytes.append(contentsOf: ChecksumArgument.hexadecimal([byte]).utf8)
+                self.bytes.append(contentsOf: Hexadecimal.encode([byte]).utf8)
             default: self.bytes.append(byte)
             }
         }

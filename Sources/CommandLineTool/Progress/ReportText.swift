@@ -36,7 +36,7 @@ struct ReportText {
         line += " in \(Quantity.elapsed(completion.duration)), \(Quantity.rate(rate)))"
         if !completion.verifiedLength { line += ", the server did not tell the length" }
         if let digest = completion.digest, let algorithm = self.algorithm {
-            line += " \(algorithm.rawValue):\(ChecksumArgument.hexadecimal(digest))"
+            line += " \(algorithm.rawValue):\(Hexadecimal.encode(digest))"
         }
         return line
     }

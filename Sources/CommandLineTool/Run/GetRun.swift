@@ -13,9 +13,11 @@ enum GetRun {
     ///
     /// - Returns: The exit status.
     static func execute(_ plan: GetPlan) -> Int32 {
-        let signals = SignalWatcher()
-        OpenFiles.raiseLimit()
         do {
+            // A named pipe waits here for its reader, and can still be interrupted.
+            let sink = try self.sink(of: plan)
+            let signals = SignalWatcher()
+            OpenFiles.raiseLimit()
             let wakeUp = try WakeUp()
             let reporter = RunReporter(plan)
             let mailbox = EventMailbox(
@@ -28,7 +30,7 @@ enum GetRun {
             let engine = try EngineAssembly.make(plan)
             engine.observe(self.interest(of: plan, isLive: reporter.isLive)) { mailbox.take($0) }
             var options = plan.options
-            if plan.toStandardOutput { options.destination = .stream(StandardOutputSink()) }
+            if let sink { options.destination = .stream(sink) }
             let run = RunControl(
                 engine: engine,
                 feeder: Feeder(engine: engine, mailbox: mailbox, options: options),
@@ -53,6 +55,11 @@ enum GetRun {
         }
     }
 
+    private static func sink(of plan: GetPlan) throws(BadValue) -> (any ByteSink)? {
+        if let device = plan.device { return try DescriptorSink(opening: device) }
+        return plan.toStandardOutput ? DescriptorSink() : nil
+    }
+
     /// What a run must hear of for what it shows: among many small files events are no small part of the work.
     private static func interest(of plan: GetPlan, isLive: Bool) -> TransferEvent.Interest {
         if isLive || plan.verbose || plan.display == .json { return .all }
@@ -62,7 +69,7 @@ enum GetRun {
     private static func show(_ run: RunControl, _ mailbox: EventMailbox, _ reporter: RunReporter) -> Int32 {
         let clock = ContinuousClock()
         let start = clock.now
-        var rate = RateWindow()
+        var rate = RateWindow(span: 5_000_000_000)
         var isTold = false
         var received: Int64 = 0
         while true {
@@ -71,10 +78,11 @@ enum GetRun {
             let batch = mailbox.drain()
             // The engine counts a file's bytes at its end; the model knows those of the running ones.
             received = max(received, counts.receivedBytes, batch.model.receivedBytes)
+            rate.record(received, at: Int64(Quantity.seconds(clock.now - start) * 1e9))
             let totals = ProgressFrame.Totals(
                 waiting: counts.waiting,
                 received: received,
-                rate: rate.sample(received, at: clock.now - start),
+                rate: rate.rate,
                 complete: run.feeder.isComplete
             )
             reporter.show(batch, totals)

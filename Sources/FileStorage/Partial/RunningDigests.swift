@@ -1,6 +1,7 @@
 import Crypto
 import Synchronization
 import TransferCore
+import TransferEngine
 
 /// One digest being computed.
 struct RunningDigest {
@@ -93,6 +94,22 @@ struct PrefixDigests {
 
     /// The finished digests.
     func finalized() -> [DigestAlgorithm: [UInt8]] { self.running.mapValues { $0.finalized() } }
+}
+
+/// Digests of bytes that the engine hands over.
+final class HandedDigests: DigestComputation {
+    private let prefix: Mutex<PrefixDigests>
+
+    init(_ algorithms: [DigestAlgorithm]) { self.prefix = Mutex(PrefixDigests(algorithms)) }
+
+    var count: Int64 { self.prefix.withLock { $0.offset } }
+
+    func update(_ bytes: UnsafeRawBufferPointer) {
+        // The lock is never contended: it is there for what the compiler cannot see.
+        self.prefix.withLock { $0.update(bytes) }
+    }
+
+    func digests() -> [DigestAlgorithm: [UInt8]] { self.prefix.withLock { $0.finalized() } }
 }
 
 /// The digests of a partial file, computed while its bytes arrive for as long as they arrive in order from 0 on.

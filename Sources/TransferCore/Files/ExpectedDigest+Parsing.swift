@@ -12,7 +12,7 @@ public struct DigestSyntaxError: Error, Hashable, Sendable, CustomStringConverti
 
 extension DigestAlgorithm {
     /// The algorithm with this name, in any of the spellings in use (`sha256`, `SHA-256`, `sha`), or `nil`.
-    init?(named name: some Sequence<UInt8>) {
+    public init?(named name: some Sequence<UInt8>) {
         switch String(decoding: name.lazy.map(ASCII.lowercase), as: UTF8.self) {
         case "md5", "md-5": self = .md5
         case "sha", "sha1", "sha-1": self = .sha1
@@ -34,11 +34,11 @@ extension ExpectedDigest {
     public init(parsing text: String, source: String = "--checksum") throws(DigestSyntaxError) {
         let bytes = Array(text.utf8.filter { $0 > 0x20 })
         guard let separator = bytes.firstIndex(where: { $0 == 0x3A || $0 == 0x3D }) else {
-            throw DigestSyntaxError("\(source) \(text): no algorithm; write sha256:HEX, or md5, sha1, sha384, sha512")
+            throw DigestSyntaxError("\"\(text)\": no algorithm; write sha256:HEX, or md5, sha1, sha384, sha512")
         }
         guard let algorithm = DigestAlgorithm(named: bytes[..<separator]) else {
             throw DigestSyntaxError(
-                "\(source) \(text): unknown algorithm; use md5, sha1, sha256, sha384 or sha512, as in sha256:HEX"
+                "\"\(text)\": unknown algorithm; use md5, sha1, sha256, sha384 or sha512, as in sha256:HEX"
             )
         }
         var value = bytes[(separator + 1)...]
@@ -48,7 +48,7 @@ extension ExpectedDigest {
         let digest = value.count == wanted * 2 ? Hexadecimal.decode(value) : Base64.decode(value)
         guard let digest, digest.count == wanted else {
             throw DigestSyntaxError(
-                "\(source) \(text): not a digest of \(algorithm.rawValue); "
+                "\"\(text)\": not a digest of \(algorithm.rawValue); "
                     + "it has \(wanted * 2) hexadecimal digits, or \((wanted + 2) / 3 * 4) characters of Base64"
             )
         }

@@ -29,6 +29,9 @@ public protocol FileStore: Sendable {
     /// Computes the digest of the existing final file `NAME`.
     func digestExisting(_ target: FileTarget, _ algorithm: DigestAlgorithm) throws(StorageError) -> [UInt8]
 
+    /// Begins digests of bytes that no file holds from their beginning on: a stream's, or a single part's.
+    func beginDigests(_ algorithms: [DigestAlgorithm]) -> any DigestComputation
+
     /// Deletes our partial file and journal under this name, where they are.
     func discardPartial(_ target: FileTarget) throws(StorageError)
 
@@ -193,6 +196,20 @@ public struct CommitOptions: Sendable {
         self.report = report
         self.keepBad = keepBad
     }
+}
+
+/// Digests of bytes that are handed over in order.
+///
+/// Used by one thread at a time.
+public protocol DigestComputation: AnyObject, Sendable {
+    /// The bytes that were handed over so far.
+    var count: Int64 { get }
+
+    /// Takes the bytes that follow.
+    func update(_ bytes: UnsafeRawBufferPointer)
+
+    /// The digests of all bytes so far.
+    func digests() -> [DigestAlgorithm: [UInt8]]
 }
 
 /// A small file being received, unnamed until committed.

@@ -52,6 +52,11 @@ final class Attempt: ExchangeReceiver, @unchecked Sendable {
     var exchange: (any Exchange)?
     /// What a probe's response told, for the facts of a file that is adopted.
     var validators = Validators()
+    /// The digests that the server gives of the part, and those of what arrived.
+    ///
+    /// Set with the response's head, before any of its bytes is looked at.
+    var partExpected: [ExpectedDigest] = []
+    var partDigests: (any DigestComputation)?
     var extent: Int?
     var isConnected = false
     var hasHead = false
@@ -99,6 +104,7 @@ final class Attempt: ExchangeReceiver, @unchecked Sendable {
     }
 
     func exchangeEnded(trailers: HTTPFields, cleanly: Bool) {
+        if !trailers.isEmpty { self.run.takeDigests(trailers: trailers, self) }
         self.run.responseEnded(self, cleanly: cleanly)
         self.letGo(after: .close)
     }

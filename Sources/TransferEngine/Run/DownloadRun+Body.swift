@@ -56,7 +56,9 @@ extension DownloadRun {
             case .compare: return self.compare(body, attempt)
             case .small(let file): try file.append(body)
             case .partial(let file, let extent, let count):
-                try file.write(UnsafeRawBufferPointer(rebasing: body[..<count]), extent: extent)
+                let kept = UnsafeRawBufferPointer(rebasing: body[..<count])
+                try file.write(kept, extent: extent)
+                attempt.partDigests?.update(kept)
                 if self.wrote(count, of: body.count, by: attempt, now) { return .close }
             case .stream(let stream, let count):
                 self.pass(UnsafeRawBufferPointer(rebasing: body[..<count]), to: stream, from: attempt)
@@ -138,6 +140,10 @@ extension DownloadRun {
 
     /// An attempt has nothing more to fetch; its connection goes to another piece, or the file is complete.
     func pieceDone(_ attempt: Attempt) {
+        if let failure = self.partFailure(attempt) {
+            self.state.withLock { $0.holdsWrongBytes = true }
+            return self.end(.failed(failure), except: attempt)
+        }
         let isComplete: Bool? = self.state.withLock { state in
             guard !attempt.isOver else { return nil }
             self.retire(&state, attempt)

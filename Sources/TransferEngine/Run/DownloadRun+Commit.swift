@@ -27,7 +27,7 @@ extension DownloadRun {
         guard let file else { return }
         switch file {
         case .none, .small: break
-        case .stream: self.complete(path: "", bytes: self.state.withLock { $0.planner?.completed ?? 0 }, digest: nil)
+        case .stream: self.commitStream()
         case .partial(let partial):
             let length = self.state.withLock { $0.planner?.length ?? $0.planner?.completed ?? 0 }
             self.operate {
@@ -71,7 +71,7 @@ extension DownloadRun {
         }
     }
 
-    private func complete(path: String, bytes: Int64, digest: [UInt8]?) {
+    func complete(path: String, bytes: Int64, digest: [UInt8]?) {
         let (received, verified) = self.state.withLock { ($0.received, $0.verifiedLength) }
         let before = self.transfer.memory.withLock { ($0.received, $0.activeTime) }
         self.end(

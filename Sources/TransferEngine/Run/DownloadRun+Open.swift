@@ -185,7 +185,7 @@ extension DownloadRun {
         }
     }
 
-    private func facts(of head: ResponseHead, from attempt: Attempt, length: Int64?) -> ResourceFacts {
+    func facts(of head: ResponseHead, from attempt: Attempt, length: Int64?) -> ResourceFacts {
         let encoding = head.fields["Content-Encoding"]
         return ResourceFacts(
             url: self.transfer.request.sources[attempt.source].withoutUserInfo,
@@ -196,19 +196,5 @@ extension DownloadRun {
             date: head.fields["Date"],
             contentEncoding: encoding?.lowercased() == "identity" ? nil : encoding
         )
-    }
-
-    /// The digests that the server gives for the whole file.
-    static func digests(in head: ResponseHead) -> [ExpectedDigest] {
-        guard head.status == 200 else { return [] }
-        let all = DigestFields.representation(head.fields) + DigestFields.content(head.fields)
-        // One per algorithm is enough; the first said counts.
-        var seen: Set<DigestAlgorithm> = []
-        return all.filter { seen.insert($0.algorithm).inserted }
-    }
-
-    /// What the user and the server expect of the whole file.
-    func expectedDigests() -> [ExpectedDigest] {
-        self.transfer.request.expected + self.state.withLock { $0.serverDigests }
     }
 }

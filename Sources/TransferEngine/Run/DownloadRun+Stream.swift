@@ -8,6 +8,7 @@ extension DownloadRun {
         self.state.withLock { state in
             state.file = .stream(sink)
             state.facts = position.facts
+            state.serverDigests = position.serverDigests
             state.resumedFrom = position.count
             state.phase = .active
             if position.count > 0 {
@@ -26,22 +27,21 @@ extension DownloadRun {
         if self.transfer.memory.withLock({ $0.stream.count > 0 }) {
             return self.startOver(attempt, "the server does not resume, or the file changed", head: head)
         }
-        let facts = ResourceFacts(
-            url: self.transfer.request.sources[attempt.source].withoutUserInfo,
-            finalURL: attempt.url.redacted,
-            length: length,
-            entityTag: head.fields["ETag"],
-            lastModified: head.fields["Last-Modified"],
-            date: head.fields["Date"]
-        )
-        self.transfer.memory.withLock { $0.stream.facts = facts }
+        let facts = self.facts(of: head, from: attempt, length: length)
+        let digests = Self.digests(in: head)
+        self.transfer.memory.withLock { memory in
+            memory.stream.facts = facts
+            memory.stream.serverDigests = digests
+        }
         self.state.withLock { state in
             state.facts = facts
+            state.serverDigests = digests
             state.verifiedLength = head.framing != .untilClose
             var planner = SegmentPlanner(length: length)
             _ = planner.assign(to: attempt.number, minimumSplit: Int64.max / 4)
             state.planner = planner
         }
+        self.beginStreamDigests()
         self.report(head, length)
         if length == 0 {
             self.state.withLock { self.retire(&$0, attempt) }
@@ -60,6 +60,11 @@ extension DownloadRun {
                 try sink.write(copy)
             } catch {
                 return self.end(.failed(Self.failure(error)), except: nil)
+            }
+            let (whole, part) = (self.transfer.memory.withLock { $0.stream.digests }, attempt.partDigests)
+            copy.withUnsafeBytes { bytes in
+                whole?.update(bytes)
+                part?.update(bytes)
             }
             self.transfer.memory.withLock { memory in
                 memory.stream.count += Int64(copy.count)

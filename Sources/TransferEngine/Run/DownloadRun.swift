@@ -69,6 +69,8 @@ final class DownloadRun: Sendable {
         var isOperating = false
         /// What is there has been opened, but nothing may be added before the first request (perhaps a comparison).
         var awaitsFirst = false
+        /// Bytes that are there are known to be wrong: nothing may go on from them.
+        var holdsWrongBytes = false
         /// What an interruption made of the run while it could not end at once.
         var ending: Outcome?
     }
@@ -245,9 +247,9 @@ final class DownloadRun: Sendable {
     }
 
     private func letGoOfFile(_ outcome: Outcome) {
-        let file = self.state.withLock { state in
+        let (file, isWrong) = self.state.withLock { state in
             defer { state.file = .none }
-            return state.file
+            return (state.file, state.holdsWrongBytes)
         }
         switch file {
         case .none, .stream:
@@ -257,8 +259,10 @@ final class DownloadRun: Sendable {
             self.engine.runEnded(self, outcome)
         case .partial(let partial):
             if case .finished = outcome { return self.engine.runEnded(self, outcome) }
-            self.operate {
-                if case .cancelled = outcome { partial.discard() } else { partial.keep() }
+            var discards = isWrong
+            if case .cancelled = outcome { discards = true }
+            self.operate { [discards] in
+                if discards { partial.discard() } else { partial.keep() }
                 self.engine.runEnded(self, outcome)
             }
         }

@@ -55,6 +55,10 @@ final class Transfer: Sendable {
         /// The last bytes, for comparing an overlap where there is no strong validator.
         var tail: [UInt8] = []
         var facts: ResourceFacts?
+        /// What the server said of the whole.
+        var serverDigests: [ExpectedDigest] = []
+        /// The digests of the bytes so far, where some are expected or asked for.
+        var digests: (any DigestComputation)?
     }
 
     init(id: TransferID, request: DownloadRequest, reserved: FileTarget, baseName: String, isNamedByUser: Bool) {

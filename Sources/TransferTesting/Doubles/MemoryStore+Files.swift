@@ -201,3 +201,27 @@ final class MemoryPartialFile: PartialFile {
         return result
     }
 }
+
+/// Digests of bytes that are kept until somebody asks.
+final class MemoryDigests: DigestComputation {
+    private let algorithms: [DigestAlgorithm]
+    private let compute: @Sendable (DigestAlgorithm, [UInt8]) -> [UInt8]
+    private let bytes = Mutex<[UInt8]>([])
+
+    init(_ algorithms: [DigestAlgorithm], compute: @escaping @Sendable (DigestAlgorithm, [UInt8]) -> [UInt8]) {
+        self.algorithms = algorithms
+        self.compute = compute
+    }
+
+    var count: Int64 { Int64(self.bytes.withLock { $0.count }) }
+
+    func update(_ bytes: UnsafeRawBufferPointer) { self.bytes.withLock { $0.append(contentsOf: bytes) } }
+
+    func digests() -> [DigestAlgorithm: [UInt8]] {
+        let bytes = self.bytes.withLock { $0 }
+        return Dictionary(
+            self.algorithms.map { ($0, self.compute($0, bytes)) },
+            uniquingKeysWith: { first, _ in first }
+        )
+    }
+}

@@ -220,6 +220,11 @@ public final class MemoryStore: FileStore {
         self.computeDigest(algorithm, try self.existing(target).bytes)
     }
 
+    /// Begins digests of bytes that are handed over.
+    public func beginDigests(_ algorithms: [DigestAlgorithm]) -> any DigestComputation {
+        MemoryDigests(algorithms, compute: self.computeDigest)
+    }
+
     /// Deletes our partial file.
     public func discardPartial(_ target: FileTarget) throws(StorageError) {
         self.state.withLock { state in

@@ -1,0 +1,60 @@
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+import TransferEngine
+
+/// A descriptor as a place for a file's bytes: standard output (`-o -`), a device or a pipe with a name.
+final class DescriptorSink: ByteSink {
+    private let descriptor: Int32
+    private let name: String
+
+    /// Writes to standard output.
+    init() {
+        self.descriptor = STDOUT_FILENO
+        self.name = "standard output"
+    }
+
+    /// Opens a device or a named pipe; waits for the pipe's reader.
+    ///
+    /// - Throws: ``BadValue`` where it cannot be opened.
+    init(opening path: String) throws(BadValue) {
+        self.name = DisplayText.clean(path)
+        self.descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
+        guard self.descriptor >= 0 else {
+            throw BadValue("\(self.name) cannot be opened for writing: \(String(cString: strerror(errno)))")
+        }
+    }
+
+    deinit { if self.descriptor != STDOUT_FILENO { close(self.descriptor) } }
+
+    /// Whether there is something under a path that takes bytes but is no file to replace.
+    static func isDevice(_ path: String) -> Bool {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return false }
+        return [S_IFCHR, S_IFIFO].contains(status.st_mode & S_IFMT)
+    }
+
+    /// Writes all the bytes; blocks as long as the reader does not read.
+    func write(_ bytes: [UInt8]) throws(StorageError) {
+        let failure = bytes.withUnsafeBytes { bytes -> Int32 in
+            var rest = bytes
+            while !rest.isEmpty {
+                let count = systemWrite(self.descriptor, rest.baseAddress, rest.count)
+                if count >= 0 {
+                    rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+                } else if errno == EAGAIN {
+                    var ready = pollfd(fd: self.descriptor, events: Int16(POLLOUT), revents: 0)
+                    poll(&ready, 1, 1000)
+                } else if errno != EINTR {
+                    return errno
+                }
+            }
+            return 0
+        }
+        guard failure != 0 else { return }
+        let reason = failure == EPIPE ? "its reader closed it" : String(cString: strerror(failure))
+        throw StorageError(.inputOutput, "writing to \(self.name) failed: \(reason)", errno: failure)
+    }
+}
