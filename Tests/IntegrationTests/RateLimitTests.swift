@@ -51,7 +51,8 @@ struct RateLimitTests {
         let durations = outcomes.compactMap { $0.completion.map { $0.duration / .seconds(1) } }
         #expect(durations.count == 2)
         let (shortest, longest) = (durations.min() ?? 0, durations.max() ?? 0)
-        #expect(longest - shortest < 0.2 * longest)
+        // One after the other would be 0.5; the exact shares are held by the limiter's own tests, on their own clock.
+        #expect(longest - shortest < 0.4 * longest)
         await server.stop()
     }
 

@@ -89,7 +89,7 @@ public struct SegmentPlanner: Sendable {
                 .filter({ Self.isWorthSplitting(self.pieces[$0], minimumSplit) })
                 .max(by: { self.left($0) < self.left($1) })
         else { return nil }
-        let middle = self.pieces[index].reserved + self.left(index) / 2
+        let middle = Self.middle(of: self.pieces[index])
         var taken = Self.piece(middle, self.pieces[index].end)
         taken.owner = connection
         self.pieces[index].end = middle
@@ -142,6 +142,16 @@ public struct SegmentPlanner: Sendable {
         }
         self.length = length
         return true
+    }
+
+    /// Where a piece is divided: in the middle of what is left.
+    ///
+    /// One that has hardly begun is halved as a whole: connections that begin together so end together, also at a
+    /// server that gives out each second's bytes at once, where a little more is a second more.
+    private static func middle(of piece: Piece) -> Int64 {
+        let isFresh = piece.reserved - piece.start <= (piece.end - piece.start) / 64
+        let from = isFresh ? piece.start : piece.reserved
+        return from + (piece.end - from) / 2
     }
 
     private func left(_ index: Int) -> Int64 { self.pieces[index].end - self.pieces[index].reserved }

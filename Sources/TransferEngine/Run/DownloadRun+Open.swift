@@ -89,8 +89,9 @@ extension DownloadRun {
                 return attempt.extent != nil
             }
             guard isLive else { return partial.keep() }
-            self.letGo(attempt)
+            // The pieces are dealt out before the first connection reads on: all begin at the same time.
             self.fill(preferring: attempt.lane)
+            self.letGo(attempt)
         } catch {
             self.end(.failed(Self.failure(error)), except: nil)
         }

@@ -19,6 +19,19 @@ struct SegmentPlannerTests {
         #expect(!SegmentPlanner(length: nil).isComplete)
     }
 
+    @Test("a piece that has hardly begun is halved as a whole, a later one in the middle of what is left")
+    func halves() {
+        var planner = SegmentPlanner(length: 6400)
+        _ = planner.assign(to: 1, minimumSplit: 1)
+        let reserved = planner.reserve(100, for: 1)
+        let second = planner.assign(to: 2, minimumSplit: 1)?.start
+        #expect(reserved == 100 && second == 3200)
+        _ = planner.reserve(100, for: 1)
+        let third = planner.assign(to: 3, minimumSplit: 1)?.start
+        let fourth = planner.assign(to: 4, minimumSplit: 1)?.start
+        #expect(third == 4800 && fourth == 1700)
+    }
+
     @Test("a further connection takes half of the largest piece, down to the minimum")
     func stealing() {
         var planner = SegmentPlanner(length: 100)
