@@ -31,6 +31,10 @@ public enum CommandLineTool {
             let message = GetCommand.fullMessage(for: ValidationError(error.description))
             return (ExitStatus.usage, "", message + "\n")
         } catch {
+            if let url = arguments.first, url.contains("://") {
+                let shown = DisplayText.clean(url)
+                return (ExitStatus.usage, "", "Error: \(shown) is no command; write martlet get \(shown)\n")
+            }
             let message = MartletCommand.fullMessage(for: error)
             let text = message.isEmpty ? "" : message + "\n"
             return MartletCommand.exitCode(for: error).isSuccess

@@ -132,10 +132,8 @@ extension TransferEngine {
         let isHostsFault = failure.code == .overloaded || failure.code == .nameResolution || failure.code == .network
         if isHostsFault { state.hostFailures[origin, default: 0] += 1 }
         let isHostDown = state.hostFailures[origin, default: 0] > 3 * (transfer.request.options.retries + 1)
-        var random = SystemRandomNumberGenerator()
-        let delay: Int64? = transfer.memory.withLock { memory in
-            memory.budget.failed(retryAfter: failure.retryAfter, using: &random)
-        }
+        let jitter = Double.random(in: 0...1)
+        let delay = transfer.memory.withLock { $0.budget.failed(retryAfter: failure.retryAfter, jitter: jitter) }
         guard let delay, !isHostDown else {
             var last = failure
             if transfer.request.options.retries > 0 {

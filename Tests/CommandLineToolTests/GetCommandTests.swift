@@ -148,8 +148,13 @@ import TransferEngine
         #expect(errors.contains(mend), "\(errors)")
     }
 
+    @Test func aURLWithoutItsCommandIsTold() {
+        let (status, _, errors) = CommandLineTool.run(["http://h/a", "-q"])
+        #expect(status == 28 && errors.contains("write martlet get http://h/a"))
+    }
+
     @Test func helpAndVersionAndCompletionsSucceed() {
-        #expect(CommandLineTool.run(["--version"]).output == MartletVersion.text + "\n")
+        #expect(CommandLineTool.run(["--version"]).output == "martlet " + MartletVersion.text + "\n")
         #expect(CommandLineTool.run(["get", "--help"]).output.contains("--stall-timeout"))
         for shell in ["bash", "zsh", "fish"] {
             let (status, output, _) = CommandLineTool.run(["--generate-completion-script", shell])

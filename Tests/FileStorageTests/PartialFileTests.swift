@@ -1,5 +1,6 @@
 import Glibc
 import Testing
+import TransferTesting
 import TransferCore
 import TransferEngine
 
@@ -194,7 +195,7 @@ import TransferEngine
     }
 
     @Test func extentsAgreeWithANaiveModelAcrossCrashesAndPowerCuts() throws {
-        var random = SplitMix(seed: 42)
+        var random = SeededGenerator(seed: 42)
         let target = self.directory.target("f")
         let size = 400
         var written = [Bool](repeating: false, count: size)
@@ -240,20 +241,5 @@ import TransferEngine
             }
         }
         file.discard()
-    }
-}
-
-/// A seeded generator (SplitMix64).
-struct SplitMix: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { self.state = seed }
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var z = self.state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }

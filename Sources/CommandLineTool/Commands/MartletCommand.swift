@@ -5,7 +5,7 @@ struct MartletCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "martlet",
         abstract: "Moves files over HTTP and does not stop.",
-        version: MartletVersion.text,
+        version: "martlet \(MartletVersion.text)",
         subcommands: [GetCommand.self, ManualCommand.self]
     )
 }

@@ -31,6 +31,8 @@ struct Summary: Sendable, Equatable {
             counts.joined(separator: ", ")
                 + "; \(Quantity.bytes(self.received)) in \(Quantity.elapsed(self.elapsed)), \(Quantity.rate(self.rate))"
         ]
+        // An only file's failure stands in the line above.
+        if self.failed == 1, self.finished + self.skipped + self.unfinished == 0 { return lines }
         for failure in self.failures { lines.append("  \(failure.name): \(failure.reason)") }
         let more = self.failed - self.failures.count
         if more > 0, !self.failures.isEmpty { lines.append("  and \(more) more") }

@@ -26,17 +26,18 @@ public struct RetryBudget: Sendable {
 
     /// An attempt failed.
     ///
+    /// - Parameters:
+    ///   - seconds: The time that the server asked to wait, or `nil`.
+    ///   - jitter: A random number from 0 to 1.
     /// - Returns: The nanoseconds to wait before the next one, or `nil` where there is none left.
-    public mutating func failed(
-        retryAfter seconds: Int64?,
-        using random: inout some RandomNumberGenerator
-    ) -> Int64? {
+    public mutating func failed(retryAfter seconds: Int64?, jitter: Double) -> Int64? {
         guard self.failures < self.retries else { return nil }
         self.failures += 1
         if let seconds { return min(max(0, seconds), Self.longestRetryAfter) * 1_000_000_000 }
         // Full jitter: a crowd of clients that failed together does not come back together.
         let ceiling = min(Self.base << Int64(min(self.failures - 1, 16)), Self.cap)
-        return Int64.random(in: Self.base / 10...max(ceiling, Self.base / 10), using: &random)
+        let least = Self.base / 10
+        return least + Int64(Double(ceiling - least) * min(max(0, jitter), 1))
     }
 
     private static let base: Int64 = 500_000_000

@@ -297,8 +297,7 @@ final class DownloadRun: Sendable {
     /// Tells what an attempt's or a file's error means to the transfer.
     static func failure(_ error: TransportError) -> TransferFailure {
         switch error.code {
-        case .nameResolution:
-            TransferFailure(.nameResolution, error.message, remedy: "check the host's name", isRetryable: true)
+        case .nameResolution: TransferFailure(.nameResolution, error.message, isRetryable: true)
         case .connectTimeout: TransferFailure(.timeout, error.message, isRetryable: true)
         case .certificate: TransferFailure(.network, error.message)
         case .malformed, .headTooLarge: TransferFailure(.badResponse, error.message, isRetryable: true)

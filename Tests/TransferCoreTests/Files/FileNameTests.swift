@@ -1,4 +1,5 @@
 import Testing
+import TransferTesting
 
 @testable import TransferCore
 
@@ -67,7 +68,7 @@ import Testing
     }
 
     @Test func noNameEscapesItsRules() {
-        var generator = Seeded(seed: 3)
+        var generator = SeededGenerator(seed: 3)
         let alphabet = Array("ab./\\ \u{0}\u{202E}\u{301}\u{E9}日.gz\r\u{1100}\u{1161}".unicodeScalars)
         for _ in 0..<10_000 {
             var raw = String.UnicodeScalarView()

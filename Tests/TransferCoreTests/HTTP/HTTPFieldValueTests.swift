@@ -1,4 +1,5 @@
 import Testing
+import TransferTesting
 
 @testable import TransferCore
 
@@ -29,7 +30,7 @@ import Testing
         #expect(HTTPDate.format(-1) == "Wed, 31 Dec 1969 23:59:59 GMT")
         #expect(HTTPDate.format(.max) == "Fri, 31 Dec 9999 23:59:59 GMT")
         #expect(HTTPDate.format(.min) == "Sat, 01 Jan 0000 00:00:00 GMT")
-        var generator = Seeded(seed: 2)
+        var generator = SeededGenerator(seed: 2)
         for _ in 0..<2000 {
             let seconds = Int64.random(in: -62_167_219_200...253_402_300_799, using: &generator)
             #expect(HTTPDate.parse(HTTPDate.format(seconds)) == seconds)

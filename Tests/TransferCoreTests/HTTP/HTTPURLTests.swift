@@ -1,4 +1,5 @@
 import Testing
+import TransferTesting
 
 @testable import TransferCore
 
@@ -142,7 +143,7 @@ import Testing
     }
 
     @Test func noBytesTrapTheParser() {
-        var generator = Seeded(seed: 1)
+        var generator = SeededGenerator(seed: 1)
         let alphabet = Array("htps:/@[]?#%.:0a\\ \u{E4}\u{3002}\u{0}\r".unicodeScalars)
         for _ in 0..<20_000 {
             var text = Bool.random(using: &generator) ? "http://" : ""
@@ -154,20 +155,5 @@ import Testing
             #expect(!url.host.isEmpty && url.path.hasPrefix("/") && url.port > 0)
             _ = (url.user, url.password, url.query, url.redacted, url.lastPathSegment, try? url.resolving(text))
         }
-    }
-}
-
-/// A small generator with a seed, so that a failure can be repeated (SplitMix64).
-struct Seeded: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { self.state = seed }
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var value = self.state
-        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-        return value ^ (value >> 31)
     }
 }

@@ -45,11 +45,10 @@ struct LimitTests {
 
     @Test("the budget ends where every answer is cut at the same place")
     func budgetEnds() {
-        var random = SplitMix(state: 1)
         var budget = RetryBudget(retries: 3)
         var attempts = 0
         budget.kept(500)
-        while budget.failed(retryAfter: nil, using: &random) != nil {
+        while budget.failed(retryAfter: nil, jitter: 0.5) != nil {
             attempts += 1
             budget.kept(500)
             #expect(attempts < 10)
@@ -59,10 +58,9 @@ struct LimitTests {
 
     @Test("a new high-water mark refills the budget")
     func budgetRefills() {
-        var random = SplitMix(state: 1)
         var budget = RetryBudget(retries: 1)
         for mark in 1...50 {
-            let result61 = budget.failed(retryAfter: nil, using: &random) != nil
+            let result61 = budget.failed(retryAfter: nil, jitter: 0.5) != nil
             #expect(result61)
             budget.kept(Int64(mark))
         }
@@ -70,14 +68,13 @@ struct LimitTests {
 
     @Test("Retry-After is obeyed and capped")
     func retryAfter() {
-        var random = SplitMix(state: 1)
         var budget = RetryBudget(retries: 3)
-        let result70 = budget.failed(retryAfter: 7, using: &random) == 7 * Self.second
+        let result70 = budget.failed(retryAfter: 7, jitter: 0.5) == 7 * Self.second
         #expect(result70)
         let result71 =
-            budget.failed(retryAfter: Int64.max, using: &random) == RetryBudget.longestRetryAfter * Self.second
+            budget.failed(retryAfter: Int64.max, jitter: 0.5) == RetryBudget.longestRetryAfter * Self.second
         #expect(result71)
-        let result72 = budget.failed(retryAfter: -5, using: &random) == 0
+        let result72 = budget.failed(retryAfter: -5, jitter: 0.5) == 0
         #expect(result72)
     }
 

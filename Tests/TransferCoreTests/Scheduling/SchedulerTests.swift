@@ -1,4 +1,5 @@
 import Testing
+import TransferTesting
 import TransferCore
 
 @Suite("Scheduler")
@@ -122,7 +123,7 @@ struct SchedulerTests {
 
     @Test("random walk: caps hold, nothing is lost, nothing starts twice", arguments: 1...20)
     func randomWalk(seed: Int) {
-        var random = SplitMix(state: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         let origins = (0..<4).map { Origin(scheme: .http, host: "h\($0).test", port: 80) }
         var scheduler = Scheduler(limit: 5, perHost: 2)
         var waiting: [TransferID: Origin] = [:]
@@ -162,18 +163,5 @@ struct SchedulerTests {
             #expect(scheduler.waitingCount == waiting.count)
             #expect(scheduler.runningCount == running.count)
         }
-    }
-}
-
-/// SplitMix64: the same walk for the same seed.
-struct SplitMix: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        self.state &+= 0x9E37_79B9_7F4A_7C15
-        var z = self.state
-        z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-        return z ^ (z >> 31)
     }
 }

@@ -1,4 +1,5 @@
 import Testing
+import TransferTesting
 import TransferCore
 
 @Suite("Segment planner")
@@ -92,7 +93,7 @@ struct SegmentPlannerTests {
 
     @Test("random walk against a bitmap: every byte is fetched exactly once", arguments: 1...30)
     func randomWalk(seed: Int) {
-        var random = SplitMix(state: UInt64(seed))
+        var random = SeededGenerator(seed: UInt64(seed))
         let length = 3000
         var have: [ByteRange] = []
         var position: Int64 = 0
