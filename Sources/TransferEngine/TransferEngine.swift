@@ -77,7 +77,7 @@ public final class TransferEngine: Sendable {
     let state: Mutex<State>
     let limiter: Mutex<RateLimiter>
     let throttles: Atomic<Bool>
-    let buffers = Mutex<[EventBuffer]>([])
+    let buffers = Mutex<[EventBuffer.Reference]>([])
 
     /// Creates an engine that waits for `start()`.
     public init(
@@ -111,18 +111,35 @@ public final class TransferEngine: Sendable {
     /// Calls `observer` with every event it wants, one at a time, in order.
     ///
     /// It is called on the threads that move data: it must be quick and must not block. It may call the engine.
+    ///
+    /// - Returns: What ends it; it is kept until then.
+    @discardableResult
     public func observe(
         _ interest: TransferEvent.Interest = .all,
         _ observer: @escaping @Sendable (TransferEvent) -> Void
-    ) {
-        self.hub.add(interest, observer)
+    ) -> Observation {
+        Observation(hub: self.hub, number: self.hub.add(interest, observer))
+    }
+
+    /// An observer's place among those who hear of events.
+    public struct Observation: Sendable {
+        let hub: EventHub
+        let number: Int
+
+        /// Calls the observer no more; a call under way may come to its end after this returns.
+        public func cancel() { self.hub.remove(self.number) }
     }
 
     /// The events as a sequence with a bounded buffer; see ``TransferEvents``.
     public func events(bufferingAtMost capacity: Int = 1024) -> TransferEvents {
         let buffer = EventBuffer(capacity: capacity)
-        self.buffers.withLock { $0.append(buffer) }
-        self.hub.add(.all) { buffer.put($0) }
+        let reference = EventBuffer.Reference(buffer)
+        let number = self.hub.add(.all) { reference.buffer?.put($0) }
+        buffer.whenUnused { [hub = self.hub] in hub.remove(number) }
+        self.buffers.withLock { references in
+            references.removeAll { $0.buffer == nil }
+            references.append(reference)
+        }
         return TransferEvents(buffer: buffer)
     }
 
@@ -208,7 +225,7 @@ public final class TransferEngine: Sendable {
             if isDone { continuation.resume() }
         }
         self.settle()
-        for buffer in self.buffers.withLock({ $0 }) { buffer.finish() }
+        for reference in self.buffers.withLock({ $0 }) { reference.buffer?.finish() }
     }
 
     /// Returns when the closed queue has nothing left, or has been stopped.

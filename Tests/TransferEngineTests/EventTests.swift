@@ -1,6 +1,6 @@
 import Testing
 import TransferCore
-import TransferEngine
+@testable import TransferEngine
 import TransferTesting
 
 @Suite("Events")
@@ -51,6 +51,36 @@ struct EventTests {
             return
         }
         #expect(count + 4 == stage.recorder.events.count)
+    }
+
+    @Test("an observer hears what it wants, ends included, until it is cancelled")
+    func interest() throws {
+        let stage = Stage()
+        let (ends, states, all) = (EventRecorder(), EventRecorder(), EventRecorder())
+        stage.engine.observe(.ends) { ends.record($0) }
+        stage.engine.observe([.states, .responses]) { states.record($0) }
+        let observation = stage.engine.observe { all.record($0) }
+        stage.transport.onStart { Served(length: 5).answer($0) }
+        try stage.add("http://a/f")
+        observation.cancel()
+        try stage.add("http://a/g")
+        #expect(ends.events.compactMap { Stage.word($0.kind) } == ["finished", "drained", "finished", "drained"])
+        #expect(states.events.count == 8)
+        #expect(all.events.count == 4)
+    }
+
+    @Test("a sequence that was dropped is no observer any more")
+    func dropped() throws {
+        let stage = Stage()
+        weak var buffer: AnyObject?
+        do {
+            let events = stage.engine.events()
+            buffer = events.buffer
+            #expect(buffer != nil)
+        }
+        stage.transport.onStart { Served(length: 5).answer($0) }
+        try stage.add("http://a/f")
+        #expect(buffer == nil)
     }
 
     @Test("the sequence ends when the engine has stopped")

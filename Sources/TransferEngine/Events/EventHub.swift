@@ -12,8 +12,15 @@ final class EventHub: Sendable {
         case call(@Sendable () -> Void)
     }
 
+    private struct Entry {
+        var number: Int
+        var interest: TransferEvent.Interest
+        var call: Observer
+    }
+
     private struct State {
-        var observers: [(interest: TransferEvent.Interest, call: Observer)] = []
+        var observers: [Entry] = []
+        var nextNumber = 0
         var pending: [Item] = []
         var isDelivering = false
     }
@@ -21,9 +28,25 @@ final class EventHub: Sendable {
     private let state = Mutex(State())
     private let wanted = Atomic<UInt8>(0)
 
-    func add(_ interest: TransferEvent.Interest, _ observer: @escaping Observer) {
-        self.state.withLock { $0.observers.append((interest, observer)) }
-        self.wanted.bitwiseOr(interest.rawValue, ordering: .relaxed)
+    /// Adds an observer.
+    ///
+    /// - Returns: Its number, for `remove`.
+    func add(_ interest: TransferEvent.Interest, _ observer: @escaping Observer) -> Int {
+        self.state.withLock { state in
+            state.nextNumber += 1
+            state.observers.append(Entry(number: state.nextNumber, interest: interest, call: observer))
+            self.wanted.bitwiseOr(interest.rawValue, ordering: .relaxed)
+            return state.nextNumber
+        }
+    }
+
+    /// Removes an observer; a delivery under way may still reach it once.
+    func remove(_ number: Int) {
+        self.state.withLock { state in
+            state.observers.removeAll { $0.number == number }
+            let left = state.observers.reduce(into: TransferEvent.Interest()) { $0.formUnion($1.interest) }
+            self.wanted.store(left.rawValue, ordering: .relaxed)
+        }
     }
 
     /// Whether anybody wants to hear of such events: those that nobody wants need not be made.
@@ -48,7 +71,7 @@ final class EventHub: Sendable {
     /// Hands out what is in line, unless another thread is at it.
     func deliver() {
         while true {
-            let work: ([Item], [(interest: TransferEvent.Interest, call: Observer)])? = self.state.withLock { state in
+            let work: ([Item], [Entry])? = self.state.withLock { state in
                 guard !state.isDelivering, !state.pending.isEmpty else { return nil }
                 state.isDelivering = true
                 let items = state.pending

@@ -3,7 +3,7 @@ internal import Synchronization
 /// The engine's events as an asynchronous sequence with a bounded buffer.
 ///
 /// A consumer that falls behind loses the oldest events and is told how many by `.missed`; of one transfer's progress
-/// only the newest is kept. It never stalls a transfer. One consumer at a time.
+/// only the newest is kept. It never stalls a transfer. One consumer at a time. Dropping it ends it.
 public struct TransferEvents: AsyncSequence, Sendable {
     /// The element.
     public typealias Element = TransferEvent
@@ -31,12 +31,27 @@ final class EventBuffer: Sendable {
         var missed = 0
         var waiter: CheckedContinuation<TransferEvent?, Never>?
         var isFinished = false
+        var whenUnused: (@Sendable () -> Void)?
+    }
+
+    /// Does not keep the buffer: it lives as long as its sequence.
+    ///
+    /// Unchecked because a weak variable, though never written again, is no constant; reading one is safe anywhere.
+    struct Reference: @unchecked Sendable {
+        private(set) weak var buffer: EventBuffer?
+
+        init(_ buffer: EventBuffer) { self.buffer = buffer }
     }
 
     private let capacity: Int
     private let state = Mutex(State())
 
     init(capacity: Int) { self.capacity = Swift.max(1, capacity) }
+
+    deinit { self.state.withLock { $0.whenUnused }?() }
+
+    /// Sets what is called once nobody holds the sequence any more.
+    func whenUnused(_ work: @escaping @Sendable () -> Void) { self.state.withLock { $0.whenUnused = work } }
 
     func put(_ event: TransferEvent) {
         let resumed: CheckedContinuation<TransferEvent?, Never>? = self.state.withLock { state in
