@@ -155,7 +155,7 @@ struct QueueTests {
     func stop(_ connections: Int) async throws {
         let harness = try Harness()
         var slow = ServedFile(length: 8 << 20)
-        slow.rate = 4_000_000
+        slow.rate = 4_000_000 / Int64(connections)
         let file = slow
         let server = try await serve(Served(file))
         try await self.withEngine { engine, recorder in
