@@ -214,7 +214,7 @@ extension DownloadRun {
 
     static let mirrorOverlap: Int64 = 4096
 
-    private func wantedConnections(_ state: State) -> Int {
+    func wantedConnections(_ state: State) -> Int {
         guard state.serverDoesRanges, state.planner?.length != nil, case .partial = state.file else { return 1 }
         guard let facts = state.facts, facts.contentEncoding == nil,
             facts.entityTag != nil || facts.lastModified != nil

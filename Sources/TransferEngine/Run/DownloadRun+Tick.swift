@@ -28,13 +28,9 @@ extension DownloadRun {
                 self.attemptFailed(attempt, failure)
             }
         }
+        if let surplus = self.surplus(now) { self.giveUp(surplus) }
         let (wantsCheckpoint, lane): (Bool, Int?) = self.state.withLock { state in
             guard state.phase == .active, case .partial = state.file else { return (false, nil) }
-            state.advisor.observe(
-                bytes: state.received,
-                connections: state.attempts.count { $0.bodySince != nil },
-                now: now
-            )
             guard state.sinceCheckpoint > 0, now - state.lastCheckpoint >= Self.checkpointInterval else {
                 return (false, self.lane)
             }
@@ -48,6 +44,36 @@ extension DownloadRun {
     }
 
     private static let checkpointInterval: Int64 = 1_000_000_000
+
+    /// The connection that was tried and did not help, where it has just shown so.
+    private func surplus(_ now: Int64) -> Attempt? {
+        self.state.withLock { state in
+            guard state.phase == .active, case .partial = state.file else { return nil }
+            let before = state.advisor.wanted
+            state.advisor.observe(
+                bytes: state.received,
+                connections: state.attempts.count { $0.bodySince != nil },
+                now: now
+            )
+            guard state.advisor.wanted < before, state.fixedConnections == nil,
+                state.attempts.count > self.wantedConnections(state)
+            else { return nil }
+            return state.attempts.max { $0.number < $1.number }
+        }
+    }
+
+    /// Closes a connection whose piece others will fetch.
+    private func giveUp(_ attempt: Attempt) {
+        self.engine.transport.execute(onLane: attempt.lane) {
+            let exchange: (any Exchange)? = self.state.withLock { state in
+                guard state.phase == .active, !attempt.isOver, state.attempts.count > 1 else { return nil }
+                defer { attempt.exchange = nil }
+                self.retire(&state, attempt)
+                return attempt.exchange
+            }
+            exchange?.cancel()
+        }
+    }
 
     private func overdue(_ now: Int64) -> [(Attempt, TransferFailure)] {
         let stall = self.options.stallTimeout.inNanoseconds
