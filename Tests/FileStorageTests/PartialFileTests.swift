@@ -173,6 +173,16 @@ import TransferEngine
         #expect(try DiskStore(bootID: secondBoot).extents(target) == [0..<100])
     }
 
+    @Test func whatIsSetAsideIsNeitherLostNorGoneOnWith() throws {
+        self.directory.write("f", pattern(100))
+        self.directory.write("f.martlet-bad", [1])
+        let target = self.directory.target("f")
+        let file = try self.store.adoptExisting(target, facts: someFacts)
+        #expect(file.setAside()?.hasSuffix("f.martlet-bad.1") == true)
+        #expect(self.directory.names == ["f.martlet-bad", "f.martlet-bad.1"])
+        #expect(self.directory.read("f.martlet-bad.1") == pattern(100))
+    }
+
     @Test func anAdjacentExtentContinuesTheSlot() throws {
         let target = self.directory.target("f")
         let file = try self.store.createPartial(target, facts: someFacts)

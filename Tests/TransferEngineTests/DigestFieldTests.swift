@@ -41,6 +41,28 @@ struct DigestFieldTests {
         #expect(stage.failure(id)?.code == .checksumMismatch)
         #expect(stage.store.files["f"] == nil)
         #expect(stage.store.partials["f"] == nil)
+        #expect(stage.store.files["f.martlet-bad"] != nil)
+    }
+
+    @Test("a file of the user's own that was to be gone on with is set aside, never deleted", arguments: [true, false])
+    func adopted(_ keepBad: Bool) throws {
+        let stage = Stage()
+        var file = self.file
+        let pattern = file.pattern
+        let own = file.pattern.bytes(0..<2_000_000)
+        stage.store.add(MemoryStore.File(own), at: "f")
+        file.fields = { range in
+            range.upperBound < Served.large ? [:] : Self.field("Content-Digest", pattern.bytes(0..<range.lowerBound))
+        }
+        let answering = file
+        stage.transport.onStart { answering.answer($0) }
+        let id = try stage.add("http://a/f") {
+            $0.ifExists = .resume
+            $0.keepBad = keepBad
+        }
+        stage.run(until: id, timers: 500)
+        #expect(stage.failure(id)?.code == .checksumMismatch)
+        #expect(stage.store.files["f.martlet-bad"].map { $0.bytes.starts(with: own) } == true)
     }
 
     @Test("Repr-Digest of a part is the whole file's", arguments: [true, false])

@@ -89,16 +89,23 @@ extension DiskPartialFile {
             self.verified.withLock { $0 = digests }
         }
         guard let wrong = options.expected.first(where: { digests[$0.algorithm] != $0.bytes }) else { return digests }
-        let kept = options.keepBad ? self.setAside(target, destination, length) : nil
+        if options.keepBad { _ = self.data.truncate(length) }
+        let kept = options.keepBad ? self.nameBad(target, destination) : nil
         if kept == nil { try? self.directory.unlink(self.names.part) }
         try? self.directory.unlink(self.names.journal)
         self.abandon()
         throw DigestReport.mismatch(wrong, actual: digests[wrong.algorithm], target, kept: kept)
     }
 
+    func setAside() -> String? {
+        let kept = self.nameBad(self.target, self.directory)
+        try? self.directory.unlink(self.names.journal)
+        self.abandon()
+        return kept
+    }
+
     /// Renames the bad file to a free `NAME.martlet-bad`; its path, or `nil` where that cannot be done.
-    private func setAside(_ target: FileTarget, _ destination: DirectoryHandle, _ length: Int64) -> String? {
-        _ = self.data.truncate(length)
+    private func nameBad(_ target: FileTarget, _ destination: DirectoryHandle) -> String? {
         for number in 0..<1000 {
             let name = PartialNames.bad(target.name, number: number)
             let result = self.directory.rename(self.names.part, to: destination, name, replacing: false)

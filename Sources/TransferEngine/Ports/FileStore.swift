@@ -284,6 +284,13 @@ public protocol PartialFile: AnyObject, Sendable {
 
     /// Closes and deletes both files.
     func discard()
+
+    /// Closes, names the bytes `NAME.martlet-bad` (or with a number) and deletes the journal: nothing goes on from
+    /// them, and nothing is lost.
+    ///
+    /// - Returns: The path, or `nil` where no such name could be given; then they stay as `NAME.part`.
+    @discardableResult
+    func setAside() -> String?
 }
 
 /// Why the storage could not do something.

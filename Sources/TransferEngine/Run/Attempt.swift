@@ -56,6 +56,7 @@ final class Attempt: ExchangeReceiver, @unchecked Sendable {
     ///
     /// Set with the response's head, before any of its bytes is looked at.
     var partExpected: [ExpectedDigest] = []
+    var partLength: Int64 = 0
     var partDigests: (any DigestComputation)?
     var extent: Int?
     var isConnected = false

@@ -230,7 +230,9 @@ extension DownloadRun {
             )
             self.operate {
                 do throws(StorageError) {
-                    self.goOn(with: try self.engine.store.adoptExisting(target, facts: facts))
+                    let adopted = try self.engine.store.adoptExisting(target, facts: facts)
+                    self.state.withLock { $0.isAdopted = true }
+                    self.goOn(with: adopted)
                 } catch {
                     self.end(.failed(Self.failure(error)), except: nil)
                 }

@@ -27,7 +27,11 @@ extension DownloadRun {
         let whole = Self.once(DigestFields.representation(head.fields))
         let part = DigestFields.content(head.fields)
         guard !whole.isEmpty || !part.isEmpty else { return }
-        let digests = part.isEmpty ? nil : self.engine.store.beginDigests(part.map(\.algorithm))
+        var digests: (any DigestComputation)?
+        if !part.isEmpty, case .length(let length) = head.framing {
+            digests = self.engine.store.beginDigests(part.map(\.algorithm))
+            self.state.withLock { _ in attempt.partLength = length }
+        }
         self.state.withLock { state in
             if state.serverDigests.isEmpty { state.serverDigests = whole }
             attempt.partExpected = part
@@ -46,16 +50,16 @@ extension DownloadRun {
 
     /// What is wrong with the part that an attempt fetched, where its digest was given and all of it came.
     func partFailure(_ attempt: Attempt) -> TransferFailure? {
-        let (digests, expected, range) = self.state.withLock { _ in
-            (attempt.partDigests, attempt.partExpected, attempt.range)
+        let (digests, expected, length, range) = self.state.withLock { _ in
+            (attempt.partDigests, attempt.partExpected, attempt.partLength, attempt.range)
         }
-        guard let digests, let range, digests.count == range.upperBound - range.lowerBound else { return nil }
+        guard let digests, digests.count == length else { return nil }
         let actual = digests.digests()
         guard let wrong = expected.first(where: { actual[$0.algorithm] != $0.bytes }) else { return nil }
         return TransferFailure(
             .checksumMismatch,
-            "bytes \(range.lowerBound)-\(range.upperBound - 1): " + Self.disagreement(wrong, actual[wrong.algorithm]),
-            remedy: "what had arrived was deleted; fetch it again"
+            "\(length) bytes from \(range?.lowerBound ?? 0) on: " + Self.disagreement(wrong, actual[wrong.algorithm]),
+            remedy: "what had arrived is not gone on from; fetch it again"
         )
     }
 

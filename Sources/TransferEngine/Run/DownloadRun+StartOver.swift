@@ -71,17 +71,20 @@ extension DownloadRun {
         self.transfer.memory.withLock { $0.provenSources = [] }
         self.quiesce(others) {
             self.operate {
-                let file = self.state.withLock { state in
+                let (file, isAdopted) = self.state.withLock { state in
                     defer {
+                        state.isAdopted = false
                         if case .partial = state.file { state.file = .none }
                         state.planner = nil
                         state.facts = nil
                         state.resumedFrom = 0
                         state.serverDigests = []
                     }
-                    return state.file
+                    return (state.file, state.isAdopted)
                 }
-                if case .partial(let partial) = file { partial.discard() }
+                if case .partial(let partial) = file {
+                    if isAdopted { partial.setAside() } else { partial.discard() }
+                }
                 self.engine.transport.execute(onLane: self.lane) { self.launchFirst(.fetch) }
             }
         }

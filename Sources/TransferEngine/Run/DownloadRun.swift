@@ -71,6 +71,8 @@ final class DownloadRun: Sendable {
         var awaitsFirst = false
         /// Bytes that are there are known to be wrong: nothing may go on from them.
         var holdsWrongBytes = false
+        /// The file was the user's own before this run: its bytes are not ours to delete.
+        var isAdopted = false
         /// What an interruption made of the run while it could not end at once.
         var ending: Outcome?
     }
@@ -247,9 +249,9 @@ final class DownloadRun: Sendable {
     }
 
     private func letGoOfFile(_ outcome: Outcome) {
-        let (file, isWrong) = self.state.withLock { state in
+        let (file, isWrong, isAdopted) = self.state.withLock { state in
             defer { state.file = .none }
-            return (state.file, state.holdsWrongBytes)
+            return (state.file, state.holdsWrongBytes, state.isAdopted)
         }
         switch file {
         case .none, .stream:
@@ -259,10 +261,15 @@ final class DownloadRun: Sendable {
             self.engine.runEnded(self, outcome)
         case .partial(let partial):
             if case .finished = outcome { return self.engine.runEnded(self, outcome) }
-            var discards = isWrong
-            if case .cancelled = outcome { discards = true }
-            self.operate { [discards] in
-                if discards { partial.discard() } else { partial.keep() }
+            let isCancelled = if case .cancelled = outcome { true } else { false }
+            self.operate {
+                if isWrong, isAdopted || self.options.keepBad {
+                    partial.setAside()
+                } else if isWrong || (isCancelled && !isAdopted) {
+                    partial.discard()
+                } else {
+                    partial.keep()
+                }
                 self.engine.runEnded(self, outcome)
             }
         }

@@ -182,6 +182,16 @@ final class MemoryPartialFile: PartialFile {
         }
     }
 
+    func setAside() -> String? {
+        let path = self.path + ".martlet-bad"
+        self.store.state.withLock { state in
+            if let partial = state.partials.removeValue(forKey: self.path) {
+                state.files[path] = MemoryStore.File(partial.bytes)
+            }
+        }
+        return path
+    }
+
     deinit {
         // As the kernel drops a dead process's lock; after `keep()` another object may hold the file by now.
         guard !self.isClosed.withLock({ $0 }) else { return }
