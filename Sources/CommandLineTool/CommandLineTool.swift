@@ -11,6 +11,7 @@ public enum CommandLineTool {
     ///
     /// Nothing is started before it is parsed.
     public static func main() -> Never {
+        OpenFiles.fillStandardStreams()
         let (status, output, errors) = self.run(Array(CommandLine.arguments.dropFirst()))
         OutputStream(STDOUT_FILENO).write(output)
         OutputStream(STDERR_FILENO).write(errors)

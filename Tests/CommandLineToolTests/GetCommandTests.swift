@@ -148,6 +148,14 @@ import TransferEngine
         #expect(errors.contains(mend), "\(errors)")
     }
 
+    @Test func fewDescriptorsMeanFewFilesAtOnce() throws {
+        #expect(OpenFiles.jobs(within: 20_000, connectionsPerFile: 4) == 3328)
+        #expect(OpenFiles.jobs(within: 64, connectionsPerFile: 4) == 5)
+        #expect(OpenFiles.jobs(within: 24, connectionsPerFile: 4) == 1)
+        #expect(try GetCommand.plan([self.url]).connectionsPerFile == 4)
+        #expect(try GetCommand.plan([self.url, "-x16"]).connectionsPerFile == 16)
+    }
+
     @Test func aURLWithoutItsCommandIsTold() {
         let (status, _, errors) = CommandLineTool.run(["http://h/a", "-q"])
         #expect(status == 28 && errors.contains("write martlet get http://h/a"))

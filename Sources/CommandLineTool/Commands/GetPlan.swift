@@ -51,6 +51,14 @@ struct GetPlan {
     var verbose = false
     /// Whether progress may be drawn on a terminal.
     var drawsProgress = true
+
+    /// The most connections that one file may get.
+    var connectionsPerFile: Int {
+        switch self.options.connections {
+        case .fixed(let count): min(count, self.perHost)
+        case .adaptive(let most): min(most, self.perHost)
+        }
+    }
 }
 
 extension GetCommand {

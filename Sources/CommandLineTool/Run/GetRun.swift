@@ -17,7 +17,7 @@ enum GetRun {
             // A named pipe waits here for its reader, and can still be interrupted.
             let sink = try self.sink(of: plan)
             let signals = SignalWatcher()
-            OpenFiles.raiseLimit()
+            let limit = OpenFiles.raiseLimit()
             let wakeUp = try WakeUp()
             let reporter = RunReporter(plan)
             let mailbox = EventMailbox(
@@ -27,6 +27,14 @@ enum GetRun {
                 wantsSuccesses: plan.display != .quiet,
                 wake: { wakeUp.wake() }
             )
+            var plan = plan
+            let jobs = OpenFiles.jobs(within: limit, connectionsPerFile: plan.connectionsPerFile)
+            if jobs < plan.jobs {
+                mailbox.take(
+                    warning: "the limit of open files (\(limit)) allows \(jobs) at once; raise it (ulimit -n) for more"
+                )
+                plan.jobs = jobs
+            }
             let engine = try EngineAssembly.make(plan)
             engine.observe(self.interest(of: plan, isLive: reporter.isLive)) { mailbox.take($0) }
             var options = plan.options

@@ -13,6 +13,8 @@ struct SignalWatcher {
     /// - Precondition: No other thread runs yet.
     init() {
         signal(SIGPIPE, SIG_IGN)
+        // Beyond the limit of a file's size a write shall fail, with an error that is told.
+        signal(SIGXFSZ, SIG_IGN)
         self.signals = sigset_t()
         sigemptyset(&self.signals)
         // What the parent ignores, as nohup and a shell's background do, stays ignored.

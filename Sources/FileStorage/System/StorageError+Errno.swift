@@ -17,7 +17,11 @@ extension StorageError {
         case EDQUOT:
             self.init(.noSpace, cause + "; free some of your quota and run the same command again", errno: number)
         case EFBIG:
-            self.init(.noSpace, cause + "; choose a directory on a filesystem that holds larger files", errno: number)
+            self.init(
+                .noSpace,
+                cause + "; raise the limit (ulimit -f), or choose a filesystem that holds larger files",
+                errno: number
+            )
         case EEXIST, EISDIR, ENOTEMPTY:
             self.init(.exists, cause + "; choose another name or move it away", errno: number)
         default:
