@@ -3,6 +3,7 @@ import Glibc
 import Testing
 import TransferCore
 import TransferEngine
+import TransferTesting
 
 @testable import FileStorage
 
@@ -26,8 +27,8 @@ import TransferEngine
         let options = CommitOptions(modified: 1_000_000_000, entityTag: "\"a b\"", report: .sha256)
         let digest = try file.commit(as: self.directory.target("f"), length: 3000, options)
         #expect(digest == self.sha256(self.bytes))
-        #expect(self.directory.names == ["f"])
-        #expect(self.directory.read("f") == self.bytes)
+        #expect(self.directory.entries() == ["f"])
+        #expect(self.directory.contents("f") == self.bytes)
         let existing = try #require(try self.store.survey(self.directory.target("f")).existing)
         #expect(existing.modified == 1_000_000_000)
         #expect(existing.size == 3000)
@@ -35,21 +36,21 @@ import TransferEngine
     }
 
     @Test func aTakenNameIsNeverOverwrittenAndTheFileStaysUsable() throws {
-        self.directory.write("f", [9])
+        try self.directory.write([9], to: "f")
         let file = try self.partial("f")
         let error = failure { _ = try file.commit(as: self.directory.target("f"), length: 3000, CommitOptions()) }
         #expect(error?.code == .exists)
-        #expect(self.directory.read("f") == [9])
+        #expect(self.directory.contents("f") == [9])
         _ = try file.commit(as: self.directory.target("f.1"), length: 3000, CommitOptions())
-        #expect(self.directory.read("f.1") == self.bytes)
-        #expect(self.directory.names == ["f", "f.1"])
+        #expect(self.directory.contents("f.1") == self.bytes)
+        #expect(self.directory.entries() == ["f", "f.1"])
     }
 
     @Test func overwritingReplacesWhenAsked() throws {
-        self.directory.write("f", [9])
+        try self.directory.write([9], to: "f")
         let file = try self.partial("f")
         _ = try file.commit(as: self.directory.target("f"), length: 3000, CommitOptions(overwrite: true))
-        #expect(self.directory.read("f") == self.bytes)
+        #expect(self.directory.contents("f") == self.bytes)
     }
 
     @Test(arguments: DigestAlgorithm.allCases)
@@ -78,12 +79,12 @@ import TransferEngine
             let error = failure { _ = try file.commit(as: self.directory.target("f"), length: 3000, options) }
             #expect(error?.code == .digestMismatch)
             #expect(error?.message.contains(Hexadecimal.encode(self.sha256(self.bytes))) == true)
-            #expect(self.directory.read("f.martlet-bad" + suffix) == self.bytes)
+            #expect(self.directory.contents("f.martlet-bad" + suffix) == self.bytes)
         }
         let file = try self.partial("f")
         let options = CommitOptions(expected: [wrong], keepBad: false)
         #expect(failure { _ = try file.commit(as: self.directory.target("f"), length: 3000, options) } != nil)
-        #expect(self.directory.names == ["f.martlet-bad", "f.martlet-bad.1"])
+        #expect(self.directory.entries() == ["f.martlet-bad", "f.martlet-bad.1"])
     }
 
     @Test func aHoleIsNeverCommitted() throws {
@@ -91,7 +92,7 @@ import TransferEngine
         try file.put([1], at: 0)
         try file.put([1], at: 2)
         #expect(failure { _ = try file.commit(as: self.directory.target("f"), length: 3, CommitOptions()) } != nil)
-        #expect(!self.directory.names.contains("f"))
+        #expect(!self.directory.entries().contains("f"))
         file.discard()
     }
 
@@ -113,7 +114,7 @@ import TransferEngine
             return
         }
         try self.store.discardPartial(target)
-        #expect(self.directory.names == ["f"])
+        #expect(self.directory.entries() == ["f"])
     }
 
     @Test(arguments: [true, false])
@@ -125,19 +126,19 @@ import TransferEngine
         try file.put([3])
         #expect(try store.survey(target).existing == nil)
         _ = try file.commit(as: target, CommitOptions(modified: 5))
-        #expect(self.directory.read("deep/er/s") == [1, 2, 3])
+        #expect(self.directory.contents("deep/er/s") == [1, 2, 3])
         let second = try store.createSmall(target)
         try second.put([4])
         #expect(failure { _ = try second.commit(as: target, CommitOptions()) }?.code == .exists)
         _ = try second.commit(as: self.directory.target("t"), CommitOptions(durability: .synced))
-        #expect(self.directory.read("t") == [4])
+        #expect(self.directory.contents("t") == [4])
         let third = try store.createSmall(target)
         try third.put([5])
         _ = try third.commit(as: target, CommitOptions(overwrite: true))
-        #expect(self.directory.read("deep/er/s") == [5])
+        #expect(self.directory.contents("deep/er/s") == [5])
         try store.createSmall(self.directory.target("gone")).discard()
         _ = try store.createSmall(self.directory.target("dropped"))
-        #expect(self.directory.names == ["deep", "t"])
+        #expect(self.directory.entries() == ["deep", "t"])
     }
 
     @Test func aBadSmallFileIsSetAside() throws {
@@ -147,7 +148,7 @@ import TransferEngine
         let options = CommitOptions(expected: [wrong])
         let error = failure { _ = try file.commit(as: self.directory.target("s"), options) }
         #expect(error?.code == .digestMismatch)
-        #expect(self.directory.names == ["s.martlet-bad"])
+        #expect(self.directory.entries() == ["s.martlet-bad"])
     }
 
     @Test(arguments: [2, 40])
@@ -158,18 +159,18 @@ import TransferEngine
             try file.put([UInt8(index)])
             _ = try file.commit(as: target, CommitOptions(durability: .grouped))
         }
-        #expect(self.directory.names.isEmpty)
+        #expect(self.directory.entries().isEmpty)
         let late = try self.store.createSmall(self.directory.target("g0"))
         let taken = failure {
             _ = try late.commit(as: self.directory.target("g0"), CommitOptions(durability: .grouped))
         }
         #expect(taken?.code == .exists)
-        self.directory.write("g1", [99])
+        try self.directory.write([99], to: "g1")
         let error = failure { try self.store.flushGroup() }
         #expect(error?.code == .exists)
         #expect(error?.message.contains("g1") == true)
-        #expect(self.directory.names.count == count)
-        #expect(self.directory.read("g1") == [99])
+        #expect(self.directory.entries().count == count)
+        #expect(self.directory.contents("g1") == [99])
         #expect(failure { try self.store.flushGroup() } == nil)
     }
 
@@ -179,11 +180,11 @@ import TransferEngine
         #expect(rmdir(self.directory.path("d")) == 0)
         let file = try self.store.createSmall(target)
         _ = try file.commit(as: target, CommitOptions())
-        #expect(self.directory.read("d/f") == [])
+        #expect(self.directory.contents("d/f") == [])
     }
 
     @Test func aDirectoryThatCannotBeMadeSaysSo() throws {
-        self.directory.write("plain", [])
+        try self.directory.write([], to: "plain")
         let target = FileTarget(directory: self.directory.path("plain/sub"), name: "f")
         #expect(failure { _ = try self.store.createSmall(target) }?.code == .cannotCreateDirectory)
     }
@@ -193,6 +194,6 @@ import TransferEngine
         let file = try self.store.createPartial(target, facts: someFacts)
         try file.put([1], at: 0)
         _ = try file.commit(as: target, length: 1, CommitOptions())
-        #expect(self.directory.names == [target.name])
+        #expect(self.directory.entries() == [target.name])
     }
 }

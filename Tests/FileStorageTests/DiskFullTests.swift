@@ -2,6 +2,7 @@ import Glibc
 import Testing
 import TransferCore
 import TransferEngine
+import TransferTesting
 
 @testable import FileStorage
 
@@ -66,7 +67,7 @@ struct DiskFullTests {
         disk.fill()
         let error = failure { _ = try self.store.createPartial(disk.directory.target("f"), facts: someFacts) }
         #expect(error?.code == .noSpace)
-        #expect(disk.directory.names == ["filler"])
+        #expect(disk.directory.entries() == ["filler"])
         self.store.directories.forget(disk.directory.path)
     }
 
@@ -76,6 +77,6 @@ struct DiskFullTests {
         let file = try self.store.createSmall(disk.directory.target("s"))
         #expect(failure { try file.put(pattern(10_000)) }?.code == .noSpace)
         file.discard()
-        #expect(disk.directory.names == ["filler"])
+        #expect(disk.directory.entries() == ["filler"])
     }
 }

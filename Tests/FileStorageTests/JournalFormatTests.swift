@@ -1,5 +1,6 @@
 import Testing
 import TransferEngine
+import TransferTesting
 
 @testable import FileStorage
 

@@ -66,15 +66,15 @@ import TransferEngine
 
     @Test func whatNoJournalVouchesForIsLeftAlone() throws {
         let target = self.directory.target("f")
-        self.directory.write("f.part", [1, 2, 3])
+        try self.directory.write([1, 2, 3], to: "f.part")
         guard case .foreign = try self.store.survey(target).partial else {
             Issue.record("not foreign")
             return
         }
         #expect(failure { _ = try self.store.createPartial(target, facts: someFacts) }?.code == .exists)
         try self.store.discardPartial(target)
-        #expect(self.directory.read("f.part") == [1, 2, 3])
-        #expect(self.directory.names == ["f.part"])
+        #expect(self.directory.contents("f.part") == [1, 2, 3])
+        #expect(self.directory.entries() == ["f.part"])
     }
 
     @Test func aDamagedJournalVouchesForNothing() throws {
@@ -82,19 +82,19 @@ import TransferEngine
         let file = try self.store.createPartial(target, facts: someFacts)
         try file.put(pattern(10), at: 0)
         file.keep()
-        var journal = try #require(self.directory.read("f.part.journal"))
+        var journal = try #require(self.directory.contents("f.part.journal"))
         journal[3] ^= 1
-        self.directory.write("f.part.journal", journal)
+        try self.directory.write(journal, to: "f.part.journal")
         guard case .foreign = try self.store.survey(target).partial else {
             Issue.record("not foreign")
             return
         }
         #expect(failure { _ = try self.store.openPartial(target) }?.code == .badJournal)
-        #expect(self.directory.read("f.part") == pattern(10))
+        #expect(self.directory.contents("f.part") == pattern(10))
     }
 
     @Test func aSymbolicLinkIsNeverFollowed() throws {
-        self.directory.write("precious", [7])
+        try self.directory.write([7], to: "precious")
         let target = self.directory.target("f")
         #expect(symlink(self.directory.path("precious"), self.directory.path("f.part")) == 0)
         guard case .foreign = try self.store.survey(target).partial else {
@@ -115,7 +115,7 @@ import TransferEngine
         #expect(unlink(self.directory.path("h.part")) == 0)
         #expect(symlink(self.directory.path("precious"), self.directory.path("h.part")) == 0)
         #expect(failure { _ = try self.store.openPartial(self.directory.target("h")) } != nil)
-        #expect(self.directory.read("precious") == [7])
+        #expect(self.directory.contents("precious") == [7])
     }
 
     @Test func aJournalAloneIsOursAndEmpty() throws {
@@ -131,7 +131,7 @@ import TransferEngine
         let again = try self.store.createPartial(target, facts: someFacts)
         #expect(again.initialExtents.isEmpty)
         again.discard()
-        #expect(self.directory.names.isEmpty)
+        #expect(self.directory.entries().isEmpty)
     }
 
     @Test func beginningAnewEmptiesWhatWasOurs() throws {
@@ -164,23 +164,23 @@ import TransferEngine
     }
 
     @Test func anExistingFileIsAdoptedWhole() throws {
-        self.directory.write("f", pattern(100))
+        try self.directory.write(pattern(100), to: "f")
         let target = self.directory.target("f")
         let file = try self.store.adoptExisting(target, facts: someFacts)
         #expect(file.initialExtents == [0..<100])
-        #expect(self.directory.names == ["f.part", "f.part.journal"])
+        #expect(self.directory.entries() == ["f.part", "f.part.journal"])
         file.crash()
         #expect(try DiskStore(bootID: secondBoot).extents(target) == [0..<100])
     }
 
     @Test func whatIsSetAsideIsNeitherLostNorGoneOnWith() throws {
-        self.directory.write("f", pattern(100))
-        self.directory.write("f.martlet-bad", [1])
+        try self.directory.write(pattern(100), to: "f")
+        try self.directory.write([1], to: "f.martlet-bad")
         let target = self.directory.target("f")
         let file = try self.store.adoptExisting(target, facts: someFacts)
         #expect(file.setAside()?.hasSuffix("f.martlet-bad.1") == true)
-        #expect(self.directory.names == ["f.martlet-bad", "f.martlet-bad.1"])
-        #expect(self.directory.read("f.martlet-bad.1") == pattern(100))
+        #expect(self.directory.entries() == ["f.martlet-bad", "f.martlet-bad.1"])
+        #expect(self.directory.contents("f.martlet-bad.1") == pattern(100))
     }
 
     @Test func anAdjacentExtentContinuesTheSlot() throws {

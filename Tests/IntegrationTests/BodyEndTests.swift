@@ -113,34 +113,36 @@ struct BodyEndTests {
 
     @Test("cut at random offsets, by FIN: right bytes, each fetched once", arguments: 1...6 as ClosedRange<UInt64>)
     func randomCuts(_ seed: UInt64) async throws {
-        let harness = try Harness()
-        var generator = SeededGenerator(seed: seed)
-        let cuts = (0..<6).map { _ in Int64.random(in: 1...900_000, using: &generator) }
-        let file = ServedFile(TestPattern(seed: seed), length: fileLength)
-        let server = try await ScriptedServer.start { request in
-            var file = file
-            if request.requestIndex < cuts.count { file.interruption = .closeAfter(cuts[request.requestIndex]) }
-            return .file(file, request)
-        }
-        let outcome = try await harness.fetch(server.text("file.bin")) { $0.options.retries = 5 }
-        harness.expectWhole(outcome, file)
-        #expect(server.bodyBytesSent == fileLength)
-        await server.stop()
+        let sent = try await self.fetchCut(seed, times: 6) { .closeAfter($0) }
+        #expect(sent == fileLength)
     }
 
     @Test("cut at random offsets, by RST: right bytes", arguments: 11...14 as ClosedRange<UInt64>)
     func randomResets(_ seed: UInt64) async throws {
+        // What lies in the kernel when a reset comes is lost, so that some bytes are sent again.
+        let sent = try await self.fetchCut(seed, times: 5) { .resetAfter($0) }
+        #expect(sent >= fileLength)
+    }
+
+    /// Fetches a file whose first answers are cut at random offsets, and tells how many bytes of it were sent.
+    private func fetchCut(
+        _ seed: UInt64,
+        times: Int,
+        by interruption: @escaping @Sendable (Int64) -> ServedFile.Interruption
+    ) async throws -> Int64 {
         let harness = try Harness()
         var generator = SeededGenerator(seed: seed)
-        let cuts = (0..<5).map { _ in Int64.random(in: 1...900_000, using: &generator) }
+        let cuts = (0..<times).map { _ in Int64.random(in: 1...900_000, using: &generator) }
         let file = ServedFile(TestPattern(seed: seed), length: fileLength)
         let server = try await ScriptedServer.start { request in
             var file = file
-            if request.requestIndex < cuts.count { file.interruption = .resetAfter(cuts[request.requestIndex]) }
+            if request.requestIndex < cuts.count { file.interruption = interruption(cuts[request.requestIndex]) }
             return .file(file, request)
         }
-        let outcome = try await harness.fetch(server.text("file.bin")) { $0.options.retries = 6 }
+        let outcome = try await harness.fetch(server.text("file.bin")) { $0.options.retries = 5 }
         harness.expectWhole(outcome, file)
+        let sent = server.bodyBytesSent
         await server.stop()
+        return sent
     }
 }

@@ -89,7 +89,7 @@ extension DiskPartialFile {
             self.verified.withLock { $0 = digests }
         }
         guard let wrong = options.expected.first(where: { digests[$0.algorithm] != $0.bytes }) else { return digests }
-        if options.keepBad { _ = self.data.truncate(length) }
+        _ = self.data.truncate(length)
         let kept = options.keepBad ? self.nameBad(target, destination) : nil
         if kept == nil { try? self.directory.unlink(self.names.part) }
         try? self.directory.unlink(self.names.journal)

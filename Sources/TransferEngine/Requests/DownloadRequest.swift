@@ -46,7 +46,7 @@ public struct DownloadRequest: Sendable {
     }
 }
 
-/// How downloads are made; shared by many requests, copied on write.
+/// How downloads are made: what the requests of one purpose have in common.
 public struct DownloadOptions: Sendable {
     /// The directory for files.
     public var directory: String = "."

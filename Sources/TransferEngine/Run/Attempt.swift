@@ -52,11 +52,13 @@ final class Attempt: ExchangeReceiver, @unchecked Sendable {
     var exchange: (any Exchange)?
     /// What a probe's response told, for the facts of a file that is adopted.
     var validators = Validators()
-    /// The digests that the server gives of the part, and those of what arrived.
-    ///
-    /// Set with the response's head, before any of its bytes is looked at.
+    /// The digests that the server gives of the part.
     var partExpected: [ExpectedDigest] = []
+    /// The part's declared length.
     var partLength: Int64 = 0
+    /// The digests of what arrived of it.
+    ///
+    /// Set under the lock with the head, never changed after: those who take the bytes, one at a time, read it without.
     var partDigests: (any DigestComputation)?
     var extent: Int?
     var isConnected = false
