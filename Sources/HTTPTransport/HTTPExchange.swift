@@ -7,7 +7,7 @@ internal import TransferEngine
 /// Unchecked because its variables are touched on its lane's loop only; calls from other threads hop there.
 final class HTTPExchange: Exchange, @unchecked Sendable {
     private let lane: Lane
-    private let request: TransferRequest
+    private let request: ExchangeRequest
     private let receiver: any ExchangeReceiver
     private let origin: Origin
     private var connection: Connection?
@@ -20,7 +20,7 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
     private var hasToldConnected = false
     private var mayRepeat: Bool
 
-    init(_ request: TransferRequest, lane: Lane, receiver: any ExchangeReceiver) {
+    init(_ request: ExchangeRequest, lane: Lane, receiver: any ExchangeReceiver) {
         self.request = request
         self.lane = lane
         self.receiver = receiver

@@ -43,7 +43,7 @@ public final class HTTPTransport: Transport {
     ///
     /// - Precondition: The caller is on `lane`.
     public func start(
-        _ request: TransferRequest,
+        _ request: ExchangeRequest,
         onLane lane: Int,
         receiver: any ExchangeReceiver
     ) -> any Exchange {

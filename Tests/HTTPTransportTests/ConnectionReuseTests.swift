@@ -29,7 +29,7 @@ struct ConnectionReuseTests {
             let url = try server.url("/")
             let second = ExchangeRecorder()
             let first = ExchangeRecorder(onEnd: {
-                let request = TransferRequest(url: url, fields: [:], connectTimeout: 1_000_000_000)
+                let request = ExchangeRequest(url: url, fields: [:], connectTimeout: 1_000_000_000)
                 _ = transport.start(request, onLane: 0, receiver: second)
                 if second.now.connectedCount != 0 { Issue.record("the receiver was called before start returned") }
             })

@@ -109,7 +109,7 @@ extension HTTPTransport {
     ) async -> any Exchange {
         await withCheckedContinuation { continuation in
             self.execute(onLane: 0) {
-                let request = TransferRequest(
+                let request = ExchangeRequest(
                     method: method,
                     url: url,
                     fields: fields,

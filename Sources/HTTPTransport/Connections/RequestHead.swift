@@ -7,7 +7,7 @@ internal import TransferEngine
 /// - Source: RFC 9112 §3.
 enum RequestHead {
     /// The bytes of a request without content, or `nil` where a part of it would break the framing.
-    static func encode(_ request: TransferRequest, allocator: ByteBufferAllocator) -> ByteBuffer? {
+    static func encode(_ request: ExchangeRequest, allocator: ByteBufferAllocator) -> ByteBuffer? {
         guard !request.method.isEmpty, request.method.utf8.allSatisfy(Self.isToken) else { return nil }
         let target = request.url.requestTarget
         let host = request.url.hostField

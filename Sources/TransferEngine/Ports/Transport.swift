@@ -15,20 +15,22 @@ public protocol Transport: Sendable {
     ///
     /// - Precondition: The caller is on `lane`.
     /// - Returns: The exchange. The receiver is not called before this returns.
-    func start(_ request: TransferRequest, onLane lane: Int, receiver: any ExchangeReceiver) -> any Exchange
+    func start(_ request: ExchangeRequest, onLane lane: Int, receiver: any ExchangeReceiver) -> any Exchange
 
     /// Closes idle connections and ends the lanes; exchanges still running fail as cancelled.
     func shutdown() async
 }
 
 /// One request as the engine asks for it.
-public struct TransferRequest: Sendable {
-    /// The method: `GET` or `HEAD` for downloads.
+public struct ExchangeRequest: Sendable {
+    /// The method, a token; `GET` or `HEAD` for downloads.
     public var method: String
     /// The absolute URL; its user information is not sent.
     public var url: HTTPURL
-    /// All fields but `Host` and `Connection`, which the transport adds.
+    /// All fields but `Host`, `Connection` and `Content-Length`, which the transport adds.
     public var fields: HTTPFields
+    /// The content, or `nil` for none; an empty one is sent as such, with `Content-Length: 0`.
+    public var body: [UInt8]?
     /// The time for name resolution, connecting and the handshake together, in nanoseconds.
     public var connectTimeout: Int64
     /// The most bytes one read may take from the socket, or `nil` for the transport's own choice.
@@ -39,12 +41,14 @@ public struct TransferRequest: Sendable {
         method: String = "GET",
         url: HTTPURL,
         fields: HTTPFields,
+        body: [UInt8]? = nil,
         connectTimeout: Int64,
         readQuantum: Int? = nil
     ) {
         self.method = method
         self.url = url
         self.fields = fields
+        self.body = body
         self.connectTimeout = connectTimeout
         self.readQuantum = readQuantum
     }

@@ -30,7 +30,7 @@ extension DownloadRun {
     /// Sends an attempt's request.
     func launch(_ attempt: Attempt) {
         self.engine.transport.execute(onLane: attempt.lane) {
-            let request: TransferRequest? = self.state.withLock { state in
+            let request: ExchangeRequest? = self.state.withLock { state in
                 guard !attempt.isOver, state.phase != .ending else { return nil }
                 attempt.quantum = self.engine.readQuantum(for: self.transfer, attempts: state.attempts.count)
                 return self.request(for: attempt, state)
@@ -45,7 +45,7 @@ extension DownloadRun {
         }
     }
 
-    private func request(for attempt: Attempt, _ state: State) -> TransferRequest {
+    private func request(for attempt: Attempt, _ state: State) -> ExchangeRequest {
         let source = self.transfer.request.sources[attempt.source]
         let isOwnOrigin = attempt.origin == self.transfer.origin
         var fields = HTTPFields()
@@ -77,7 +77,7 @@ extension DownloadRun {
         }
         var method = "GET"
         if case .examine = attempt.purpose { method = "HEAD" }
-        return TransferRequest(
+        return ExchangeRequest(
             method: method,
             url: attempt.url,
             fields: fields,

@@ -19,7 +19,7 @@ public final class ScriptedExchange: Exchange {
     }
 
     /// What was asked for.
-    public let request: TransferRequest
+    public let request: ExchangeRequest
     /// The lane on which its receiver is called.
     public let lane: Int
 
@@ -27,7 +27,7 @@ public final class ScriptedExchange: Exchange {
     private unowned let transport: ScriptedTransport
     private let state: Mutex<State>
 
-    init(request: TransferRequest, lane: Int, receiver: any ExchangeReceiver, transport: ScriptedTransport) {
+    init(request: ExchangeRequest, lane: Int, receiver: any ExchangeReceiver, transport: ScriptedTransport) {
         self.request = request
         self.lane = lane
         self.receiver = receiver

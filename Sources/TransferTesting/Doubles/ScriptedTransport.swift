@@ -65,7 +65,7 @@ public final class ScriptedTransport: Transport {
 
     /// Records an exchange; nothing happens to it until the test, or the script of ``onStart(_:)``, says so.
     public func start(
-        _ request: TransferRequest,
+        _ request: ExchangeRequest,
         onLane lane: Int,
         receiver: any ExchangeReceiver
     ) -> any Exchange {
