@@ -1,9 +1,9 @@
 /// Base64 in either alphabet.
 ///
 /// - Source: RFC 4648 §4, §5.
-public enum Base64 {
+package enum Base64 {
     /// The bytes, or `nil` where the text is malformed; padding may be missing.
-    public static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
+    package static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
         var output: [UInt8] = []
         var bits: UInt32 = 0
         var count = 0
@@ -38,7 +38,7 @@ public enum Base64 {
     }
 
     /// The text of some bytes, in the standard alphabet, with padding.
-    public static func encode(_ bytes: some Sequence<UInt8>) -> String {
+    package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         var output: [UInt8] = []
         var bits = 0

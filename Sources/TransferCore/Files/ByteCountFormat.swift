@@ -71,3 +71,51 @@ public enum ByteCount {
         return sumOverflow ? nil : sum
     }
 }
+
+extension ByteCount {
+    /// What a kilobyte is.
+    public enum Base: UInt64, Hashable, Sendable {
+        /// 1000 bytes.
+        case decimal = 1000
+        /// 1024 bytes.
+        case binary = 1024
+    }
+
+    private static let compactUnits = ["B", "KB", "MB", "GB", "TB"]
+
+    /// The number with two decimals and a unit up to terabytes, without a space.
+    ///
+    /// - Parameters:
+    ///   - bytes: The number; may be negative.
+    ///   - base: What a kilobyte is.
+    /// - Returns: `1023B`, `1.50KB`, `2.00TB`; what rounds up to the next unit takes that unit.
+    public static func compact(_ bytes: Int64, base: Base = .binary) -> String {
+        let sign = bytes < 0 ? "-" : ""
+        let magnitude = bytes.magnitude
+        guard magnitude >= base.rawValue else { return "\(sign)\(magnitude)B" }
+        var unit = 1
+        var scale = base.rawValue
+        while unit < 4, self.rounded(magnitude, scale) >= base.rawValue * 100 {
+            unit += 1
+            scale *= base.rawValue
+        }
+        let hundredths = self.rounded(magnitude, scale)
+        return "\(sign)\(hundredths / 100).\(self.two(hundredths % 100))\(self.compactUnits[unit])"
+    }
+
+    /// The rate with two decimals and a unit up to terabytes, without a space.
+    ///
+    /// - Parameters:
+    ///   - bytesPerSecond: The rate; one that is negative or no number counts as 0, an endless one as the largest.
+    ///   - base: What a kilobyte is.
+    /// - Returns: `512B/s`, `1.50MB/s`.
+    public static func compactRate(_ bytesPerSecond: Double, base: Base = .binary) -> String {
+        let rate = bytesPerSecond > 0 ? bytesPerSecond : 0
+        return self.compact(rate < 0x1p63 ? Int64(rate + 0.5) : .max, base: base) + "/s"
+    }
+
+    /// Hundredths of a unit, rounded half up; the scale is at most 2^40, so that nothing overflows.
+    private static func rounded(_ magnitude: UInt64, _ scale: UInt64) -> UInt64 {
+        magnitude / scale * 100 + (magnitude % scale * 100 + scale / 2) / scale
+    }
+}

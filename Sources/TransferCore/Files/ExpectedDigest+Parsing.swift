@@ -31,7 +31,7 @@ extension ExpectedDigest {
     ///   - text: The algorithm's name, `:` or `=`, and the digest in hexadecimal digits or Base64.
     ///   - source: Who says so, for messages.
     /// - Throws: ``DigestSyntaxError`` with a message for the person who wrote it.
-    public init(parsing text: String, source: String = "--checksum") throws(DigestSyntaxError) {
+    public init(parsing text: String, source: String = "the digest") throws(DigestSyntaxError) {
         let bytes = Array(text.utf8.filter { $0 > 0x20 })
         guard let separator = bytes.firstIndex(where: { $0 == 0x3A || $0 == 0x3D }) else {
             throw DigestSyntaxError("\"\(text)\": no algorithm; write sha256:HEX, or md5, sha1, sha384, sha512")

@@ -1,7 +1,7 @@
 /// Hexadecimal digits.
-public enum Hexadecimal {
+package enum Hexadecimal {
     /// The bytes, or `nil` where another character stands there or half a byte is missing.
-    public static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
+    package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count % 2 == 0 else { return nil }
         var output: [UInt8] = []
         output.reserveCapacity(text.count / 2)
@@ -19,7 +19,7 @@ public enum Hexadecimal {
     }
 
     /// The lower-case digits of some bytes.
-    public static func encode(_ bytes: some Sequence<UInt8>) -> String {
+    package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }

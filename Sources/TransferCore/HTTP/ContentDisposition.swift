@@ -3,14 +3,14 @@
 /// What it yields comes from the server and is no safe name yet: see ``FileName``.
 ///
 /// - Source: RFC 6266; RFC 8187 for `filename*`. Malformed fields are read as far as their meaning is plain.
-public struct ContentDisposition: Hashable, Sendable {
+package struct ContentDisposition: Hashable, Sendable {
     /// The disposition in lower case, such as `attachment`; empty where the field begins with a parameter.
-    public var type: String
+    package var type: String
     /// The name: that of `filename*` where it can be decoded, otherwise that of `filename`; `nil` where it is empty.
-    public var fileName: String?
+    package var fileName: String?
 
     /// Parses a field's value.
-    public init(_ field: String) {
+    package init(_ field: String) {
         var scanner = ParameterScanner(field.utf8)
         var plain: String?
         var extended: String?

@@ -1,14 +1,14 @@
 /// What a Content-Range field says.
 ///
 /// - Source: RFC 9110 §14.4.
-public struct ContentRange: Hashable, Sendable {
+package struct ContentRange: Hashable, Sendable {
     /// The bytes that the body holds; `nil` in a 416's `bytes */N`.
-    public var range: ByteRange?
+    package var range: ByteRange?
     /// The length of the whole representation, or `nil` where the server does not tell it.
-    public var total: Int64?
+    package var total: Int64?
 
     /// Parses a field's value; `nil` where it is malformed, contradicts itself or overflows.
-    public init?(_ field: String) {
+    package init?(_ field: String) {
         let text = field.utf8.drop { $0 == 0x20 || $0 == 0x09 }
         guard text.prefix(5).lazy.map(ASCII.lowercase).elementsEqual("bytes".utf8) else { return nil }
         let rest = text.dropFirst(5)
@@ -44,14 +44,14 @@ public struct ContentRange: Hashable, Sendable {
 /// Writes the value of a Range field.
 ///
 /// - Source: RFC 9110 §14.1.2, §14.2.
-public enum RangeField {
+package enum RangeField {
     /// The field's value for a half-open range that is not empty, such as `bytes=0-499` for `0..<500`.
-    public static func bytes(_ range: ByteRange) -> String {
+    package static func bytes(_ range: ByteRange) -> String {
         "bytes=\(range.lowerBound)-\(max(range.lowerBound, range.upperBound &- 1))"
     }
 
     /// The field's value for everything from an offset on, such as `bytes=500-`.
-    public static func bytes(from offset: Int64) -> String { "bytes=\(offset)-" }
+    package static func bytes(from offset: Int64) -> String { "bytes=\(offset)-" }
 }
 
 /// Reads decimal numbers as header fields have them: digits only.

@@ -1,16 +1,16 @@
 /// Reads the digests that a response declares.
 ///
 /// - Source: RFC 9530 (Repr-Digest, Content-Digest); RFC 3230 (Digest).
-public enum DigestFields {
+package enum DigestFields {
     /// The digests of the whole representation: those of Repr-Digest, otherwise those of the older Digest.
-    public static func representation(_ fields: HTTPFields) -> [ExpectedDigest] {
+    package static func representation(_ fields: HTTPFields) -> [ExpectedDigest] {
         let current = fields.joined("Repr-Digest").map { self.parse($0, source: "Repr-Digest") } ?? []
         guard current.isEmpty else { return current }
         return fields.joined("Digest").map { self.parse($0, source: "Digest") } ?? []
     }
 
     /// The digests of this message's content: of the range alone where the response is a 206.
-    public static func content(_ fields: HTTPFields) -> [ExpectedDigest] {
+    package static func content(_ fields: HTTPFields) -> [ExpectedDigest] {
         fields.joined("Content-Digest").map { self.parse($0, source: "Content-Digest") } ?? []
     }
 
@@ -21,7 +21,7 @@ public enum DigestFields {
     ///   - source: The field's name, for messages.
     /// - Returns: The digests; unknown algorithms and wrong lengths are left out, of two for one algorithm the last
     ///   counts.
-    public static func parse(_ field: String, source: String) -> [ExpectedDigest] {
+    package static func parse(_ field: String, source: String) -> [ExpectedDigest] {
         var digests: [ExpectedDigest] = []
         for member in self.members(field) {
             guard let equals = member.firstIndex(of: 0x3D), let algorithm = DigestAlgorithm(named: member[..<equals])

@@ -102,7 +102,7 @@ public enum HTTPDate {
     }
 
     /// Days since 1970 of a date in the Gregorian calendar; years begin in March here, so that leap days come last.
-    private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
+    static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let year = month <= 2 ? year - 1 : year
         let era = (year >= 0 ? year : year - 399) / 400
         let yearOfEra = year - era * 400

@@ -1,14 +1,14 @@
 /// Reads the Retry-After field.
 ///
 /// - Source: RFC 9110 §10.2.3.
-public enum RetryAfter {
+package enum RetryAfter {
     /// Reads how long to wait; the caller sets the cap.
     ///
     /// - Parameters:
     ///   - field: The field's value, seconds or a date.
     ///   - now: The present in seconds since 1970.
     /// - Returns: Seconds, never negative, the largest number where one does not fit; `nil` for a malformed field.
-    public static func seconds(_ field: String, now: Int64) -> Int64? {
+    package static func seconds(_ field: String, now: Int64) -> Int64? {
         let digits = field.utf8.filter { $0 != 0x20 && $0 != 0x09 }
         if !digits.isEmpty, digits.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) {
             return DecimalNumber.parse(digits) ?? .max

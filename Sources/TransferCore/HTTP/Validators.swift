@@ -1,23 +1,23 @@
 /// What recognises one state of a resource.
 ///
 /// - Source: RFC 9110 §8.8.
-public struct Validators: Hashable, Sendable {
+package struct Validators: Hashable, Sendable {
     /// The entity tag with its quotes and its `W/`; only where it is well-formed.
-    public var entityTag: String?
+    package var entityTag: String?
     /// The Last-Modified field as it was sent.
-    public var lastModified: String?
+    package var lastModified: String?
     /// The Date field as it was sent.
-    public var date: String?
+    package var date: String?
 
     /// Creates validators; a malformed entity tag counts as none.
-    public init(entityTag: String? = nil, lastModified: String? = nil, date: String? = nil) {
+    package init(entityTag: String? = nil, lastModified: String? = nil, date: String? = nil) {
         self.entityTag = entityTag.flatMap { EntityTag.isValid($0) ? $0 : nil }
         self.lastModified = lastModified
         self.date = date
     }
 
     /// Takes the validators of a response.
-    public init(fields: HTTPFields) {
+    package init(fields: HTTPFields) {
         self.init(entityTag: fields["ETag"], lastModified: fields["Last-Modified"], date: fields["Date"])
     }
 
@@ -27,7 +27,7 @@ public struct Validators: Hashable, Sendable {
     /// than Date.
     ///
     /// - Source: RFC 9110 §8.8.2.2, §13.1.5.
-    public var strong: String? {
+    package var strong: String? {
         if let entityTag = self.entityTag { return EntityTag.isWeak(entityTag) ? nil : entityTag }
         guard let lastModified = self.lastModified, let modified = HTTPDate.parse(lastModified),
             let sent = self.date.flatMap(HTTPDate.parse), modified < sent
@@ -36,7 +36,7 @@ public struct Validators: Hashable, Sendable {
     }
 
     /// Whether two responses are of the same state of the resource.
-    public enum Agreement: Hashable, Sendable {
+    package enum Agreement: Hashable, Sendable {
         /// A validator that both have is equal.
         case same
         /// A validator that both have differs.
@@ -48,7 +48,7 @@ public struct Validators: Hashable, Sendable {
     /// Compares with another response's validators: entity tags weakly, otherwise Last-Modified.
     ///
     /// - Source: RFC 9110 §8.8.3.2 (weak comparison).
-    public func agrees(with other: Validators) -> Agreement {
+    package func agrees(with other: Validators) -> Agreement {
         if let left = self.entityTag, let right = other.entityTag {
             return EntityTag.opaque(left) == EntityTag.opaque(right) ? .same : .changed
         }
@@ -62,16 +62,16 @@ public struct Validators: Hashable, Sendable {
 /// The syntax of entity tags.
 ///
 /// - Source: RFC 9110 §8.8.3.
-public enum EntityTag {
+package enum EntityTag {
     /// Whether the text is an entity tag: perhaps `W/`, then quotes round characters without quotes and controls.
-    public static func isValid(_ text: String) -> Bool {
+    package static func isValid(_ text: String) -> Bool {
         let tag = self.opaque(text).utf8
         guard tag.count >= 2, tag.first == 0x22, tag.last == 0x22 else { return false }
         return tag.dropFirst().dropLast().allSatisfy { $0 > 0x20 && $0 != 0x22 && $0 != 0x7F }
     }
 
     /// Whether a well-formed entity tag is weak.
-    public static func isWeak(_ tag: String) -> Bool { tag.utf8.starts(with: "W/".utf8) }
+    package static func isWeak(_ tag: String) -> Bool { tag.utf8.starts(with: "W/".utf8) }
 
     /// The tag without its `W/`.
     static func opaque(_ tag: String) -> Substring { self.isWeak(tag) ? tag.dropFirst(2) : tag[...] }

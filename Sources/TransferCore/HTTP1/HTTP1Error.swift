@@ -1,5 +1,5 @@
 /// Why a response cannot be understood.
-public enum HTTP1Error: Error, Hashable, Sendable, CustomStringConvertible {
+package enum HTTP1Error: Error, Hashable, Sendable, CustomStringConvertible {
     /// The heads of the response, interim ones included, are larger than allowed.
     case headTooLarge
     /// More interim responses came than allowed.
@@ -26,7 +26,7 @@ public enum HTTP1Error: Error, Hashable, Sendable, CustomStringConvertible {
     case trailersTooLarge
 
     /// What is wrong, for a person.
-    public var description: String {
+    package var description: String {
         switch self {
         case .headTooLarge: "the response's header fields are too large"
         case .tooManyInterimResponses: "the server sends interim responses without an end"

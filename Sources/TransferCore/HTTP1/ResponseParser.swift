@@ -4,9 +4,9 @@
 /// sends makes it trap. After an error it must not be fed again.
 ///
 /// - Source: RFC 9112.
-public struct ResponseParser: Sendable {
+package struct ResponseParser: Sendable {
     /// What a call to ``next(_:consumed:)`` found.
-    public enum Part: Sendable {
+    package enum Part: Sendable {
         /// All input was consumed (or the response has ended): go on with more.
         case needMore
         /// The final response's head.
@@ -18,7 +18,7 @@ public struct ResponseParser: Sendable {
     }
 
     /// What the end of the connection means for the response.
-    public enum Completion: Sendable {
+    package enum Completion: Sendable {
         /// No byte of a response had come.
         case nothingBegun
         /// The body was one that the connection's end ends: the response is complete as far as can be known.
@@ -30,16 +30,16 @@ public struct ResponseParser: Sendable {
     }
 
     /// The bounds on what a server may send beside the body.
-    public struct Limits: Sendable {
+    package struct Limits: Sendable {
         /// The most bytes of all heads of one response, interim ones included.
-        public var headBytes: Int = 256 * 1024
+        package var headBytes: Int = 256 * 1024
         /// The most interim responses.
-        public var interimResponses: Int = 64
+        package var interimResponses: Int = 64
         /// The most bytes of trailer fields.
-        public var trailerBytes: Int = 64 * 1024
+        package var trailerBytes: Int = 64 * 1024
 
         /// Creates the usual limits.
-        public init() {}
+        package init() {}
     }
 
     private enum State: Sendable {
@@ -68,22 +68,22 @@ public struct ResponseParser: Sendable {
     /// Whether the connection may carry another request after this response (RFC 9112 §9.3).
     ///
     /// Known when the head is; what came behind the response is for the caller to look at.
-    public private(set) var shouldKeepAlive = false
+    package private(set) var shouldKeepAlive = false
 
     /// Whether any byte of the response has come.
-    public private(set) var hasBegun = false
+    package private(set) var hasBegun = false
 
     /// Whether the final head has come.
-    public private(set) var hasHead = false
+    package private(set) var hasHead = false
 
     /// Creates a parser for the response to a request; to one whose method is HEAD the response has no body.
-    public init(isHeadRequest: Bool, limits: Limits = Limits()) {
+    package init(isHeadRequest: Bool, limits: Limits = Limits()) {
         self.isHeadRequest = isHeadRequest
         self.limits = limits
     }
 
     /// Makes ready for the next response of the same connection.
-    public mutating func reset(isHeadRequest: Bool) {
+    package mutating func reset(isHeadRequest: Bool) {
         self.isHeadRequest = isHeadRequest
         self.state = .start
         self.shouldKeepAlive = false
@@ -94,7 +94,7 @@ public struct ResponseParser: Sendable {
     }
 
     /// Whether the next part is the end, without any more input.
-    public var isAtEnd: Bool {
+    package var isAtEnd: Bool {
         switch self.state {
         case .end, .finished: true
         default: false
@@ -104,7 +104,7 @@ public struct ResponseParser: Sendable {
     /// Parses on from `input[consumed...]` to the next part and moves `consumed` behind it.
     ///
     /// - Precondition: `consumed` lies in `0...input.count`.
-    public mutating func next(
+    package mutating func next(
         _ input: UnsafeRawBufferPointer,
         consumed: inout Int
     ) throws(HTTP1Error) -> Part {
@@ -158,7 +158,7 @@ public struct ResponseParser: Sendable {
     }
 
     /// Tells what the connection's end means at this place.
-    public mutating func finish() -> Completion {
+    package mutating func finish() -> Completion {
         switch self.state {
         case .start:
             return self.interimCount > 0 || self.hasBegun ? .truncated : .nothingBegun

@@ -2,25 +2,29 @@
 ///
 /// It keeps 8 bytes for a name, a hash: a million names need no more than a million small integers. A collision
 /// would only give a file a number it did not need.
-public struct NameRegistry: Sendable {
+package struct NameRegistry: Sendable {
     private var taken: Set<UInt64> = []
     private var nextNumber: [UInt64: Int] = [:]
 
     /// Creates an empty registry.
-    public init() {}
+    package init() {}
 
     /// Takes a name if it is free.
-    public mutating func take(_ path: String) -> Bool {
+    package mutating func take(_ path: String) -> Bool {
         self.taken.insert(Self.hash(path)).inserted
     }
 
-    /// Gives a name back.
-    public mutating func release(_ path: String) {
+    /// Whether nobody has taken a name.
+    package func isFree(_ path: String) -> Bool { !self.taken.contains(Self.hash(path)) }
+
+    /// Gives a name back; numbers for it are counted from 1 again.
+    package mutating func release(_ path: String) {
         self.taken.remove(Self.hash(path))
+        self.nextNumber[Self.hash(path)] = nil
     }
 
     /// The number to try next for a base name that was taken, counting from 1.
-    public mutating func number(for path: String) -> Int {
+    package mutating func number(for path: String) -> Int {
         let key = Self.hash(path)
         let number = self.nextNumber[key, default: 1]
         self.nextNumber[key] = number + 1

@@ -4,40 +4,40 @@
 /// up to and including its own bytes. Readers that share a limiter are so served in the order in which they read, and
 /// with reads of equal size each gets an equal share; what an idle reader leaves is the others'. An idle limiter saves
 /// up nothing. No clock: monotonic nanoseconds come in as arguments.
-public struct RateLimiter: Sendable {
+package struct RateLimiter: Sendable {
     /// Bytes a second, or `nil` for no limit.
-    public private(set) var rate: Int64?
+    package private(set) var rate: Int64?
 
     private var served: Double = 0
     private var servedAt: Int64 = 0
     private var charged: Double = 0
 
     /// Creates a limiter.
-    public init(rate: Int64? = nil) {
+    package init(rate: Int64? = nil) {
         self.rate = rate
     }
 
     /// A place in the limiter's line.
-    public struct Ticket: Sendable {
+    package struct Ticket: Sendable {
         fileprivate var position: Double
     }
 
     /// Changes the rate; tickets stay valid, so that their waits can be asked for anew.
-    public mutating func setRate(_ rate: Int64?, now: Int64) {
+    package mutating func setRate(_ rate: Int64?, now: Int64) {
         self.settle(now)
         self.rate = rate
         if rate == nil { self.charged = self.served }
     }
 
     /// Charges bytes that were read.
-    public mutating func charge(_ count: Int, now: Int64) -> Ticket {
+    package mutating func charge(_ count: Int, now: Int64) -> Ticket {
         self.settle(now)
         self.charged = max(self.charged, self.served) + Double(count)
         return Ticket(position: self.charged)
     }
 
     /// The nanoseconds until a ticket's bytes are served, 0 if they are.
-    public func wait(for ticket: Ticket, now: Int64) -> Int64 {
+    package func wait(for ticket: Ticket, now: Int64) -> Int64 {
         guard let rate, rate > 0 else { return 0 }
         let passed = Double(max(0, now - self.servedAt)) * Double(rate) / 1e9
         let missing = ticket.position - (self.served + passed)

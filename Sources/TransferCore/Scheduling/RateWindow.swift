@@ -1,5 +1,5 @@
 /// The rate over the last few seconds, from samples of a growing count.
-public struct RateWindow: Sendable {
+package struct RateWindow: Sendable {
     private struct Sample {
         var time: Int64
         var bytes: Int64
@@ -9,12 +9,12 @@ public struct RateWindow: Sendable {
     private var samples: [Sample] = []
 
     /// Creates a window over this many nanoseconds.
-    public init(span: Int64 = 3_000_000_000) {
+    package init(span: Int64 = 3_000_000_000) {
         self.span = span
     }
 
     /// Records how many bytes there were at a time.
-    public mutating func record(_ bytes: Int64, at time: Int64) {
+    package mutating func record(_ bytes: Int64, at time: Int64) {
         self.samples.append(Sample(time: time, bytes: bytes))
         while self.samples.count > 2, let second = self.samples.dropFirst().first, time - second.time >= self.span {
             self.samples.removeFirst()
@@ -22,7 +22,7 @@ public struct RateWindow: Sendable {
     }
 
     /// Bytes a second between the oldest and the newest sample of the window, 0 with fewer than two.
-    public var rate: Double {
+    package var rate: Double {
         guard let first = self.samples.first, let last = self.samples.last, last.time > first.time else { return 0 }
         return Double(max(0, last.bytes - first.bytes)) * 1e9 / Double(last.time - first.time)
     }

@@ -3,21 +3,21 @@
 /// Four priorities; inside one priority round robin over hosts; first in, first out for each host. No clock: time
 /// comes in as an argument. A class that was passed over ``ageingPeriod`` times takes the next start, so a transfer
 /// at place *n* of its host's line in a class starts after at most `n × hosts × (ageingPeriod + 3)` starts of others.
-public struct Scheduler: Sendable {
+package struct Scheduler: Sendable {
     /// After this many starts that passed over a class with eligible work, that class gets one.
-    public static let ageingPeriod = 8
+    package static let ageingPeriod = 8
 
     /// The most transfers that run at once.
-    public var limit: Int
+    package var limit: Int
 
     /// The most connections to one host over all transfers.
-    public var perHost: Int
+    package var perHost: Int
 
     /// The transfers that run.
-    public private(set) var runningCount = 0
+    package private(set) var runningCount = 0
 
     /// The transfers that wait.
-    public var waitingCount: Int { self.places.count }
+    package var waitingCount: Int { self.places.count }
 
     private struct Place {
         var priority: Priority
@@ -32,7 +32,7 @@ public struct Scheduler: Sendable {
     private var heldBack: [Origin: Int64] = [:]
 
     /// Creates a scheduler.
-    public init(limit: Int, perHost: Int) {
+    package init(limit: Int, perHost: Int) {
         self.limit = limit
         self.perHost = perHost
         self.classes = Priority.allCases.map { _ in PriorityClass() }
@@ -41,7 +41,7 @@ public struct Scheduler: Sendable {
     /// Puts a transfer in line; one that comes back from an attempt goes to the front.
     ///
     /// - Precondition: It does not wait already.
-    public mutating func enqueue(_ id: TransferID, origin: Origin, priority: Priority, atFront: Bool = false) {
+    package mutating func enqueue(_ id: TransferID, origin: Origin, priority: Priority, atFront: Bool = false) {
         precondition(self.places[id] == nil, "transfer \(id) waits already")
         self.nextTicket += 1
         self.places[id] = Place(priority: priority, origin: origin, ticket: self.nextTicket)
@@ -52,26 +52,26 @@ public struct Scheduler: Sendable {
     /// Takes a transfer out of the line.
     ///
     /// - Returns: Whether it waited.
-    public mutating func remove(_ id: TransferID) -> Bool {
+    package mutating func remove(_ id: TransferID) -> Bool {
         guard let place = self.places.removeValue(forKey: id) else { return false }
         self.classes[Int(place.priority.rawValue)].count -= 1
         return true
     }
 
     /// Moves a waiting transfer to the end of another priority's line.
-    public mutating func setPriority(_ priority: Priority, of id: TransferID) {
+    package mutating func setPriority(_ priority: Priority, of id: TransferID) {
         guard let place = self.places[id], place.priority != priority else { return }
         _ = self.remove(id)
         self.enqueue(id, origin: place.origin, priority: priority)
     }
 
     /// Starts no transfer of a host and opens no further connection to it until `time`.
-    public mutating func holdBack(_ origin: Origin, until time: Int64) {
+    package mutating func holdBack(_ origin: Origin, until time: Int64) {
         self.heldBack[origin] = max(time, self.heldBack[origin] ?? time)
     }
 
     /// Admits the next transfer, with one connection to its host, or returns `nil` where none may start now.
-    public mutating func admitNext(now: Int64) -> TransferID? {
+    package mutating func admitNext(now: Int64) -> TransferID? {
         guard self.runningCount < self.limit, !self.places.isEmpty else { return nil }
         var order = Array((0..<self.classes.count).reversed())
         if let starved = order.filter({ self.classes[$0].passedOver >= Self.ageingPeriod })
@@ -96,25 +96,25 @@ public struct Scheduler: Sendable {
     /// The transfer no longer runs.
     ///
     /// Its connections are released one by one.
-    public mutating func ended() {
+    package mutating func ended() {
         precondition(self.runningCount > 0, "a transfer ended that did not run")
         self.runningCount -= 1
     }
 
     /// Takes one more connection to a host where the cap allows it.
-    public mutating func acquireConnection(_ origin: Origin, now: Int64) -> Bool {
+    package mutating func acquireConnection(_ origin: Origin, now: Int64) -> Bool {
         guard self.mayConnect(origin, now: now) else { return false }
         self.connections[origin, default: 0] += 1
         return true
     }
 
     /// Takes a connection to a host whatever the cap says: for a transfer that runs and must not wait.
-    public mutating func takeConnection(_ origin: Origin) {
+    package mutating func takeConnection(_ origin: Origin) {
         self.connections[origin, default: 0] += 1
     }
 
     /// Gives a connection back.
-    public mutating func releaseConnection(_ origin: Origin) {
+    package mutating func releaseConnection(_ origin: Origin) {
         guard let count = self.connections[origin] else {
             preconditionFailure("a connection to \(origin.host) was released that was not taken")
         }

@@ -3,9 +3,9 @@
 /// It begins with one. After a second of flow it tries one more; where the rate over the next second is at least
 /// a quarter above the best so far, the new one stays and another is tried, up to the limit. The first that does not help
 /// ends the trial for good, and is given up.
-public struct ConnectionAdvisor: Sendable {
+package struct ConnectionAdvisor: Sendable {
     /// The connections to use now.
-    public private(set) var wanted = 1
+    package private(set) var wanted = 1
 
     private let most: Int
     private var best: Double = 0
@@ -14,13 +14,13 @@ public struct ConnectionAdvisor: Sendable {
     private var settled = false
 
     /// Creates an advisor.
-    public init(most: Int) {
+    package init(most: Int) {
         self.most = max(1, most)
         self.settled = most <= 1
     }
 
     /// Tells how many bytes had arrived at a time, while `connections` were receiving.
-    public mutating func observe(bytes: Int64, connections: Int, now: Int64) {
+    package mutating func observe(bytes: Int64, connections: Int, now: Int64) {
         guard !self.settled else { return }
         guard connections == self.wanted, let since = self.since else {
             // The rate is only worth comparing while all the wanted connections flow.
@@ -41,7 +41,7 @@ public struct ConnectionAdvisor: Sendable {
     }
 
     /// The server refused a further connection: stay with this many.
-    public mutating func refused(having connections: Int) {
+    package mutating func refused(having connections: Int) {
         self.wanted = max(1, connections)
         self.settled = true
     }

@@ -5,43 +5,43 @@
 /// largest.
 ///
 /// - Invariant: Pieces are disjoint; `start <= written <= reserved <= end` for each.
-public struct SegmentPlanner: Sendable {
+package struct SegmentPlanner: Sendable {
     /// A connection's number, chosen by the caller.
-    public typealias Connection = Int
+    package typealias Connection = Int
 
     /// A run of bytes still to be fetched, in part or whole.
-    public struct Piece: Sendable, Equatable {
+    package struct Piece: Sendable, Equatable {
         /// The first byte.
-        public var start: Int64
+        package var start: Int64
         /// The end of the bytes that were handed out for writing.
-        public var reserved: Int64
+        package var reserved: Int64
         /// The end of the bytes that were written.
-        public var written: Int64
+        package var written: Int64
         /// The end, `Int64.max` where the length is unknown.
-        public var end: Int64
+        package var end: Int64
         /// Who fetches it.
-        public var owner: Connection?
+        package var owner: Connection?
     }
 
     /// The whole length, or `nil` while unknown.
-    public private(set) var length: Int64?
+    package private(set) var length: Int64?
 
     /// The pieces that are not complete, in no order.
-    public private(set) var pieces: [Piece] = []
+    package private(set) var pieces: [Piece] = []
 
     /// The bytes that are there.
-    public private(set) var completed: Int64 = 0
+    package private(set) var completed: Int64 = 0
 
     /// The end of the run of bytes that begins at 0 and is there, as far as it was known when the planner was made
     /// or has grown since from its end.
-    public private(set) var prefix: Int64 = 0
+    package private(set) var prefix: Int64 = 0
 
     /// Creates a plan for what is missing.
     ///
     /// - Parameters:
     ///   - length: The whole length, or `nil` if unknown; then everything after `have` is one open piece.
     ///   - have: The bytes that are there: ascending and disjoint.
-    public init(length: Int64?, have: [ByteRange] = []) {
+    package init(length: Int64?, have: [ByteRange] = []) {
         self.length = length
         let end = length ?? Int64.max
         var position: Int64 = 0
@@ -59,25 +59,25 @@ public struct SegmentPlanner: Sendable {
     /// Whether every byte is there.
     ///
     /// Never so while the length is unknown.
-    public var isComplete: Bool { self.length != nil && self.pieces.isEmpty }
+    package var isComplete: Bool { self.length != nil && self.pieces.isEmpty }
 
     /// The bytes missing, or `nil` while the length is unknown.
-    public var remaining: Int64? { self.length.map { $0 - self.completed } }
+    package var remaining: Int64? { self.length.map { $0 - self.completed } }
 
     /// The piece of a connection.
-    public func piece(of connection: Connection) -> Piece? {
+    package func piece(of connection: Connection) -> Piece? {
         self.pieces.first { $0.owner == connection }
     }
 
     /// Whether a further connection would get anything.
-    public func canAssign(minimumSplit: Int64) -> Bool {
+    package func canAssign(minimumSplit: Int64) -> Bool {
         self.pieces.contains { $0.owner == nil || Self.isWorthSplitting($0, minimumSplit) }
     }
 
     /// Gives a connection the first piece that nobody owns, or half of what is left of the largest one.
     ///
     /// - Returns: Its piece, or `nil` where nothing is left that is worth a connection.
-    public mutating func assign(to connection: Connection, minimumSplit: Int64) -> Piece? {
+    package mutating func assign(to connection: Connection, minimumSplit: Int64) -> Piece? {
         precondition(self.piece(of: connection) == nil, "connection \(connection) has a piece already")
         let free = self.pieces.indices.filter { self.pieces[$0].owner == nil }
         if let index = free.min(by: { self.pieces[$0].start < self.pieces[$1].start }) {
@@ -100,7 +100,7 @@ public struct SegmentPlanner: Sendable {
     /// Hands out room for bytes that arrived on a connection.
     ///
     /// - Returns: How many of them belong to its piece; the rest is beyond its end and to be discarded.
-    public mutating func reserve(_ count: Int, for connection: Connection) -> Int {
+    package mutating func reserve(_ count: Int, for connection: Connection) -> Int {
         guard let index = self.pieces.firstIndex(where: { $0.owner == connection }) else { return 0 }
         let usable = min(Int64(count), self.pieces[index].end - self.pieces[index].reserved)
         self.pieces[index].reserved += usable
@@ -110,7 +110,7 @@ public struct SegmentPlanner: Sendable {
     /// Bytes that were handed out have been written.
     ///
     /// - Returns: Whether the connection's piece is complete; then it has none any more.
-    public mutating func wrote(_ count: Int, by connection: Connection) -> Bool {
+    package mutating func wrote(_ count: Int, by connection: Connection) -> Bool {
         guard let index = self.pieces.firstIndex(where: { $0.owner == connection }) else { return true }
         let piece = self.pieces[index]
         precondition(piece.written + Int64(count) <= piece.reserved, "more was written than was handed out")
@@ -123,7 +123,7 @@ public struct SegmentPlanner: Sendable {
     }
 
     /// A connection gives up its piece; what it has not written is free for others.
-    public mutating func release(_ connection: Connection) {
+    package mutating func release(_ connection: Connection) {
         guard let index = self.pieces.firstIndex(where: { $0.owner == connection }) else { return }
         self.pieces[index].owner = nil
         self.pieces[index].start = self.pieces[index].written
@@ -133,7 +133,7 @@ public struct SegmentPlanner: Sendable {
     /// The length became known: from a `Content-Range`, or because the body has ended.
     ///
     /// - Returns: Whether it fits what is there already.
-    public mutating func setLength(_ length: Int64) -> Bool {
+    package mutating func setLength(_ length: Int64) -> Bool {
         guard self.length == nil else { return self.length == length }
         for index in self.pieces.indices.reversed() where self.pieces[index].end == Int64.max {
             guard self.pieces[index].reserved <= length else { return false }

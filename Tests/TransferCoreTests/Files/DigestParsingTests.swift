@@ -49,7 +49,7 @@ import Testing
             "sha256:\(self.base64.dropLast())", "sha-256=:\(self.base64):", " sha256: \(self.hexadecimal)",
         ] {
             let digest = try ExpectedDigest(parsing: text)
-            #expect(digest.algorithm == .sha256 && digest.bytes == self.bytes && digest.source == "--checksum")
+            #expect(digest.algorithm == .sha256 && digest.bytes == self.bytes && digest.source == "the digest")
         }
         #expect(try ExpectedDigest(parsing: "md5:d41d8cd98f00b204e9800998ecf8427e").algorithm == .md5)
         #expect(try ExpectedDigest(parsing: "sha-1=da39a3ee5e6b4b0d3255bfef95601890afd80709").algorithm == .sha1)

@@ -1,0 +1,62 @@
+/// One way to authenticate that a server or a proxy offers.
+///
+/// - Source: RFC 9110 §11.3, §11.6.1.
+package struct AuthenticationChallenge: Hashable, Sendable {
+    /// The scheme as it was sent, such as `Basic`.
+    package let schemeAsSent: String
+    /// The parameters by their names in lower case; of two with one name the first counts.
+    package var parameters: [String: String]
+    /// What stands in place of parameters, or `nil`.
+    package var token68: String?
+
+    /// Creates a challenge.
+    package init(scheme: String, parameters: [String: String] = [:], token68: String? = nil) {
+        self.schemeAsSent = scheme
+        self.parameters = parameters
+        self.token68 = token68
+    }
+
+    /// The scheme in lower case.
+    package var scheme: String { String(decoding: self.schemeAsSent.utf8.map(ASCII.lowercase), as: UTF8.self) }
+
+    /// The name of what is protected, for people and for a ``ProtectionSpace``; `nil` where none was sent.
+    package var realm: String? { self.parameters["realm"] }
+
+    /// Parses the values of all WWW-Authenticate or all Proxy-Authenticate fields of one response.
+    ///
+    /// - Parameter fields: The values in order; each may hold several challenges.
+    /// - Returns: The challenges in order. Where a value is malformed, what stands before that place counts.
+    package static func parse(_ fields: [String]) -> [AuthenticationChallenge] {
+        var challenges: [AuthenticationChallenge] = []
+        for field in fields {
+            var parser = ChallengeParser(field)
+            while let challenge = parser.next() { challenges.append(challenge) }
+        }
+        return challenges
+    }
+
+    /// The strongest challenge that a credential can answer, or `nil`.
+    ///
+    /// For a password: Digest with SHA-256, Digest with MD5, Basic; for a token: Bearer. Of equals the first.
+    package static func strongest(
+        of challenges: [AuthenticationChallenge],
+        for credential: Credential
+    ) -> AuthenticationChallenge? {
+        var best: (challenge: AuthenticationChallenge, strength: Int)?
+        for challenge in challenges {
+            let strength = challenge.strength(for: credential)
+            if strength > best?.strength ?? 0 { best = (challenge, strength) }
+        }
+        return best?.challenge
+    }
+
+    private func strength(for credential: Credential) -> Int {
+        switch (credential, self.scheme) {
+        case (.password, "digest"):
+            guard let digest = DigestChallenge(self) else { return 0 }
+            return digest.algorithm.hash == .sha256 ? 3 : 2
+        case (.password, "basic"), (.bearer, "bearer"): return 1
+        default: return 0
+        }
+    }
+}

@@ -1,0 +1,18 @@
+/// What one credential belongs to: a realm of one server or proxy.
+///
+/// - Source: RFC 9110 §11.5.
+public struct ProtectionSpace: Hashable, Sendable {
+    /// Scheme, host and port of the server, or of the proxy.
+    public let origin: Origin
+    /// The realm as the challenge has it, or `nil` where it names none.
+    public let realm: String?
+    /// Whether a proxy asks.
+    public let isProxy: Bool
+
+    /// Creates a protection space.
+    public init(origin: Origin, realm: String?, isProxy: Bool = false) {
+        self.origin = origin
+        self.realm = realm
+        self.isProxy = isProxy
+    }
+}

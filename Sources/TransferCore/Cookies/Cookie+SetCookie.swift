@@ -1,0 +1,43 @@
+extension Cookie {
+    /// Reads the cookie of a Set-Cookie field; `nil` where it is to be ignored.
+    ///
+    /// Ignored are: control characters, names and values that are too long, domains that the host does not belong to,
+    /// public suffixes, `Secure` that did not come by https, and prefixes whose promise is not kept. A cookie that has
+    /// ended already is returned; it deletes the one it replaces.
+    ///
+    /// - Parameters:
+    ///   - field: The field's value.
+    ///   - url: The URL of the request that was answered.
+    ///   - now: The present in seconds since 1970.
+    ///   - publicSuffixes: The domains for which no cookie is taken; without a list, those of a single label.
+    /// - Source: RFC 6265bis §5.6, §5.7.
+    public init?(
+        setCookie field: String,
+        from url: HTTPURL,
+        now: Int64,
+        publicSuffixes: PublicSuffixes = PublicSuffixes()
+    ) {
+        guard let field = SetCookieField(field, now: now) else { return nil }
+        let host = url.host
+        var domain = field.domain ?? ""
+        if domain == host, CookieDomain.isAddress(host) || publicSuffixes.isPublicSuffix(host) { domain = "" }
+        if !domain.isEmpty {
+            guard !publicSuffixes.isPublicSuffix(domain), CookieDomain.matches(host, domain: domain) else { return nil }
+        }
+        guard !field.isSecure || url.scheme == .https else { return nil }
+        let path = field.path.flatMap { $0.isEmpty ? nil : $0 } ?? CookieDomain.defaultPath(url.path)
+        self.init(
+            unchecked: field.name,
+            value: field.value,
+            domain: domain.isEmpty ? host : domain,
+            isHostOnly: domain.isEmpty,
+            path: path,
+            expires: field.expires,
+            isSecure: field.isSecure,
+            isHTTPOnly: field.isHTTPOnly,
+            sameSite: field.sameSite,
+            created: now
+        )
+        guard self.keepsPrefix, !CookieText.begins(self.name, "__host-") || field.path != nil else { return nil }
+    }
+}

@@ -1,0 +1,222 @@
+/// The cookies of many hosts: takes those that servers set and says which to send.
+///
+/// Pure value: it reads no clock and no file. A lookup costs as many steps as the host has labels, and those cookies.
+///
+/// - Invariant: No two cookies have the same name, domain, path and host-only flag.
+/// - Source: RFC 6265bis §5.7, §5.8.
+public struct CookieJar: Sendable {
+    /// The most cookies of one domain.
+    public static let mostPerDomain = 180
+    /// The most cookies in all.
+    public static let most = 3000
+
+    private struct Entry: Sendable {
+        var cookie: Cookie
+        /// Rises with every cookie that is new; decides between those of one second.
+        let order: UInt64
+
+        var age: (created: Int64, order: UInt64) { (self.cookie.created, self.order) }
+
+        func isOlder(than other: Entry) -> Bool { self.age < other.age }
+    }
+
+    /// The domains for which no cookie is taken.
+    public let publicSuffixes: PublicSuffixes
+    /// By domain, in no order.
+    private var domains: [String: [Entry]] = [:]
+    private var nextOrder: UInt64 = 0
+    /// The number of cookies, expired ones included.
+    public private(set) var count = 0
+
+    /// Creates an empty jar.
+    ///
+    /// - Parameter publicSuffixes: A public suffix list; without one only domains of a single label are refused, so
+    ///   that a host could set cookies for all of `co.uk`.
+    public init(publicSuffixes: PublicSuffixes? = nil) {
+        self.publicSuffixes = publicSuffixes ?? PublicSuffixes()
+    }
+
+    /// Whether there is no cookie.
+    public var isEmpty: Bool { self.count == 0 }
+
+    /// All cookies, the oldest first.
+    public var cookies: [Cookie] {
+        self.domains.values.joined().sorted { $0.isOlder(than: $1) }.map(\.cookie)
+    }
+
+    // MARK: Taking
+
+    /// Takes the cookies that a response sets; malformed and forbidden ones are passed over.
+    ///
+    /// - Parameters:
+    ///   - setCookie: The values of the response's Set-Cookie fields, in order.
+    ///   - url: The URL of the request that was answered.
+    ///   - now: The present in seconds since 1970.
+    public mutating func receive(_ setCookie: [String], from url: HTTPURL, now: Int64) {
+        for field in setCookie {
+            guard
+                let cookie = Cookie(setCookie: field, from: url, now: now, publicSuffixes: self.publicSuffixes),
+                url.scheme == .https || !self.hasSecure(like: cookie, now: now)
+            else { continue }
+            self.insert(cookie, now: now)
+        }
+        self.evict(now: now)
+    }
+
+    /// Stores a cookie that the user has made, whatever its domain; one that has ended deletes the one it replaces.
+    public mutating func set(_ cookie: Cookie, now: Int64) {
+        self.insert(cookie, now: now)
+        self.evict(now: now)
+    }
+
+    /// Stores many cookies, of which the oldest are dropped once where there are too many.
+    ///
+    /// - Returns: How many were dropped.
+    mutating func set(_ cookies: [Cookie], now: Int64) -> Int {
+        var dropped = 0
+        for cookie in cookies { dropped += self.insert(cookie, now: now) ? 1 : 0 }
+        return dropped + self.evict(now: now)
+    }
+
+    /// Whether a secure cookie of this name would be overwritten or hidden by one that did not come by https.
+    ///
+    /// - Source: RFC 6265bis §5.7, step 16.
+    private func hasSecure(like cookie: Cookie, now: Int64) -> Bool {
+        let isLike = { (entry: Entry) in
+            entry.cookie.isSecure && entry.cookie.name == cookie.name && !entry.cookie.isExpired(at: now)
+                && CookieDomain.pathMatches(cookie.path, cookiePath: entry.cookie.path)
+        }
+        return self.domains.contains { domain, entries in
+            (CookieDomain.matches(domain, domain: cookie.domain) || CookieDomain.matches(cookie.domain, domain: domain))
+                && entries.contains(where: isLike)
+        }
+    }
+
+    /// Stores a cookie, and tells whether another had to go because its domain has too many.
+    @discardableResult
+    private mutating func insert(_ cookie: Cookie, now: Int64) -> Bool {
+        var entries = self.domains.removeValue(forKey: cookie.domain) ?? []
+        self.count -= entries.count
+        defer {
+            self.count += entries.count
+            if !entries.isEmpty { self.domains[cookie.domain] = entries }
+        }
+        if let index = entries.firstIndex(where: { $0.cookie.isReplaced(by: cookie) }) {
+            if cookie.isExpired(at: now) {
+                entries.remove(at: index)
+            } else if entries[index].cookie.isExpired(at: now) {
+                entries[index] = self.entry(cookie)
+            } else {
+                let created = entries[index].cookie.created
+                entries[index].cookie = cookie
+                entries[index].cookie.created = created
+            }
+            return false
+        }
+        guard !cookie.isExpired(at: now) else { return false }
+        entries.append(self.entry(cookie))
+        guard entries.count > Self.mostPerDomain else { return false }
+        entries.removeAll { $0.cookie.isExpired(at: now) }
+        guard entries.count > Self.mostPerDomain else { return false }
+        // Those that are not secure go first (§5.7): a host by http must not push out what came by https.
+        let oldest = entries.indices.min { left, right in
+            let (left, right) = (entries[left], entries[right])
+            return left.cookie.isSecure == right.cookie.isSecure ? left.isOlder(than: right) : right.cookie.isSecure
+        }
+        if let oldest { entries.remove(at: oldest) }
+        return true
+    }
+
+    private mutating func entry(_ cookie: Cookie) -> Entry {
+        self.nextOrder += 1
+        return Entry(cookie: cookie, order: self.nextOrder)
+    }
+
+    /// Drops expired cookies, then the oldest, until there are not too many; how many were dropped before their time.
+    @discardableResult
+    private mutating func evict(now: Int64) -> Int {
+        guard self.count > Self.most else { return 0 }
+        self.removeExpired(now: now)
+        let excess = self.count - Self.most
+        guard excess > 0 else { return 0 }
+        // Only the ages are sorted: a server may add cookies to a full jar with every answer.
+        var ages: [(created: Int64, order: UInt64)] = []
+        ages.reserveCapacity(self.count)
+        for entries in self.domains.values { for entry in entries { ages.append(entry.age) } }
+        ages.sort(by: <)
+        let youngest = ages[excess - 1]
+        self.removeEntries { $0.age <= youngest }
+        return excess
+    }
+
+    // MARK: Sending
+
+    /// The cookies to send to a URL: those of the longest path first, among them the oldest first.
+    public func cookies(for url: HTTPURL, now: Int64) -> [Cookie] {
+        guard !self.isEmpty else { return [] }
+        let host = url.host
+        let path = url.path
+        var found: [Entry] = []
+        for domain in [host] + CookieDomain.parents(of: host) {
+            for entry in self.domains[domain] ?? [] {
+                let cookie = entry.cookie
+                if !cookie.isHostOnly || domain == host, !cookie.isSecure || url.scheme == .https,
+                    !cookie.isExpired(at: now), CookieDomain.pathMatches(path, cookiePath: cookie.path)
+                {
+                    found.append(entry)
+                }
+            }
+        }
+        found.sort { left, right in
+            let lengths = (left.cookie.path.utf8.count, right.cookie.path.utf8.count)
+            return lengths.0 == lengths.1 ? left.isOlder(than: right) : lengths.0 > lengths.1
+        }
+        return found.map(\.cookie)
+    }
+
+    /// The value of the Cookie field for a request to a URL, or `nil` where there is no cookie to send.
+    public func field(for url: HTTPURL, now: Int64) -> String? {
+        let cookies = self.cookies(for: url, now: now)
+        return cookies.isEmpty ? nil : cookies.map(\.pair).joined(separator: "; ")
+    }
+
+    // MARK: Removing
+
+    /// Removes the cookie with this one's name, domain, path and host-only flag, and tells whether there was one.
+    @discardableResult
+    public mutating func remove(_ cookie: Cookie) -> Bool {
+        let count = self.count
+        self.removeEntries { $0.cookie.isReplaced(by: cookie) }
+        return self.count < count
+    }
+
+    /// Removes the cookies of a domain and of those below it.
+    public mutating func removeAll(domain: String) {
+        guard let domain = CookieDomain.canonical(domain.utf8) else { return }
+        self.removeEntries { CookieDomain.matches($0.cookie.domain, domain: domain) }
+    }
+
+    /// Removes all cookies.
+    public mutating func removeAll() {
+        self.domains = [:]
+        self.count = 0
+    }
+
+    /// Removes the cookies that have no end, as when a browser is closed.
+    public mutating func removeSessionCookies() {
+        self.removeEntries { $0.cookie.expires == nil }
+    }
+
+    /// Removes the cookies that have ended.
+    public mutating func removeExpired(now: Int64) {
+        self.removeEntries { $0.cookie.isExpired(at: now) }
+    }
+
+    private mutating func removeEntries(_ isRemoved: (Entry) -> Bool) {
+        for (domain, entries) in self.domains where entries.contains(where: isRemoved) {
+            let kept = entries.filter { !isRemoved($0) }
+            self.domains[domain] = kept.isEmpty ? nil : kept
+            self.count -= entries.count - kept.count
+        }
+    }
+}

@@ -1,0 +1,82 @@
+/// A proxy to send requests through, with its credentials where it asks for some.
+///
+/// - Source: RFC 9110 §3.7, §11.7; RFC 7617 (Basic).
+public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
+    /// Where the proxy is, and whether TLS is spoken with it.
+    public let origin: Origin
+
+    /// The value of the `Proxy-Authorization` field, or `nil` where there are no credentials; never for a message.
+    public let authorization: String?
+
+    /// Creates a proxy.
+    ///
+    /// - Parameters:
+    ///   - origin: Where the proxy is, and whether TLS is spoken with it.
+    ///   - user: The name to give, without a colon, or `nil`.
+    ///   - password: The password that belongs to the name.
+    public init(origin: Origin, user: String? = nil, password: String? = nil) {
+        self.origin = origin
+        self.authorization = user.map { "Basic " + Base64.encode("\($0):\(password ?? "")".utf8) }
+    }
+
+    /// Parses `http://user:password@host:port` or `https://…`; without a scheme it means `http`.
+    ///
+    /// A port that is left out is the scheme's own, 80 or 443; name and password are percent-decoded.
+    ///
+    /// - Parameters:
+    ///   - text: The URL.
+    ///   - name: What the text comes from, such as an option or a variable, for the message.
+    /// - Throws: ``ProxyError`` with a message that shows nothing of the text.
+    public init(_ text: String, from name: String = "the proxy") throws(ProxyError) {
+        let utf8 = Array(text.utf8)
+        let colon = utf8.indices.dropLast(2).first { utf8[$0...].starts(with: "://".utf8) }
+        let authority = utf8[(colon.map { $0 + 3 } ?? 0)...]
+        if let end = authority.firstIndex(where: { [0x2F, 0x3F, 0x23, 0x5C].contains($0) }),
+            authority[end...].contains(0x40)
+        {
+            throw ProxyError(
+                .malformed,
+                "\(name): an @ behind the host; write / ? # and \\ in a name or a password as %2F, %3F, %23 and %5C"
+            )
+        }
+        let url: HTTPURL
+        do {
+            url = try HTTPURL(colon == nil ? "http://" + text : text)
+        } catch {
+            throw Self.error(error.code, name)
+        }
+        if let user = url.user, user.utf8.contains(0x3A) {
+            throw ProxyError(.malformed, "\(name): a colon in the user name, which Basic cannot carry; use another")
+        }
+        self.init(origin: url.origin, user: url.user, password: url.password)
+    }
+
+    private static func error(_ code: HTTPURLError.Code, _ name: String) -> ProxyError {
+        switch code {
+        case .unsupportedScheme(let scheme) where scheme.hasPrefix("socks"):
+            ProxyError(
+                .unsupportedScheme,
+                "\(name) names a SOCKS proxy (\(scheme)), which Martlet cannot use: give an http:// or https:// proxy"
+            )
+        case .unsupportedScheme(let scheme):
+            ProxyError(
+                .unsupportedScheme,
+                "\(name): proxies of the scheme \(scheme) are not supported: give an http:// or https:// proxy"
+            )
+        case .badPort:
+            ProxyError(.malformed, "\(name): the proxy's port is not a number from 1 to 65535; correct it")
+        case .missingHost, .empty, .missingScheme:
+            ProxyError(.malformed, "\(name): no host; write http://proxy.example.com:3128")
+        case .badHost:
+            ProxyError(.malformed, "\(name): the proxy's host is malformed; write http://proxy.example.com:3128")
+        case .badCharacter, .tooLong:
+            ProxyError(.malformed, "\(name): a character that no URL holds; write it as %XX")
+        }
+    }
+
+    /// The proxy's URL without its credentials.
+    public var description: String {
+        let host = self.origin.host.contains(":") ? "[\(self.origin.host)]" : self.origin.host
+        return "\(self.origin.scheme.name)://\(host):\(self.origin.port)"
+    }
+}

@@ -1,0 +1,76 @@
+extension TLSOptions {
+    /// A public key that a server may have, as the SHA-256 of its SubjectPublicKeyInfo.
+    ///
+    /// The key is that of the server's own certificate, as curl's `--pinnedpubkey` takes it: to pin an authority, make it
+    /// the only root. A pin adds to the verification; without verification it stands alone.
+    ///
+    /// - Source: RFC 7469 §2.4.
+    public struct Pin: Sendable, Hashable {
+        /// The 32 bytes of the hash.
+        public let sha256: [UInt8]
+        /// The host in lower case, `*.` and a name for every host below it, or `nil` for all hosts.
+        public let host: String?
+
+        /// Creates a pin from the hash.
+        ///
+        /// - Parameters:
+        ///   - sha256: The SHA-256 of the key's SubjectPublicKeyInfo.
+        ///   - host: A host, `*.` and a name for every host below it, or `nil` for all hosts.
+        /// - Throws: ``PinError`` where the hash does not have 32 bytes.
+        public init(sha256: [UInt8], host: String? = nil) throws(PinError) {
+            guard sha256.count == 32 else {
+                throw PinError("a pinned key's hash has \(sha256.count) bytes: SHA-256 has 32")
+            }
+            self.sha256 = sha256
+            self.host = host?.lowercased()
+        }
+
+        /// Parses a pin: Base64, alone, or as `sha256//…` (curl) or `pin-sha256="…"` (RFC 7469).
+        ///
+        /// - Parameters:
+        ///   - text: The pin.
+        ///   - host: A host, `*.` and a name for every host below it, or `nil` for all hosts.
+        /// - Throws: ``PinError`` where the text is no pin.
+        public init(_ text: String, host: String? = nil) throws(PinError) {
+            var base64 = text[...]
+            if base64.hasPrefix("sha256//") {
+                base64 = base64.dropFirst("sha256//".count)
+            } else if base64.hasPrefix("pin-sha256=\""), base64.hasSuffix("\"") {
+                base64 = base64.dropFirst("pin-sha256=\"".count).dropLast()
+            }
+            guard let hash = Base64.decode(base64.utf8), hash.count == 32 else {
+                throw PinError(
+                    "the pinned key is no SHA-256 in Base64: write sha256// and the 44 characters of the hash"
+                )
+            }
+            try self.init(sha256: hash, host: host)
+        }
+
+        /// Parses several pins with `;` between them, as curl takes them.
+        ///
+        /// - Throws: ``PinError`` where one is no pin.
+        public static func list(_ text: String, host: String? = nil) throws(PinError) -> [Pin] {
+            var pins: [Pin] = []
+            for part in text.split(separator: ";") { pins.append(try Pin(String(part), host: host)) }
+            return pins
+        }
+
+        /// Whether the pin is about a host.
+        public func isFor(_ name: String) -> Bool {
+            guard let host = self.host else { return true }
+            let name = name.hasSuffix(".") ? String(name.dropLast()) : name
+            return host.hasPrefix("*.") ? name.hasSuffix(host.dropFirst()) && name.count > host.count - 1 : name == host
+        }
+    }
+
+    /// Why a text is no pinned key.
+    public struct PinError: Error, Hashable, Sendable, CustomStringConvertible {
+        /// What is wrong and how to mend it.
+        public let message: String
+
+        init(_ message: String) { self.message = message }
+
+        /// What is wrong and how to mend it.
+        public var description: String { self.message }
+    }
+}
