@@ -6,6 +6,8 @@ public struct EngineError: Error, Sendable, CustomStringConvertible {
         case closed
         /// The user's name for a file cannot be used.
         case badName
+        /// Another transfer is writing under this very name.
+        case nameTaken
     }
 
     /// The kind of refusal.

@@ -8,7 +8,10 @@ extension TransferEngine {
     /// Otherwise nothing happens.
     public func pause(_ id: TransferID) {
         let run = self.state.withLock { state -> DownloadRun? in
-            if let run = state.running[id] { return run }
+            if let run = state.running[id] {
+                if state.wishes[id]?.isCancellation != true { state.wishes[id] = .pause }
+                return run
+            }
             guard let transfer = state.transfers[id] else { return nil }
             switch transfer.state {
             case .waiting: _ = state.scheduler.remove(id)
@@ -24,9 +27,10 @@ extension TransferEngine {
         self.settle()
     }
 
-    /// Puts a paused transfer in line again.
+    /// Puts a paused transfer in line again, also one whose pausing is under way.
     public func resume(_ id: TransferID) {
         self.state.withLock { state in
+            if case .pause = state.wishes[id] { state.wishes[id] = .goOn }
             guard let transfer = state.transfers[id], case .paused = transfer.state else { return }
             state.counts.paused -= 1
             self.enqueue(&state, transfer, atFront: false)
@@ -34,11 +38,18 @@ extension TransferEngine {
         self.pump(lane: nil)
     }
 
-    /// Cancels a transfer in any state that is not an end; its partial file is deleted.
-    public func cancel(_ id: TransferID) {
+    /// Cancels a transfer in any state that is not an end.
+    ///
+    /// - Parameters:
+    ///   - id: The transfer.
+    ///   - keeping: Whether its partial file stays, for another transfer to go on from; otherwise it is deleted.
+    public func cancel(_ id: TransferID, keeping: Bool = false) {
         var left: FileTarget?
         let run = self.state.withLock { state -> DownloadRun? in
-            if let run = state.running[id] { return run }
+            if let run = state.running[id] {
+                state.wishes[id] = .cancel(keeping: keeping)
+                return run
+            }
             guard let transfer = state.transfers[id] else { return nil }
             switch transfer.state {
             case .waiting: _ = state.scheduler.remove(id)
@@ -50,9 +61,29 @@ extension TransferEngine {
             self.endTransfer(&state, transfer, .cancelled, .cancelled)
             return nil
         }
-        if let left { self.pool.run { try? self.store.discardPartial(left) } }
-        run?.interrupt(.cancelled)
+        if let left, !keeping { self.pool.run { try? self.store.discardPartial(left) } }
+        run?.interrupt(.cancelled(keeping: keeping))
         self.settle()
+    }
+
+    /// What was asked of a transfer while it ran; a run that is ending already cannot heed it any more.
+    enum Wish {
+        case pause
+        case goOn
+        case cancel(keeping: Bool)
+
+        var isCancellation: Bool { if case .cancel = self { true } else { false } }
+
+        /// How a run that ends so counts for the transfer.
+        func applied(to outcome: DownloadRun.Outcome) -> DownloadRun.Outcome {
+            switch (outcome, self) {
+            case (.finished, _), (.failed, _), (.cancelled, _): outcome
+            case (_, .cancel(let keeping)): .cancelled(keeping: keeping)
+            case (.retry, .pause), (.stopped, .pause): .paused
+            case (.paused, .goOn): .stopped
+            case (.paused, .pause), (.retry, .goOn), (.stopped, .goOn): outcome
+            }
+        }
     }
 
     /// Pauses every transfer that waits, runs or is between attempts.
@@ -110,7 +141,13 @@ extension TransferEngine {
         case .failed: state.counts.failed += 1
         default: state.counts.cancelled += 1
         }
-        self.hub.post(transfer.event(event))
+        var told = transfer.event(event)
+        told.target = transfer.memory.withLock { $0.target }
+        if self.releasesNames {
+            state.names.release(transfer.reserved.path)
+            if let target = told.target { state.names.release(target.path) }
+        }
+        self.hub.post(told)
         if self.isIdle(state), state.isStarted {
             self.hub.post(TransferEvent(id: nil, url: "", userInfo: nil, kind: .drained))
         }

@@ -91,8 +91,11 @@ extension TransferEngine {
             memory.activeTime += now - run.startedAt
             memory.received += received
         }
+        var discarded: FileTarget?
         self.state.withLock { state in
             state.running[transfer.id] = nil
+            let asked = outcome
+            let outcome = state.wishes.removeValue(forKey: transfer.id)?.applied(to: asked) ?? asked
             state.laneLoad[run.lane] -= 1
             state.scheduler.ended()
             state.counts.receivedBytes += received
@@ -116,10 +119,13 @@ extension TransferEngine {
                 self.hub.post(transfer.event(.paused))
             case .stopped:
                 self.enqueue(&state, transfer, atFront: true)
-            case .cancelled:
+            case .cancelled(let keeping):
+                // The run that ended otherwise has kept what there is.
+                if !keeping, !asked.isCancellation { discarded = transfer.memory.withLock { $0.target } }
                 self.endTransfer(&state, transfer, .cancelled, .cancelled)
             }
         }
+        if let discarded { self.pool.run { try? self.store.discardPartial(discarded) } }
         self.sync()
         self.pump(lane: run.lane)
         self.settle()
@@ -143,6 +149,21 @@ extension TransferEngine {
                     : " (\(transfer.memory.withLock { $0.attempts }) attempts)"
             }
             return self.endTransfer(&state, transfer, .failed, .failed(last))
+        }
+        // The time between attempts is part of the transfer's: where none would be left, it has run out now.
+        let total = transfer.request.options.totalTimeout.inNanoseconds
+        let spent = transfer.memory.withLock { memory in
+            memory.activeTime += delay
+            return memory.activeTime
+        }
+        guard total <= 0 || spent < total else {
+            let allowed = DurationFormat.compact(transfer.request.options.totalTimeout)
+            let late = TransferFailure(
+                .timeout,
+                "not finished within \(allowed), and the last attempt failed: \(failure.message)",
+                setting: .resourceTimeout
+            )
+            return self.endTransfer(&state, transfer, .failed, .failed(late))
         }
         if isHostsFault { state.scheduler.holdBack(origin, until: now + delay) }
         transfer.move(to: .retrying(at: now + delay))

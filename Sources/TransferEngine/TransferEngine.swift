@@ -13,6 +13,11 @@ public final class TransferEngine: Sendable {
         public var connectionsPerHost: Int?
         /// Bytes a second over all transfers, or `nil`.
         public var rateLimit: Int64?
+        /// Whether a name is free again once its transfer has ended.
+        ///
+        /// A run over a list keeps them, so that no two of its files share one whatever becomes of the files; a queue
+        /// without end does not.
+        public var releasesNames = false
 
         /// Creates the defaults.
         public init() {}
@@ -48,6 +53,8 @@ public final class TransferEngine: Sendable {
         var perHost: Int?
         var transfers: [TransferID: Transfer] = [:]
         var running: [TransferID: DownloadRun] = [:]
+        /// What was asked of those that run, until they have ended.
+        var wishes: [TransferID: Wish] = [:]
         var names = NameRegistry()
         var nextID: UInt64 = 0
         var counts = Counts()
@@ -76,6 +83,7 @@ public final class TransferEngine: Sendable {
     let hub = EventHub()
     let state: Mutex<State>
     let limiter: Mutex<RateLimiter>
+    let releasesNames: Bool
     let throttles: Atomic<Bool>
     let buffers = Mutex<[EventBuffer.Reference]>([])
 
@@ -91,6 +99,7 @@ public final class TransferEngine: Sendable {
         self.store = store
         self.time = time
         self.pool = pool
+        self.releasesNames = configuration.releasesNames
         let limit = max(1, configuration.concurrentTransfers)
         let lanes = transport.laneCount
         self.state = Mutex(
@@ -160,20 +169,43 @@ public final class TransferEngine: Sendable {
         self.state.withLock { $0.transfers[id] }?.state
     }
 
+    /// How far a transfer has come, exactly and at this moment; `nil` where it does not run.
+    ///
+    /// - Returns: The bytes that are there, those of earlier runs included, and the whole length where it is known.
+    public func progress(of id: TransferID) -> (bytes: Int64, total: Int64?)? {
+        self.state.withLock { $0.running[id] }?.position
+    }
+
+    /// Where a transfer's file will be, as far as it is known; `nil` once it has ended, or where it has none.
+    public func target(of id: TransferID) -> FileTarget? {
+        self.state.withLock { $0.transfers[id] }?.memory.withLock { $0.target }
+    }
+
     // MARK: Filling the queue
 
     /// Adds a download.
     ///
     /// - Returns: Its id; the same URL twice is two transfers.
-    /// - Throws: ``EngineError`` with `closed` after `close()`, with `badName` where the user's name is no file name.
+    /// - Throws: ``EngineError`` with `closed` after `close()`, with `badName` where the user's name is no file name, with
+    ///   `nameTaken` where it must be exact and another transfer has it.
     @discardableResult
     public func add(_ request: DownloadRequest) throws(EngineError) -> TransferID {
         let (directory, name) = try Self.place(request)
         if request.options.rateLimit != nil { self.throttles.store(true, ordering: .relaxed) }
         let base = name ?? FileName.choose(user: nil, disposition: nil, url: request.sources[0])
         let isFile: Bool = if case .file = request.options.destination { true } else { false }
-        let id: TransferID? = self.state.withLock { state in
-            guard !state.isClosed else { return nil }
+        let result: Result<TransferID, EngineError> = self.state.withLock { state in
+            guard !state.isClosed else {
+                return .failure(EngineError(.closed, "the queue is closed: nothing more can be added"))
+            }
+            if isFile, request.nameIsExact {
+                let path = FileTarget(directory: directory, name: base).path
+                guard state.names.isFree(path) else {
+                    return .failure(
+                        EngineError(.nameTaken, "another transfer is writing \(path); wait for it or name another file")
+                    )
+                }
+            }
             state.nextID += 1
             let id = TransferID(state.nextID)
             let transfer = Transfer(
@@ -187,9 +219,9 @@ public final class TransferEngine: Sendable {
             )
             state.transfers[id] = transfer
             state.scheduler.enqueue(id, origin: transfer.origin, priority: request.options.priority)
-            return id
+            return .success(id)
         }
-        guard let id else { throw EngineError(.closed, "the queue is closed: nothing more can be added") }
+        let id = try result.get()
         self.pump(lane: nil)
         return id
     }

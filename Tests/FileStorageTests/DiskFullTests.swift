@@ -71,6 +71,16 @@ struct DiskFullTests {
         self.store.directories.forget(disk.directory.path)
     }
 
+    @Test func aFullDiskKeepsTheOldFileOfAReplacement() throws {
+        let disk = try #require(TinyDisk())
+        try AtomicFile.replace(disk.directory.path("jar"), with: [1, 2, 3])
+        disk.fill()
+        let error = failure { try AtomicFile.replace(disk.directory.path("jar"), with: pattern(10_000)) }
+        #expect(error?.code == .noSpace)
+        #expect(try disk.directory.read("jar") == [1, 2, 3])
+        #expect(disk.directory.entries() == ["filler", "jar"])
+    }
+
     @Test func aFullDiskFailsASmallFile() throws {
         let disk = try #require(TinyDisk())
         disk.fill()

@@ -31,6 +31,7 @@ struct ResponseJudgeTests {
         case .startOver: "over"
         case .alreadyComplete: "complete"
         case .redirect(let location): "redirect \(location)"
+        case .notModified: "not modified"
         case .failed(let failure): failure.isRetryable ? "again" : "failed"
         }
     }

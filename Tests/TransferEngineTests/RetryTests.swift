@@ -162,6 +162,24 @@ struct RetryTests {
         #expect(abs(seconds - wanted) < wanted * 0.05)
     }
 
+    @Test("the time between attempts is the transfer's own: where none would be left it ends at once, and says why")
+    func waitingCounts() throws {
+        let stage = Stage()
+        let id = try stage.add("http://a/f") { $0.totalTimeout = .seconds(5) }
+        try stage.exchange().respond(503, ["Retry-After": "10", "Content-Length": "0"], framing: .none)
+        try stage.exchange().end()
+        #expect(stage.failure(id)?.code == .timeout && stage.failure(id)?.setting == .resourceTimeout)
+        #expect(stage.failure(id)?.message.contains("503") == true)
+        let other = try stage.add("http://b/f") { $0.totalTimeout = .seconds(5) }
+        try stage.exchange().respond(503, ["Retry-After": "3", "Content-Length": "0"], framing: .none)
+        try stage.exchange().end()
+        stage.clock.advance(by: .seconds(3))
+        // It has two seconds left.
+        try stage.exchange().connect()
+        stage.clock.advance(by: .seconds(3))
+        #expect(stage.failure(other)?.code == .timeout)
+    }
+
     @Test("a limit of one transfer leaves another alone")
     func ownRate() throws {
         let stage = Stage()

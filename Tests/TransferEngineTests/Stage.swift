@@ -17,13 +17,15 @@ final class Stage: Sendable {
         rate: Int64? = nil,
         lanes: Int = 1,
         pool: any BlockingPool = InlinePool(),
-        starts: Bool = true
+        starts: Bool = true,
+        releasesNames: Bool = false
     ) {
         self.transport = ScriptedTransport(laneCount: lanes)
         var configuration = TransferEngine.Configuration()
         configuration.concurrentTransfers = limit
         configuration.connectionsPerHost = perHost
         configuration.rateLimit = rate
+        configuration.releasesNames = releasesNames
         self.engine = TransferEngine(
             configuration: configuration,
             transport: self.transport,

@@ -13,6 +13,8 @@ public struct TransferEvent: Sendable {
     public var userInfo: (any Sendable)?
     /// What happened.
     public var kind: Kind
+    /// Where the file is or would have been, in the event that ends a transfer, as far as it was known.
+    public var target: FileTarget?
 
     /// Most observers look at few URLs: the text for people is only made for those who ask.
     private let source: HTTPURL?
@@ -154,6 +156,8 @@ public struct TransferEvent: Sendable {
         public var digest: [UInt8]?
         /// Whether the file was there already and nothing was fetched.
         public var skipped: Bool
+        /// Whether the server said that a conditional request's file has not changed (304); nothing was fetched.
+        public var notModified = false
         /// Whether the length was confirmed by the server's framing; false where only the connection's end told it.
         public var verifiedLength: Bool
 
@@ -176,82 +180,4 @@ public struct TransferEvent: Sendable {
             self.verifiedLength = verifiedLength
         }
     }
-}
-
-/// Why a transfer, or an attempt of it, failed.
-public struct TransferFailure: Error, Sendable, CustomStringConvertible {
-    /// The kind of failure; the raw value is its exit status, as aria2's.
-    public enum Code: Int, Sendable {
-        /// Anything else.
-        case unknown = 1
-        /// A timeout.
-        case timeout = 2
-        /// The resource is not there (404, 410).
-        case notFound = 3
-        /// Below the lowest speed.
-        case tooSlow = 5
-        /// The network failed.
-        case network = 6
-        /// The server does not resume and resuming was required.
-        case cannotResume = 8
-        /// No space on the device.
-        case noSpace = 9
-        /// The file exists.
-        case fileExists = 13
-        /// An existing file could not be opened.
-        case cannotOpen = 15
-        /// The file could not be created.
-        case cannotCreate = 16
-        /// Reading or writing a file failed.
-        case fileIO = 17
-        /// The directory could not be created.
-        case cannotCreateDirectory = 18
-        /// The name could not be resolved.
-        case nameResolution = 19
-        /// A bad or unexpected HTTP response.
-        case badResponse = 22
-        /// Too many redirects, or a redirect that is refused.
-        case redirects = 23
-        /// Authentication failed (401, 407).
-        case authentication = 24
-        /// A bad option or argument.
-        case badOption = 28
-        /// The server is overloaded or in maintenance.
-        case overloaded = 29
-        /// A digest disagrees.
-        case checksumMismatch = 32
-    }
-
-    /// The kind of failure.
-    public var code: Code
-    /// What happened and where.
-    public var message: String
-    /// How to mend it; may be empty.
-    public var remedy: String
-    /// Whether another attempt may succeed.
-    public var isRetryable: Bool
-    /// The response's status, where one caused it.
-    public var status: Int?
-    /// The seconds the server asked to wait, where it did.
-    public var retryAfter: Int64?
-
-    /// Creates a failure.
-    public init(
-        _ code: Code,
-        _ message: String,
-        remedy: String = "",
-        isRetryable: Bool = false,
-        status: Int? = nil,
-        retryAfter: Int64? = nil
-    ) {
-        self.code = code
-        self.message = message
-        self.remedy = remedy
-        self.isRetryable = isRetryable
-        self.status = status
-        self.retryAfter = retryAfter
-    }
-
-    /// What happened, where, and how to mend it.
-    public var description: String { self.remedy.isEmpty ? self.message : "\(self.message); \(self.remedy)" }
 }

@@ -27,7 +27,10 @@ public struct ExchangeRequest: Sendable {
     public var method: String
     /// The absolute URL; its user information is not sent.
     public var url: HTTPURL
-    /// All fields but `Host`, `Connection` and `Content-Length`, which the transport adds.
+    /// All fields but `Host`, `Connection`, `Content-Length` and the proxy's, which the transport adds.
+    ///
+    /// A `Host` that is here replaces the URL's; what else would break the framing or reach the wrong party is not sent:
+    /// `Connection`, `Content-Length`, `Transfer-Encoding`, `Proxy-Connection`, and `Proxy-Authorization` but to a proxy.
     public var fields: HTTPFields
     /// The content, or `nil` for none; an empty one is sent as such, with `Content-Length: 0`.
     public var body: [UInt8]?
@@ -127,19 +130,37 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         case cancelled
         /// No descriptor or other local resource was left.
         case localResource
+        /// The proxy asks for credentials, or refuses those it was given.
+        case proxyAuthentication
+        /// The proxy made no tunnel to the server.
+        case proxyRefused
+        /// The proxy that was asked for cannot be used, whatever the network does.
+        case proxySettings
     }
 
     /// The kind of failure.
     public var code: Code
     /// What happened, for a person.
     public var message: String
+    /// How to mend it; may be empty.
+    public var remedy = ""
+    /// The setting that may help.
+    public var setting: TransferFailure.Setting?
     /// Whether a pooled connection broke before any byte of this response: repeating at once is safe for GET and HEAD.
     public var onReusedConnection: Bool
 
     /// Creates an error.
-    public init(_ code: Code, _ message: String, onReusedConnection: Bool = false) {
+    public init(
+        _ code: Code,
+        _ message: String,
+        remedy: String = "",
+        setting: TransferFailure.Setting? = nil,
+        onReusedConnection: Bool = false
+    ) {
         self.code = code
         self.message = message
+        self.remedy = remedy
+        self.setting = setting
         self.onReusedConnection = onReusedConnection
     }
 

@@ -17,6 +17,24 @@ public struct DownloadRequest: Sendable {
     /// Fields of this request alone, beside the options'.
     public var fields: [(String, String)]
 
+    /// Whether the file must have the name given and no numbered one, as long as another transfer has that.
+    public var nameIsExact = false
+
+    /// The method, a token; other than `GET` and `HEAD` it is asked once and whole, and repeated only where RFC 9110
+    /// §9.2.2 calls it idempotent, or where nothing was sent yet.
+    public var method = "GET"
+
+    /// The content to send, or `nil` for none.
+    public var body: [UInt8]?
+
+    /// Fields that make the request conditional (RFC 9110 §13.1), such as `If-None-Match`.
+    ///
+    /// They go with requests for the whole only; a 304 then ends the transfer well.
+    public var conditions: [(String, String)] = []
+
+    /// What decides about requests and responses, or `nil`.
+    public var policy: (any TransferPolicy)?
+
     /// Everything that many requests share.
     public var options: DownloadOptions
 
@@ -120,9 +138,30 @@ public struct DownloadOptions: Sendable {
     public enum Destination: Sendable {
         /// A file in the directory.
         case file
-        /// A sink that takes the bytes once and in order.
+        /// A sink that takes the bytes once and in order, and may block.
         case stream(any ByteSink)
+        /// A receiver that takes the bytes once and in order, at once, such as memory.
+        case memory(any BodyReceiver)
     }
+}
+
+/// Takes a body's bytes once and in order, on the lane, without blocking.
+public protocol BodyReceiver: AnyObject, Sendable {
+    /// Takes bytes, which are valid only during the call.
+    ///
+    /// - Parameters:
+    ///   - bytes: What follows what was given before.
+    ///   - resume: To be called once more may come, where the answer was false; not from within this call.
+    /// - Returns: Whether more may come at once.
+    /// - Throws: What ends the transfer.
+    func receive(_ bytes: UnsafeRawBufferPointer, resume: @escaping @Sendable () -> Void) throws(TransferFailure)
+        -> Bool
+
+    /// Whether it still has what it was given, so that it can compare.
+    var keepsBytes: Bool { get }
+
+    /// Whether bytes are those that it was given at an offset; asked only where ``keepsBytes``.
+    func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Bool
 }
 
 /// Takes a file's bytes once and in order, such as standard output.

@@ -32,6 +32,8 @@ final class Attempt: ExchangeReceiver, @unchecked Sendable {
     enum AfterDrain {
         case fail(TransferFailure)
         case redirect(HTTPURL)
+        case `repeat`
+        case notModified
         case skip
         case examined(agrees: Bool)
     }
@@ -46,6 +48,10 @@ final class Attempt: ExchangeReceiver, @unchecked Sendable {
     let origin: Origin
     var purpose: Purpose
     let hops: Int
+    /// Whether a redirect turned the request into a GET without content (RFC 9110 §15.4).
+    var isRewritten = false
+    /// How often credentials were refused on the way here.
+    var refusals = 0
     /// The connection that it holds at its origin, until it gives it back.
     var slot: Origin?
     var range: ByteRange?
@@ -60,6 +66,8 @@ final class Attempt: ExchangeReceiver, @unchecked Sendable {
     ///
     /// Set under the lock with the head, never changed after: those who take the bytes, one at a time, read it without.
     var partDigests: (any DigestComputation)?
+    /// Bytes of the whole that a stream was given before and that now come again.
+    var repeated: Int64 = 0
     var extent: Int?
     var isConnected = false
     var hasHead = false
@@ -68,6 +76,13 @@ final class Attempt: ExchangeReceiver, @unchecked Sendable {
     var isHeld = false
     var afterDrain: AfterDrain?
     var drained = 0
+    /// The most bytes of a body nobody wants that are worth reading.
+    var drainLimit = DownloadRun.drainable
+    /// Whether the request carried the caller's conditions, so that a 304 may answer it.
+    var isConditional = false
+    /// The head of a response that failed, and the first bytes of its body, where the policy may want them.
+    var failedHead: ResponseHead?
+    var prefix: [UInt8] = []
     var lastActivity: Int64
     var bytes: Int64 = 0
     var window = RateWindow(span: 5_000_000_000)
@@ -113,7 +128,7 @@ final class Attempt: ExchangeReceiver, @unchecked Sendable {
     }
 
     func exchangeFailed(_ error: TransportError) {
-        self.run.attemptFailed(self, DownloadRun.failure(error))
+        self.run.exchangeFailed(self, error)
         self.letGo(after: .close)
     }
 

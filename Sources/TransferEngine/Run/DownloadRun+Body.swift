@@ -7,7 +7,7 @@ extension DownloadRun {
         case nowhere
         case small(any SmallFile)
         case partial(any PartialFile, extent: Int, count: Int)
-        case stream(any ByteSink, count: Int)
+        case stream(StreamSink, repeated: Int, count: Int)
         case compare
     }
 
@@ -18,7 +18,10 @@ extension DownloadRun {
             attempt.lastActivity = now
             if attempt.afterDrain != nil {
                 attempt.drained += body.count
-                return attempt.drained > Self.drainable ? nil : .nowhere
+                if attempt.failedHead != nil {
+                    attempt.prefix += body.prefix(FailedResponse.prefixLimit - attempt.prefix.count)
+                }
+                return attempt.drained > attempt.drainLimit ? nil : .nowhere
             }
             if case .probe = attempt.purpose { return .compare }
             attempt.bytes += Int64(body.count)
@@ -36,7 +39,10 @@ extension DownloadRun {
                     count: state.planner?.reserve(body.count, for: attempt.number) ?? 0
                 )
             case .stream(let stream):
-                return .stream(stream, count: state.planner?.reserve(body.count, for: attempt.number) ?? 0)
+                let repeated = Int(min(attempt.repeated, Int64(body.count)))
+                attempt.repeated -= Int64(repeated)
+                let count = state.planner?.reserve(body.count - repeated, for: attempt.number) ?? 0
+                return .stream(stream, repeated: repeated, count: count)
             }
         }
         guard let sink else {
@@ -60,9 +66,17 @@ extension DownloadRun {
                 try file.write(kept, extent: extent)
                 attempt.partDigests?.update(kept)
                 if self.wrote(count, of: body.count, by: attempt, now) { return .close }
-            case .stream(let stream, let count):
-                self.pass(UnsafeRawBufferPointer(rebasing: body[..<count]), to: stream, from: attempt)
-                return .pause
+            case .stream(let stream, let repeated, let count):
+                if repeated > 0, !self.isRepetition(body, repeated, of: stream, attempt) { return .close }
+                if repeated == body.count { return .read }
+                let new = UnsafeRawBufferPointer(rebasing: body[repeated..<repeated + count])
+                switch stream {
+                case .blocking(let sink):
+                    self.pass(new, to: sink, from: attempt)
+                    return .pause
+                case .immediate(let receiver):
+                    return self.hand(new, of: body.count - repeated, to: receiver, attempt)
+                }
             }
         } catch {
             self.end(.failed(Self.failure(error)), except: attempt)
@@ -74,7 +88,7 @@ extension DownloadRun {
     /// Counts bytes that reached the disk.
     ///
     /// - Returns: Whether the attempt has all it was to fetch though the response goes on, so that it is to be closed.
-    private func wrote(_ count: Int, of arrived: Int, by attempt: Attempt, _ now: Int64) -> Bool {
+    func wrote(_ count: Int, of arrived: Int, by attempt: Attempt, _ now: Int64) -> Bool {
         let (isDone, wantsCheckpoint): (Bool, Bool) = self.state.withLock { state in
             guard !attempt.isOver else { return (true, false) }
             state.sinceCheckpoint += Int64(count)
@@ -117,6 +131,8 @@ extension DownloadRun {
         switch file {
         case .none: self.attemptFailed(attempt, Self.oddEnd)
         case .small(let small): self.smallEnded(attempt, small)
+        case .stream where self.state.withLock({ _ in attempt.repeated > 0 }):
+            self.attemptFailed(attempt, Self.oddEnd)
         case .partial, .stream:
             let isMissing = self.state.withLock { state -> Bool in
                 guard let piece = state.planner?.piece(of: attempt.number) else { return false }

@@ -65,8 +65,15 @@ extension DownloadRun {
             do throws(StorageError) {
                 return try commit(self.state.withLock { $0.target })
             } catch {
-                guard error.code == .exists, self.options.ifExists != .fail else { throw error }
-                self.takeNextName()
+                let rule = self.state.withLock { $0.ifExists }
+                guard error.code == .exists, rule != .fail else { throw error }
+                if rule == .overwrite, self.transfer.request.nameIsExact, !self.state.withLock({ $0.overwrite }) {
+                    self.state.withLock { $0.overwrite = true }
+                } else if self.transfer.request.nameIsExact {
+                    throw error
+                } else {
+                    self.takeNextName()
+                }
             }
         }
     }

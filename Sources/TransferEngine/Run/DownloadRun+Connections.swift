@@ -22,6 +22,7 @@ extension DownloadRun {
         }
         let isWhole = piece.start == 0 && piece.end == (state.planner?.length ?? Int64.max)
         attempt.range = isWhole && state.facts?.length == nil ? nil : piece.start..<piece.end
+        if !self.transfer.asksForWhole { attempt.range = nil }
         if isWhole, state.planner?.completed == 0, self.transfer.memory.withLock({ $0.rangesRefused }) {
             attempt.range = nil
         }
@@ -51,14 +52,23 @@ extension DownloadRun {
         var fields = HTTPFields()
         fields.reserve(bytes: 256, lines: 10)
         for (name, value) in self.options.fields + self.transfer.request.fields
-        where isOwnOrigin || Self.travels(name) {
+        where (isOwnOrigin || Self.travels(name)) && !(attempt.isRewritten && Self.describesContent(name)) {
             fields.append(name, value)
         }
-        if let user = source.user, attempt.origin == source.origin, !fields.contains("Authorization") {
+        if let policy = self.policy {
+            for (name, value) in policy.fields(for: self.requestFacts(attempt)) where !fields.contains(name) {
+                fields.append(name, value)
+            }
+        }
+        // A policy answers the server's challenge instead, perhaps by a digest that does not show the password.
+        if self.policy == nil, let user = source.user, attempt.origin == source.origin,
+            !fields.contains("Authorization")
+        {
             fields.append("Authorization", "Basic " + Base64.encode("\(user):\(source.password ?? "")".utf8))
         }
         if !fields.contains("Accept") { fields.append("Accept", "*/*") }
-        fields.append("Accept-Encoding", "identity")
+        // Who asks for an encoding gets it as it is, and can undo it.
+        if !fields.contains("Accept-Encoding") { fields.append("Accept-Encoding", "identity") }
         var range = attempt.range
         if case .probe(let probe) = attempt.purpose { range = probe.range }
         attempt.range = range
@@ -74,16 +84,28 @@ extension DownloadRun {
             }
         } else {
             fields.append("Want-Repr-Digest", "sha-256=10, sha-512=5")
+            if case .fetch = attempt.purpose, !self.transfer.request.conditions.isEmpty {
+                for (name, value) in self.transfer.request.conditions { fields.append(name, value) }
+                attempt.isConditional = true
+            }
         }
-        var method = "GET"
-        if case .examine = attempt.purpose { method = "HEAD" }
         return ExchangeRequest(
-            method: method,
+            method: self.method(of: attempt),
             url: attempt.url,
             fields: fields,
+            body: attempt.isRewritten ? nil : self.transfer.request.body,
             connectTimeout: self.options.connectTimeout.inNanoseconds,
             readQuantum: attempt.quantum
         )
+    }
+
+    /// Fields that go with the content, and so are dropped where a redirect dropped that.
+    private static func describesContent(_ name: String) -> Bool { name.lowercased().hasPrefix("content-") }
+
+    func method(of attempt: Attempt) -> String {
+        if case .examine = attempt.purpose { return "HEAD" }
+        let method = self.transfer.request.method
+        return attempt.isRewritten ? (method == "HEAD" ? method : "GET") : method
     }
 
     /// Fields that may go to another origin: they name the client, not the user.
@@ -226,6 +248,14 @@ extension DownloadRun {
 
     // MARK: Failures
 
+    func exchangeFailed(_ attempt: Attempt, _ error: TransportError) {
+        // What is to be done was clear already; only the rest of a body that nobody wants is missing.
+        if let next = self.state.withLock({ _ in attempt.isOver ? nil : attempt.afterDrain }) {
+            return self.afterDrain(attempt, next)
+        }
+        self.attemptFailed(attempt, Self.failure(error))
+    }
+
     func attemptFailed(_ attempt: Attempt, _ failure: TransferFailure) {
         enum Next {
             case nothing
@@ -233,7 +263,10 @@ extension DownloadRun {
             case commit
             case end(Outcome)
         }
-        let next: Next = self.state.withLock { state in
+        var failure = failure
+        // What may have been carried out must not be asked for twice (RFC 9110 §9.2.2).
+        if attempt.isConnected, !Transfer.isIdempotent(self.method(of: attempt)) { failure.isRetryable = false }
+        let next: Next = self.state.withLock { [failure] state in
             guard !attempt.isOver, state.phase != .ending else { return .nothing }
             let gotNothing = attempt.bytes == 0
             self.retire(&state, attempt)

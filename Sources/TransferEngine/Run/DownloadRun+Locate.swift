@@ -23,6 +23,9 @@ extension DownloadRun {
                 let survey = try self.engine.store.survey(target)
                 switch self.step(survey, target) {
                 case .nextName(let reason):
+                    if let failure = self.nameIsNotFree(target, reason) {
+                        return self.end(.failed(failure), except: nil)
+                    }
                     if !reason.isEmpty { self.note("\(target.name): \(reason); another name is taken") }
                     self.takeNextName()
                     continue
@@ -58,19 +61,21 @@ extension DownloadRun {
         case .committed: return .replayedCommit
         case .ours(let facts, _):
             guard self.isOurs(facts) else { return .nextName("the partial file is of \(facts.url)") }
-            if survey.existing == nil { return .resume }
+            // The answer to a POST, or to a range of the caller's own, is asked for anew.
+            if survey.existing == nil { return self.transfer.asksForWhole ? .resume : .fetch }
         case .none: break
         }
         guard let existing = survey.existing else { return .fetch }
         let canReplace = existing.isRegular
-        switch self.options.ifExists {
+        switch self.state.withLock({ $0.ifExists }) {
         case .skip: return .skip(existing)
         case .fail:
             return .fail(
                 TransferFailure(
                     .fileExists,
                     "\(target.path) exists",
-                    remedy: "move it away, or choose another way by --if-exists"
+                    remedy: "move it away",
+                    setting: .existingFiles
                 )
             )
         case .rename: return .nextName("")
@@ -79,13 +84,13 @@ extension DownloadRun {
                 return .fail(TransferFailure(.fileExists, "\(target.path) exists and is not a regular file"))
             }
             self.state.withLock { $0.overwrite = true }
-            if case .ours = survey.partial { return .resume }
+            if case .ours = survey.partial, self.transfer.asksForWhole { return .resume }
             return .fetch
         case .resume:
-            guard canReplace else { return .nextName("it is not a regular file") }
+            guard canReplace, self.transfer.asksForWhole else { return .nextName("it cannot be gone on with") }
             return existing.size > 0 ? .adopt(existing) : .examine(existing)
         case .auto:
-            guard canReplace else { return .nextName("it is not a regular file") }
+            guard canReplace, self.transfer.asksForWhole else { return .nextName("it cannot be compared") }
             return self.transfer.request.expected.isEmpty ? .examine(existing) : .digest
         }
     }
@@ -99,6 +104,16 @@ extension DownloadRun {
         self.state.withLock { state in
             state.target = self.engine.takeNextName(directory: state.target.directory, base: state.baseName)
         }
+    }
+
+    /// Why a transfer fails that may have no other name, or `nil` where it may.
+    func nameIsNotFree(_ target: FileTarget, _ reason: String) -> TransferFailure? {
+        guard self.transfer.request.nameIsExact else { return nil }
+        return TransferFailure(
+            .fileExists,
+            "\(target.path) cannot be written" + (reason.isEmpty ? "" : ": \(reason)"),
+            remedy: "move what is in its place away, or choose another name"
+        )
     }
 
     func note(_ text: String) {
@@ -125,6 +140,9 @@ extension DownloadRun {
                 self.goOn(with: partial)
             } catch {
                 if error.code == .badJournal {
+                    if let failure = self.nameIsNotFree(target, error.message) {
+                        return self.end(.failed(failure), except: nil)
+                    }
                     self.note(error.message)
                     self.takeNextName()
                     return self.engine.transport.execute(onLane: self.lane) { self.locate() }

@@ -56,7 +56,9 @@ extension DownloadRun {
                 partial = try self.engine.store.createPartial(target, facts: facts)
             } catch {
                 // Somebody made a partial file of this name since it was looked at.
-                guard error.code == .exists, self.state.withLock({ $0.phase != .ending }) else { throw error }
+                guard error.code == .exists, self.state.withLock({ $0.phase != .ending }),
+                    !self.transfer.request.nameIsExact
+                else { throw error }
                 self.takeNextName()
                 let next = self.state.withLock { $0.target }
                 self.transfer.memory.withLock { $0.target = next }
@@ -115,7 +117,7 @@ extension DownloadRun {
     ///
     /// - Returns: What to answer where the new name leads elsewhere; `nil` to go on with this response.
     private func rename(_ attempt: Attempt, by head: ResponseHead) -> ReadDecision? {
-        if !self.transfer.isNamedByUser, let field = head.fields["Content-Disposition"],
+        if !self.state.withLock({ $0.isNamedByUser }), let field = head.fields["Content-Disposition"],
             let proposed = ContentDisposition(field).fileName.flatMap({ FileName.sanitize($0) })
         {
             let changed = self.state.withLock { state in
@@ -124,8 +126,10 @@ extension DownloadRun {
                 state.target = self.engine.takeName(directory: state.target.directory, base: proposed)
                 return true
             }
-            if changed { return self.relocate(attempt, head) }
+            if changed || self.state.withLock({ $0.isDiverted }) { return self.relocate(attempt, head) }
         } else if self.state.withLock({ $0.existing != nil }), !self.state.withLock({ $0.overwrite }) {
+            return self.relocate(attempt, head)
+        } else if self.state.withLock({ $0.isDiverted }) {
             return self.relocate(attempt, head)
         }
         return nil
@@ -162,7 +166,7 @@ extension DownloadRun {
             case .none, .ours, .committed: break
             }
             guard let existing = survey.existing else { return nil }
-            switch self.options.ifExists {
+            switch self.state.withLock({ $0.ifExists }) {
             case .skip:
                 self.skip(target, size: existing.size, except: attempt)
                 return .close
@@ -170,7 +174,8 @@ extension DownloadRun {
                 let failure = TransferFailure(
                     .fileExists,
                     "\(target.path) exists",
-                    remedy: "move it away, or choose another way by --if-exists"
+                    remedy: "move it away",
+                    setting: .existingFiles
                 )
                 self.end(.failed(failure), except: attempt)
                 return .close

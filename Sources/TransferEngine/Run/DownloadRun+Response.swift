@@ -19,16 +19,22 @@ extension DownloadRun {
                 range: attempt.range,
                 known: self.known(state, to: attempt),
                 ignoresTags: self.transfer.memory.withLock { $0.tagsUnreliable },
+                isConditional: attempt.isConditional,
+                isOwnRange: !self.transfer.asksForWhole,
                 have: state.planner?.completed ?? state.existing?.size ?? 0,
                 retryStatuses: self.options.retryStatuses,
                 wallNow: self.engine.time.wallNow
             )
         }
         guard let question else { return .close }
+        if let policy = self.policy { policy.received(head, to: self.requestFacts(attempt)) }
         switch ResponseJudge.judge(head, question) {
         case .redirect(let location):
             return self.redirected(attempt, head, to: location)
+        case .notModified:
+            return self.drain(attempt, head, then: .notModified)
         case .failed(let failure):
+            if head.status == 401, self.policy != nil { return self.challenged(attempt, head, failure) }
             if case .examine = attempt.purpose, !failure.isRetryable {
                 // Some servers, and signed URLs, answer GET only.
                 return self.drain(attempt, head, then: .examined(agrees: false))
@@ -74,8 +80,154 @@ extension DownloadRun {
                 then: .fail(TransferFailure(.redirects, "more than \(self.options.maximumRedirects) redirects"))
             )
         }
-        self.note("\(head.status): redirected to \(next.redacted)")
-        return self.drain(attempt, head, then: .redirect(next))
+        let method = self.method(of: attempt, redirectedBy: head.status)
+        return self.ask(.redirect(head, to: next, method: method), attempt) { decision in
+            switch decision {
+            case .proceed, .repeat, .divert:
+                self.note("\(head.status): redirected to \(next.redacted)")
+                self.state.withLock { _ in attempt.isRewritten = method != self.transfer.request.method }
+                return self.drain(attempt, head, then: .redirect(next))
+            case .refuse:
+                if case .stream = self.state.withLock({ $0.file }) {
+                    return self.receivedWhole(attempt, head, ResponseJudge.length(head))
+                }
+                return self.drain(
+                    attempt,
+                    head,
+                    then: .fail(
+                        TransferFailure(
+                            .redirects,
+                            "the redirect (\(head.status)) to \(next.redacted) was not followed",
+                            status: head.status
+                        )
+                    )
+                )
+            case .cancel:
+                self.end(.cancelled(keeping: false), except: attempt)
+                return .close
+            }
+        }
+    }
+
+    /// The method to go on with after a redirect (RFC 9110 §15.4: a POST becomes a GET at 301, 302 and 303).
+    private func method(of attempt: Attempt, redirectedBy status: Int) -> String {
+        let method = attempt.isRewritten ? "GET" : self.transfer.request.method
+        switch status {
+        case 303: return method == "HEAD" ? method : "GET"
+        case 301, 302: return method == "POST" ? "GET" : method
+        default: return method
+        }
+    }
+
+    // MARK: Asking the policy
+
+    var policy: (any TransferPolicy)? { self.transfer.request.policy }
+
+    func requestFacts(_ attempt: Attempt) -> RequestFacts {
+        RequestFacts(
+            id: self.transfer.id,
+            userInfo: self.transfer.request.userInfo,
+            method: self.method(of: attempt),
+            url: attempt.url,
+            source: self.transfer.request.sources[attempt.source],
+            hops: attempt.hops,
+            refusals: attempt.refusals
+        )
+    }
+
+    /// Asks the policy; where it takes its time, reading waits for the decision.
+    private func ask(
+        _ question: PolicyQuestion,
+        _ attempt: Attempt,
+        then act: @escaping @Sendable (PolicyDecision) -> ReadDecision
+    ) -> ReadDecision {
+        guard let policy = self.policy else { return act(.proceed) }
+        self.state.withLock { _ in attempt.isHeld = true }
+        let isFirst = Countdown(1)
+        let now = policy.decide(question, about: self.requestFacts(attempt)) { decision in
+            guard isFirst.isLast() else { return }
+            self.engine.transport.execute(onLane: attempt.lane) {
+                guard self.state.withLock({ _ in !attempt.isOver }) else { return }
+                switch act(decision) {
+                case .read: self.letGo(attempt)
+                case .pause: break
+                case .close:
+                    let exchange = self.state.withLock { _ in
+                        defer { attempt.exchange = nil }
+                        return attempt.exchange
+                    }
+                    exchange?.cancel()
+                }
+            }
+        }
+        guard let now else { return .pause }
+        self.state.withLock { _ in attempt.isHeld = false }
+        return act(now)
+    }
+
+    /// The server wants credentials.
+    private func challenged(_ attempt: Attempt, _ head: ResponseHead, _ failure: TransferFailure) -> ReadDecision {
+        guard attempt.refusals < Self.refusalLimit else { return self.drain(attempt, head, then: .fail(failure)) }
+        return self.ask(.challenge(head), attempt) { decision in
+            switch decision {
+            case .repeat: return self.drain(attempt, head, then: .repeat)
+            case .cancel:
+                self.end(.cancelled(keeping: false), except: attempt)
+                return .close
+            case .proceed, .refuse, .divert: return self.drain(attempt, head, then: .fail(failure))
+            }
+        }
+    }
+
+    private static let refusalLimit = 8
+
+    /// Asks about the first response whose body is to be taken, once for each transfer, then takes it.
+    private func decide(
+        _ attempt: Attempt,
+        _ head: ResponseHead,
+        _ length: Int64?,
+        then take: @escaping @Sendable () -> ReadDecision
+    ) -> ReadDecision {
+        let isFirst =
+            self.policy != nil
+            && self.transfer.memory.withLock { memory in
+                defer { memory.isResponseDecided = true }
+                return !memory.isResponseDecided
+            }
+        guard isFirst else { return take() }
+        return self.ask(.response(head, length: length), attempt) { decision in
+            switch decision {
+            case .proceed, .refuse, .repeat: break
+            case .divert(let diversion): self.divert(to: diversion)
+            case .cancel:
+                self.end(.cancelled(keeping: false), except: attempt)
+                return .close
+            }
+            return take()
+        }
+    }
+
+    /// What was to go to memory goes to a file.
+    private func divert(to diversion: Diversion) {
+        let base = diversion.name ?? self.transfer.baseName
+        let target = self.engine.takeName(directory: diversion.directory, base: base)
+        let isDiverted = self.state.withLock { state in
+            guard case .stream = state.file, state.phase == .active else { return false }
+            state.file = .none
+            state.phase = .opening
+            state.planner = nil
+            state.target = target
+            state.baseName = base
+            state.isNamedByUser = diversion.name != nil
+            state.ifExists = diversion.ifExists
+            state.isDiverted = true
+            return true
+        }
+        guard isDiverted else { return }
+        self.transfer.memory.withLock { memory in
+            memory.diversion = diversion
+            memory.target = target
+        }
     }
 
     /// Reads a short body that nobody wants, to keep its connection; closes on a long one.
@@ -83,12 +235,18 @@ extension DownloadRun {
         let isShort =
             switch head.framing {
             case .none: true
-            case .length(let length): length <= Self.drainable
+            case .length(let length): length <= Int64(Self.drainable)
             case .chunked: true
             case .untilClose: false
             }
-        if isShort {
-            self.state.withLock { _ in attempt.afterDrain = next }
+        var wantsPrefix = false
+        if case .fail = next { wantsPrefix = self.policy != nil && head.framing != .none }
+        if isShort || wantsPrefix {
+            self.state.withLock { _ in
+                attempt.afterDrain = next
+                attempt.drainLimit = isShort ? Self.drainable : FailedResponse.prefixLimit
+                if wantsPrefix { attempt.failedHead = head }
+            }
             return .read
         }
         self.afterDrain(attempt, next)
@@ -96,12 +254,22 @@ extension DownloadRun {
     }
 
     /// The bytes worth reading to keep a connection.
-    static let drainable: Int64 = 65_536
+    static let drainable = 65_536
 
     func afterDrain(_ attempt: Attempt, _ next: Attempt.AfterDrain) {
         switch next {
-        case .fail(let failure):
+        case .fail(var failure):
+            if self.policy != nil {
+                failure.response = self.state.withLock { _ in
+                    attempt.failedHead.map { FailedResponse(url: attempt.url, head: $0, prefix: attempt.prefix) }
+                }
+            }
             self.attemptFailed(attempt, failure)
+        case .repeat:
+            self.state.withLock { _ in attempt.refusals += 1 }
+            self.follow(attempt, to: attempt.url)
+        case .notModified:
+            self.notModified(attempt)
         case .skip:
             let size = self.state.withLock { $0.existing?.size ?? 0 }
             self.skip(self.state.withLock { $0.target }, size: size, except: attempt)
@@ -136,6 +304,8 @@ extension DownloadRun {
                     hops: attempt.hops + 1,
                     lane: attempt.lane
                 )
+                follower.isRewritten = attempt.isRewritten
+                follower.refusals = attempt.refusals
                 if case .fetch = attempt.purpose, state.planner != nil { self.assignPiece(&state, follower) }
                 return follower
             }
@@ -156,7 +326,7 @@ extension DownloadRun {
         }
         guard let target else { return }
         if agrees { return self.skip(target, size: self.state.withLock { $0.existing?.size ?? 0 }) }
-        if self.options.ifExists == .resume {
+        if self.state.withLock({ $0.ifExists }) == .resume {
             self.state.withLock { $0.overwrite = true }
             return self.launchFirst(.fetch)
         }
@@ -165,9 +335,26 @@ extension DownloadRun {
         self.locate()
     }
 
+    /// The server has nothing newer than what the caller has.
+    private func notModified(_ attempt: Attempt) {
+        let target = self.state.withLock { state in
+            self.retire(&state, attempt)
+            return state.target
+        }
+        var completion = TransferEvent.Completion(
+            path: target.path,
+            bytes: 0,
+            received: 0,
+            duration: .nanoseconds(self.now - self.startedAt),
+            skipped: true
+        )
+        completion.notModified = true
+        self.end(.finished(completion), except: attempt)
+    }
+
     // MARK: Wholes
 
-    private func receivedWhole(_ attempt: Attempt, _ head: ResponseHead, _ length: Int64?) -> ReadDecision {
+    func receivedWhole(_ attempt: Attempt, _ head: ResponseHead, _ length: Int64?) -> ReadDecision {
         switch attempt.purpose {
         case .examine:
             let agrees = self.state.withLock { $0.existing.map { Self.agrees($0, with: head) } ?? false }
@@ -181,11 +368,12 @@ extension DownloadRun {
                         TransferFailure(
                             .cannotResume,
                             "the server does not send parts, so the existing file cannot be gone on with",
-                            remedy: "use --if-exists overwrite or rename"
+                            setting: .existingFiles
                         )
                     )
                 )
             }
+            if let decision = self.compareWholeStream(attempt, head, length) { return decision }
             if self.canDoWithout(attempt) {
                 self.sourceDisagrees(attempt)
                 return .close
@@ -193,12 +381,13 @@ extension DownloadRun {
             return self.rangesRefused(attempt)
         case .fetch: break
         }
-        let file = self.state.withLock { $0.file }
-        switch file {
-        case .none: return self.openFile(attempt, head, length)
-        case .small: return .close
-        case .stream: return self.wholeForStream(attempt, head, length)
-        case .partial: return self.wholeInsteadOfPart(attempt, head)
+        return self.decide(attempt, head, length) {
+            switch self.state.withLock({ $0.file }) {
+            case .none: return self.openFile(attempt, head, length)
+            case .small: return .close
+            case .stream: return self.wholeForStream(attempt, head, length)
+            case .partial: return self.wholeInsteadOfPart(attempt, head)
+            }
         }
     }
 
@@ -244,6 +433,15 @@ extension DownloadRun {
             return .read
         }
         guard case .fetch = attempt.purpose, let asked = attempt.range else { return .close }
+        return self.decide(attempt, head, total) { self.takeRange(attempt, head, asked, total) }
+    }
+
+    private func takeRange(
+        _ attempt: Attempt,
+        _ head: ResponseHead,
+        _ asked: ByteRange,
+        _ total: Int64?
+    ) -> ReadDecision {
         self.transfer.memory.withLock { memory in
             memory.rangesProven = true
             memory.budget.kept(asked.lowerBound)

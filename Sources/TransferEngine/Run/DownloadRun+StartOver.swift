@@ -11,7 +11,7 @@ extension DownloadRun {
                 TransferFailure(
                     .cannotResume,
                     "the existing file is not the beginning of the server's: \(reason)",
-                    remedy: "use --if-exists overwrite or rename"
+                    setting: .existingFiles
                 )
             )
             return .close

@@ -10,8 +10,8 @@ extension DownloadRun {
             if before + now - self.startedAt > total {
                 let failure = TransferFailure(
                     .timeout,
-                    "not finished within \(DurationFormat.compact(self.options.totalTimeout))",
-                    remedy: "allow more by --max-time; what is there is kept"
+                    "not finished within \(DurationFormat.compact(self.options.totalTimeout)); what is there is kept",
+                    setting: .resourceTimeout
                 )
                 return self.end(.failed(failure), except: nil)
             }
@@ -25,6 +25,7 @@ extension DownloadRun {
                     return attempt.exchange
                 }
                 exchange?.cancel()
+                if let next = self.state.withLock({ _ in attempt.afterDrain }) { return self.afterDrain(attempt, next) }
                 self.attemptFailed(attempt, failure)
             }
         }
@@ -114,18 +115,13 @@ extension DownloadRun {
 
     private static let slowPeriod: Int64 = 5_000_000_000
 
+    /// The bytes that are there, and the whole length where it is known.
+    var position: (bytes: Int64, total: Int64?) { self.state.withLock { $0.position } }
+
     private func reportProgress(_ now: Int64) {
         let isNews: Bool = self.state.withLock { state in
             guard state.phase == .active, !state.attempts.isEmpty else { return false }
-            let bytes: Int64
-            let total: Int64?
-            if case .small = state.file {
-                bytes = state.smallReceived
-                total = state.smallLength
-            } else {
-                bytes = state.planner?.completed ?? 0
-                total = state.planner?.length
-            }
+            let (bytes, total) = state.position
             state.window.record(bytes, at: now)
             guard bytes != state.reported, self.engine.hub.wants(.progress) else { return false }
             state.reported = bytes
@@ -160,5 +156,13 @@ extension DownloadRun {
             }
             exchange?.setReadQuantum(quantum)
         }
+    }
+}
+
+extension DownloadRun.State {
+    /// The bytes that are there, and the whole length where it is known.
+    var position: (bytes: Int64, total: Int64?) {
+        if case .small = self.file { return (self.smallReceived, self.smallLength) }
+        return (self.planner?.completed ?? 0, self.planner?.length)
     }
 }

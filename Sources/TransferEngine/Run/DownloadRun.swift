@@ -27,7 +27,13 @@ final class DownloadRun: Sendable {
         case none
         case small(any SmallFile)
         case partial(any PartialFile)
-        case stream(any ByteSink)
+        case stream(StreamSink)
+    }
+
+    /// What takes a stream's bytes.
+    enum StreamSink {
+        case blocking(any ByteSink)
+        case immediate(any BodyReceiver)
     }
 
     /// How a run ends.
@@ -37,7 +43,9 @@ final class DownloadRun: Sendable {
         case retry(TransferFailure)
         case paused
         case stopped
-        case cancelled
+        case cancelled(keeping: Bool)
+
+        var isCancellation: Bool { if case .cancelled = self { true } else { false } }
     }
 
     struct State {
@@ -45,6 +53,10 @@ final class DownloadRun: Sendable {
         var target: FileTarget
         var baseName: String
         var overwrite = false
+        var isNamedByUser: Bool
+        var ifExists: DownloadOptions.IfExists
+        /// Whether the body goes to a file though it was to go to memory, which nobody has looked for yet.
+        var isDiverted = false
         var file: RunFile = .none
         var facts: ResourceFacts?
         var planner: SegmentPlanner?
@@ -88,8 +100,19 @@ final class DownloadRun: Sendable {
         case .fixed(let count): fixed = max(1, count)
         case .adaptive(let count): most = count
         }
-        let target = transfer.memory.withLock { $0.target } ?? transfer.reserved
-        var state = State(target: target, baseName: transfer.baseName, advisor: ConnectionAdvisor(most: most))
+        let (known, diversion) = transfer.memory.withLock { ($0.target, $0.diversion) }
+        var state = State(
+            target: known ?? transfer.reserved,
+            baseName: transfer.baseName,
+            isNamedByUser: transfer.isNamedByUser,
+            ifExists: transfer.request.options.ifExists,
+            advisor: ConnectionAdvisor(most: most)
+        )
+        if let diversion {
+            state.isNamedByUser = diversion.name != nil
+            state.ifExists = diversion.ifExists
+            state.baseName = diversion.name ?? transfer.baseName
+        }
         state.fixedConnections = fixed
         state.heldSlot = transfer.origin
         state.lastCheckpoint = now
@@ -103,15 +126,24 @@ final class DownloadRun: Sendable {
 
     /// Begins; on the run's lane.
     func begin() {
-        let path = self.state.withLock { $0.target.path }
+        let (path, isOver) = self.state.withLock { ($0.target.path, $0.phase == .ending) }
+        // It was interrupted before its turn on the lane came.
+        if isOver { return }
         switch self.options.destination {
         case .stream(let sink):
-            self.engine.hub.emit(self.transfer.event(.started(path: "")))
-            self.beginStream(sink)
-        case .file:
-            self.engine.hub.emit(self.transfer.event(.started(path: path)))
+            self.tellStarted(path: "")
+            self.beginStream(.blocking(sink))
+        case .memory(let receiver) where self.transfer.memory.withLock({ $0.diversion == nil }):
+            self.tellStarted(path: "")
+            self.beginStream(.immediate(receiver))
+        case .file, .memory:
+            self.tellStarted(path: path)
             self.locate()
         }
+    }
+
+    private func tellStarted(path: String) {
+        if self.engine.hub.wants(.states) { self.engine.hub.emit(self.transfer.event(.started(path: path))) }
     }
 
     /// Starts the first request of a run, with the connection that came with its admission.
@@ -261,7 +293,7 @@ final class DownloadRun: Sendable {
             self.engine.runEnded(self, outcome)
         case .partial(let partial):
             if case .finished = outcome { return self.engine.runEnded(self, outcome) }
-            let isCancelled = if case .cancelled = outcome { true } else { false }
+            let isCancelled = if case .cancelled(keeping: false) = outcome { true } else { false }
             self.operate {
                 if isWrong, isAdopted || self.options.keepBad {
                     partial.setAside()
@@ -303,29 +335,26 @@ final class DownloadRun: Sendable {
 
     /// Tells what an attempt's or a file's error means to the transfer.
     static func failure(_ error: TransportError) -> TransferFailure {
-        switch error.code {
-        case .nameResolution: TransferFailure(.nameResolution, error.message, isRetryable: true)
-        case .connectTimeout: TransferFailure(.timeout, error.message, isRetryable: true)
-        case .certificate: TransferFailure(.network, error.message)
-        case .malformed, .headTooLarge: TransferFailure(.badResponse, error.message, isRetryable: true)
-        case .connect, .tls, .truncated, .reset, .localResource, .cancelled:
-            TransferFailure(.network, error.message, isRetryable: true)
-        }
+        let (code, isRetryable): (TransferFailure.Code, Bool) =
+            switch error.code {
+            case .nameResolution: (.nameResolution, true)
+            case .connectTimeout: (.timeout, true)
+            case .certificate: (.network, false)
+            case .proxySettings: (.badOption, false)
+            case .proxyAuthentication: (.authentication, false)
+            case .malformed, .headTooLarge: (.badResponse, true)
+            case .connect, .tls, .truncated, .reset, .localResource, .cancelled, .proxyRefused: (.network, true)
+            }
+        return TransferFailure(
+            code,
+            error.message,
+            remedy: error.remedy,
+            setting: error.setting,
+            isRetryable: isRetryable
+        )
     }
 
-    static func failure(_ error: StorageError) -> TransferFailure {
-        let code: TransferFailure.Code =
-            switch error.code {
-            case .noSpace: .noSpace
-            case .exists: .fileExists
-            case .cannotCreate: .cannotCreate
-            case .cannotOpen: .cannotOpen
-            case .cannotCreateDirectory: .cannotCreateDirectory
-            case .inputOutput, .badJournal: .fileIO
-            case .digestMismatch: .checksumMismatch
-            }
-        return TransferFailure(code, error.message)
-    }
+    static func failure(_ error: StorageError) -> TransferFailure { TransferFailure(error) }
 }
 
 /// Counts down to the last of several callbacks.

@@ -12,6 +12,10 @@ struct ResponseJudge {
         var known: ResourceFacts?
         /// Whether an entity tag that differs says nothing.
         var ignoresTags = false
+        /// Whether the request was conditional as a whole, so that 304 is an answer.
+        var isConditional = false
+        /// Whether the caller may have asked for a part by itself: then that is the whole here.
+        var isOwnRange = false
         /// The bytes that are there, when every byte up to them is.
         var have: Int64 = 0
         var retryStatuses: Set<Int>
@@ -30,6 +34,8 @@ struct ResponseJudge {
         case alreadyComplete
         /// Go and ask there.
         case redirect(String)
+        /// The caller's copy is still what the server has.
+        case notModified
         case failed(TransferFailure)
     }
 
@@ -39,19 +45,26 @@ struct ResponseJudge {
         case 204, 205: .whole(length: 0)
         case 200..<300: self.whole(head, question)
         case 301, 302, 303, 307, 308: self.redirect(head)
-        case 412: .startOver("the server says that the file changed (412)")
+        case 304 where question.isConditional: .notModified
+        case 412 where question.range != nil: .startOver("the server says that the file changed (412)")
         case 416: self.notSatisfiable(head, question)
         default: .failed(self.failure(head, question))
         }
     }
 
     private static func whole(_ head: ResponseHead, _ question: Question) -> Verdict {
-        if case .length(let length) = head.framing { return .whole(length: length) }
-        return .whole(length: head.framing == .none ? 0 : nil)
+        .whole(length: self.length(head))
+    }
+
+    /// The length of a body as its framing tells it, or `nil` where only its end will.
+    static func length(_ head: ResponseHead) -> Int64? {
+        if case .length(let length) = head.framing { return length }
+        return head.framing == .none ? 0 : nil
     }
 
     private static func partial(_ head: ResponseHead, _ question: Question) -> Verdict {
         guard let asked = question.range else {
+            if question.isOwnRange { return .whole(length: self.length(head)) }
             return .failed(
                 TransferFailure(
                     .badResponse,
@@ -106,7 +119,7 @@ struct ResponseJudge {
             return .alreadyComplete
         }
         if question.range == nil {
-            return .failed(TransferFailure(.badResponse, "416 to a request without a range", status: 416))
+            return .failed(TransferFailure(.badResponse, "the server has no such range (416)", status: 416))
         }
         return .startOver("the server has no such range (416)")
     }
@@ -126,11 +139,11 @@ struct ResponseJudge {
         let retryAfter = head.fields["Retry-After"].flatMap { RetryAfter.seconds($0, now: question.wallNow) }
         let (code, remedy): (TransferFailure.Code, String) =
             switch head.status {
-            case 401: (.authentication, "give credentials in the URL (https://user:password@host/…) or by --header")
+            case 401: (.authentication, "give credentials in the URL (https://user:password@host/…)")
             case 407: (.authentication, "the proxy wants credentials")
             case 404, 410: (.notFound, "check the URL")
             case 408: (.timeout, "")
-            case 429, 503: (.overloaded, "try later, or with fewer connections (-j, -x)")
+            case 429, 503: (.overloaded, "try later")
             case 403: (.badResponse, "the server refuses; it may want credentials, a cookie or a referer")
             default: (.badResponse, "")
             }
@@ -138,10 +151,19 @@ struct ResponseJudge {
             code,
             message,
             remedy: remedy,
+            setting: Self.setting(head.status),
             isRetryable: question.retryStatuses.contains(head.status),
             status: head.status,
             retryAfter: retryAfter
         )
+    }
+
+    private static func setting(_ status: Int) -> TransferFailure.Setting? {
+        switch status {
+        case 401: .credentials
+        case 429, 503: .concurrency
+        default: nil
+        }
     }
 
     /// Whether a response is of the same resource as is known, as far as its validators tell.

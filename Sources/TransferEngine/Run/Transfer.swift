@@ -44,6 +44,10 @@ final class Transfer: Sendable {
         var received: Int64 = 0
         /// Where the file will be, once a response or the user has told.
         var target: FileTarget?
+        /// Where the body goes instead of to memory, once the policy has said so.
+        var diversion: Diversion?
+        /// Whether the policy was told of the response.
+        var isResponseDecided = false
         /// What a stream has been given already.
         var stream = StreamPosition()
         var wakeUp: (any Timer)?
@@ -68,14 +72,36 @@ final class Transfer: Sendable {
         self.baseName = baseName
         self.isNamedByUser = isNamedByUser
         self.origin = request.sources[0].origin
-        self.memory = Mutex(
-            Memory(
-                budget: RetryBudget(retries: request.options.retries),
-                rateLimit: request.options.rateLimit,
-                limiter: RateLimiter(rate: request.options.rateLimit),
-                priority: request.options.priority
-            )
+        var memory = Memory(
+            budget: RetryBudget(retries: request.options.retries),
+            rateLimit: request.options.rateLimit,
+            limiter: RateLimiter(rate: request.options.rateLimit),
+            priority: request.options.priority
         )
+        // What a method with effects answers is no representation whose parts could be asked for one by one.
+        memory.rangesRefused = !Self.asksForWhole(request)
+        self.memory = Mutex(memory)
+    }
+
+    /// Whether the transfer is of a representation as a whole, so that parts of it may be asked for and compared.
+    ///
+    /// Neither the answer to a POST is, nor the part that the caller asked for by a `Range` of its own.
+    var asksForWhole: Bool { Self.asksForWhole(self.request) }
+
+    private static func asksForWhole(_ request: DownloadRequest) -> Bool {
+        Self.isSafe(request.method)
+            && !request.fields.contains { $0.0.utf8.count == 5 && $0.0.lowercased() == "range" }
+    }
+
+    /// Whether a method only reads, so that parts may be asked for and what is there compared.
+    static func isSafe(_ method: String) -> Bool { method == "GET" || method == "HEAD" }
+
+    /// Whether doing it twice is the same as doing it once (RFC 9110 §9.2.2).
+    static func isIdempotent(_ method: String) -> Bool {
+        switch method {
+        case "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE": true
+        default: false
+        }
     }
 
     /// Takes an edge between two states.

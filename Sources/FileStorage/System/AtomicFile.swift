@@ -1,0 +1,127 @@
+import Glibc
+public import TransferEngine
+
+/// Reads and replaces small files whole, such as a cookie jar: another process, and a crash, see the old or the new.
+public enum AtomicFile {
+    /// Replaces a file, or makes it.
+    ///
+    /// Writes a temporary file beside it (openat(2) with `O_EXCL` and `O_NOFOLLOW`), fsync(2), rename(2), and fsync(2)
+    /// of the directory. Where a call fails the temporary file is removed and the old file is as it was; only where the
+    /// last sync fails is the new file there already, though not surely on disk. A symbolic link is replaced, not
+    /// followed.
+    ///
+    /// - Parameters:
+    ///   - path: The file; its directory must exist.
+    ///   - bytes: The new content.
+    ///   - mode: The new file's permissions, whatever the umask; until it is written, only the owner's.
+    /// - Throws: ``StorageError``: `.cannotCreateDirectory` where the directory cannot be opened, `.noSpace`, `.exists`
+    ///   where the path is a directory, `.cannotCreate` or `.inputOutput`.
+    public static func replace(_ path: String, with bytes: [UInt8], mode: UInt32 = 0o600) throws(StorageError) {
+        let (parent, name) = try Self.split(path)
+        guard let directory = try DirectoryHandle.open(parent, creating: false) else {
+            throw StorageError(errno: ENOENT, otherwise: .cannotCreateDirectory, "cannot open the directory", parent)
+        }
+        let (file, temporary) = try Self.create(directory)
+        var number = bytes.withUnsafeBytes { file.write($0, at: 0) }
+        if number == 0 { number = Self.setMode(file, mode) }
+        if number == 0 { number = file.sync() }
+        // Closed before the name changes hands: a network filesystem may report a failed write only now.
+        let closed = file.close()
+        if number == 0 { number = closed }
+        if number == 0 { number = directory.rename(temporary, to: directory, name, replacing: true) }
+        guard number == 0 else {
+            try? directory.unlink(temporary)
+            throw StorageError(errno: number, otherwise: .inputOutput, "cannot write", path)
+        }
+        try directory.sync()
+    }
+
+    /// Reads a file whole.
+    ///
+    /// A symbolic link is followed, and a pipe is read to its end: the user named it.
+    ///
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - atMost: The most bytes that are taken.
+    /// - Returns: The bytes, or `nil` where there is no file.
+    /// - Throws: ``StorageError``: `.cannotOpen`, or `.inputOutput` where it cannot be read or is longer.
+    public static func read(_ path: String, atMost: Int) throws(StorageError) -> [UInt8]? {
+        guard !path.utf8.contains(0) else { throw Self.nulError }
+        guard let file = try Self.open(path) else { return nil }
+        if let status = file.status(), status.st_mode & S_IFMT == S_IFDIR {
+            throw StorageError(.cannotOpen, "cannot read '\(path)': it is a directory; name a file", errno: EISDIR)
+        }
+        let limit = max(0, atMost)
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 64 << 10)
+        while true {
+            let count = buffer.withUnsafeMutableBytes { Glibc.read(file.raw, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else {
+                throw StorageError(errno: errno, otherwise: .inputOutput, "cannot read", path)
+            }
+            if count == 0 { return bytes }
+            guard count <= limit - bytes.count else {
+                throw StorageError(.inputOutput, "cannot read '\(path)': it is longer than \(limit) bytes; shorten it")
+            }
+            bytes.append(contentsOf: buffer[..<count])
+        }
+    }
+
+    private static func open(_ path: String) throws(StorageError) -> FileDescriptor? {
+        while true {
+            let raw = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+            if raw >= 0 { return FileDescriptor(raw) }
+            if errno == ENOENT { return nil }
+            if errno != EINTR { throw StorageError(errno: errno, otherwise: .cannotOpen, "cannot open", path) }
+        }
+    }
+
+    /// A new file that nobody else can read, and its name; `DirectoryHandle.open` would leave that to the umask.
+    private static func create(_ directory: DirectoryHandle) throws(StorageError) -> (FileDescriptor, String) {
+        var attempts = 0
+        while attempts < 16 {
+            let name = DirectoryHandle.temporaryName()
+            let raw = openat(directory.raw, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            if raw >= 0 {
+                directory.listing.note(name)
+                return (FileDescriptor(raw), name)
+            }
+            if errno == EINTR { continue }
+            guard errno == EEXIST else {
+                throw StorageError(errno: errno, otherwise: .cannotCreate, "cannot create a file in", directory.path)
+            }
+            attempts += 1
+        }
+        throw StorageError(
+            .cannotCreate,
+            "cannot create a file in '\(directory.path)': no free temporary name, try again"
+        )
+    }
+
+    /// fchmod(2); 0, or the error number, but for filesystems that keep no permissions.
+    private static func setMode(_ file: FileDescriptor, _ mode: UInt32) -> Int32 {
+        while fchmod(file.raw, mode & 0o7777) != 0 {
+            switch errno {
+            case EINTR: continue
+            case EPERM, ENOTSUP, ENOSYS: return 0
+            default: return errno
+            }
+        }
+        return 0
+    }
+
+    private static func split(_ path: String) throws(StorageError) -> (directory: String, name: String) {
+        let utf8 = path.utf8
+        guard !utf8.contains(0) else { throw Self.nulError }
+        let slash = utf8.lastIndex(of: 0x2F)
+        let name = String(path[(slash.map { utf8.index(after: $0) } ?? utf8.startIndex)...])
+        guard !name.isEmpty, name != ".", name != ".." else {
+            throw StorageError(.cannotCreate, "cannot write '\(path)': it names a directory; name a file")
+        }
+        guard let slash else { return (".", name) }
+        return (slash == utf8.startIndex ? "/" : String(path[..<slash]), name)
+    }
+
+    private static let nulError = StorageError(.cannotOpen, "a file's name holds a NUL; choose another")
+}

@@ -1,0 +1,85 @@
+import Glibc
+public import TransferEngine
+
+/// Moves finished files from where they lie to where they are wanted.
+public enum FileMover {
+    /// Renames a file, or copies it where the two places are on different filesystems; blocks.
+    ///
+    /// - Parameters:
+    ///   - old: Its path.
+    ///   - new: The path it gets; the directory must exist.
+    ///   - replacing: Whether a file of that name is replaced.
+    /// - Throws: `StorageError` with `exists`, `noSpace`, `cannotOpen`, `cannotCreate` or `inputOutput`. The file then lies
+    ///   where it was, and what had the new name is untouched.
+    public static func move(_ old: String, to new: String, replacing: Bool) throws(StorageError) {
+        let (oldDirectory, oldName) = self.split(old)
+        let (newDirectory, newName) = self.split(new)
+        guard let from = try DirectoryHandle.open(oldDirectory, creating: false) else {
+            throw StorageError(errno: ENOENT, otherwise: .cannotOpen, "cannot move", old)
+        }
+        guard let to = try DirectoryHandle.open(newDirectory, creating: false) else {
+            throw StorageError(errno: ENOENT, otherwise: .cannotCreate, "cannot move to", new)
+        }
+        switch from.rename(oldName, to: to, newName, replacing: replacing) {
+        case 0: return
+        case EXDEV: try self.copy(from, oldName, to, newName, replacing: replacing)
+        case let number: throw StorageError(errno: number, otherwise: .cannotCreate, "cannot move to", new)
+        }
+        _ = unlinkat(from.raw, oldName, 0)
+    }
+
+    /// Deletes a file, quietly where it is gone.
+    public static func remove(_ path: String) { _ = unlink(path) }
+
+    private static func split(_ path: String) -> (directory: String, name: String) {
+        guard let slash = path.lastIndex(of: "/") else { return (".", path) }
+        let directory = path[..<slash]
+        return (directory.isEmpty ? "/" : String(directory), String(path[path.index(after: slash)...]))
+    }
+
+    private static func copy(
+        _ from: DirectoryHandle,
+        _ oldName: String,
+        _ to: DirectoryHandle,
+        _ newName: String,
+        replacing: Bool
+    ) throws(StorageError) {
+        let source: FileDescriptor
+        switch from.open(oldName, O_RDONLY) {
+        case .success(let file): source = file
+        case .failure(let error):
+            throw StorageError(errno: error.number, otherwise: .cannotOpen, "cannot open", from.path(oldName))
+        }
+        let (copy, temporary) = try to.createTemporary()
+        let number = Self.copy(source, copy)
+        guard number == 0 else {
+            _ = unlinkat(to.raw, temporary, 0)
+            throw StorageError(errno: number, otherwise: .inputOutput, "cannot write", to.path(newName))
+        }
+        let named = to.rename(temporary, to: to, newName, replacing: replacing)
+        guard named == 0 else {
+            _ = unlinkat(to.raw, temporary, 0)
+            throw StorageError(errno: named, otherwise: .cannotCreate, "cannot move to", to.path(newName))
+        }
+        _ = fsync(to.raw)
+    }
+
+    /// Copies all bytes and syncs them; 0, or the error number.
+    private static func copy(_ source: FileDescriptor, _ target: FileDescriptor) -> Int32 {
+        withUnsafeTemporaryAllocation(byteCount: 1 << 20, alignment: 16) { buffer in
+            while true {
+                let count = read(source.raw, buffer.baseAddress, buffer.count)
+                if count < 0, errno == EINTR { continue }
+                guard count >= 0 else { return errno }
+                if count == 0 { return fsync(target.raw) == 0 ? 0 : errno }
+                var offset = 0
+                while offset < count {
+                    let written = write(target.raw, buffer.baseAddress.map { $0 + offset }, count - offset)
+                    if written < 0, errno == EINTR { continue }
+                    guard written >= 0 else { return errno }
+                    offset += written
+                }
+            }
+        }
+    }
+}
