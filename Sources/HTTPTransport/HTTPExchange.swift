@@ -10,6 +10,7 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
     private let request: ExchangeRequest
     private let receiver: any ExchangeReceiver
     private let origin: Origin
+    private var route: Route
     private var connection: Connection?
     private var connectDeadline: Scheduled<Void>?
     /// What the engine set last; it outlives a change of connection.
@@ -25,8 +26,10 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
         self.lane = lane
         self.receiver = receiver
         self.origin = request.url.origin
+        self.route = .direct(self.origin)
         self.readQuantum = request.readQuantum
-        self.mayRepeat = request.method == "GET" || request.method == "HEAD"
+        // RFC 9110 §9.2.2 would allow other methods, too; who sends them knows better whether to repeat.
+        self.mayRepeat = request.body == nil && (request.method == "GET" || request.method == "HEAD")
     }
 
     /// Whether the response has no body because of the method.
@@ -37,8 +40,15 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
     func start() {
         self.isStarting = true
         defer { self.isStarting = false }
-        guard !self.lane.isShutDown else { return self.fail(.cancelled(self.origin)) }
-        guard let connection = self.lane.takeConnection(to: self.origin) else { return self.connect() }
+        guard !self.lane.isShutDown else { return self.fail(.cancelled(Peer(self.origin))) }
+        if !self.lane.isDirect {
+            do {
+                self.route = try self.lane.route(for: self.request.url)
+            } catch {
+                return self.fail(TransportError(.proxySettings, error.message))
+            }
+        }
+        guard let connection = self.lane.takeConnection(over: self.route) else { return self.connect() }
         self.use(connection, isReused: true)
         self.lane.loop.execute { self.tellConnected() }
     }
@@ -47,7 +57,8 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
         let timeout = TimeAmount.bounded(max(1, self.request.connectTimeout))
         // One deadline over name resolution, connecting and the handshake; the bootstrap's own is only for the sockets.
         self.connectDeadline = self.lane.loop.scheduleTask(in: timeout) { self.connectDeadlinePassed() }
-        let future = self.lane.connect(to: self.origin, timeout: timeout)
+        self.lane.began(self)
+        let future = self.lane.connect(over: self.route, userAgent: self.userAgentForTunnel, timeout: timeout)
         future.assumeIsolated()
             .whenComplete { result in
                 switch result {
@@ -57,47 +68,70 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
             }
     }
 
+    private var userAgentForTunnel: String? {
+        if case .tunnelled = self.route { self.request.fields["User-Agent"] } else { nil }
+    }
+
     private func connected(_ channel: any Channel) {
         guard let connection = try? channel.pipeline.syncOperations.handler(type: Connection.self) else {
-            return self.fail(TransportError(.connect, "the connection to \(self.origin.place) broke at once"))
+            return self.fail(TransportError(.connect, "the connection to \(self.route.firstHop.place) broke at once"))
         }
         guard !self.isOver else { return connection.close() }
         self.connection = connection
         connection.whenReady(self)
     }
 
+    private func endConnecting() {
+        guard let deadline = self.connectDeadline else { return }
+        self.connectDeadline = nil
+        deadline.cancel()
+        self.lane.finished(self)
+    }
+
+    /// Ends an exchange that is still connecting, because its transport is shut down.
+    func shutDown() { self.fail(.cancelled(Peer(self.origin))) }
+
     private func connectFailed(_ error: any Error) {
-        self.fail(.connecting(to: self.origin, error))
+        self.fail(.connecting(to: self.route.firstHop, error))
     }
 
     private func connectDeadlinePassed() {
         guard !self.isOver else { return }
-        self.connectDeadline = nil
-        let step = self.connection == nil ? "connecting" : "the TLS handshake"
         let connection = self.connection
+        let step = connection?.openingStep ?? "connecting"
+        let peer = connection?.peer ?? self.route.firstHop
         self.connection = nil
         connection?.close(abandoning: self)
-        self.fail(.connectTimeout(self.origin, during: step))
+        self.fail(.connectTimeout(peer, during: step))
     }
 
     /// The connection's handshake, if any, is done.
     func connectionIsReady(_ connection: Connection) {
-        self.connectDeadline?.cancel()
-        self.connectDeadline = nil
+        self.endConnecting()
         self.tellConnected()
         guard !self.isOver else { return }
         self.use(connection, isReused: false)
     }
 
     private func use(_ connection: Connection, isReused: Bool) {
-        guard let head = RequestHead.encode(self.request, allocator: connection.allocator) else {
+        guard let head = self.encodedHead(connection.allocator) else {
             connection.release()
             return self.fail(
-                TransportError(.malformed, "the request to \(self.origin.place) holds a character that is not allowed")
+                TransportError(
+                    .malformed,
+                    "the request to \(Peer(self.origin).place) holds a character that is not allowed"
+                )
             )
         }
         self.connection = connection
-        connection.send(head, for: self, isReused: isReused)
+        connection.send(head, content: self.request.body, for: self, isReused: isReused)
+    }
+
+    private func encodedHead(_ allocator: ByteBufferAllocator) -> ByteBuffer? {
+        guard case .forwarded(let proxy) = self.route else {
+            return RequestHead.encode(self.request, allocator: allocator)
+        }
+        return RequestHead.encode(self.request, forwardedBy: proxy, allocator: allocator)
     }
 
     // MARK: - What the connection tells
@@ -111,6 +145,11 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
     func received(head: ResponseHead) -> ReadDecision {
         self.tellConnected()
         if self.isOver { return .close }
+        if head.status == 407, case .forwarded(let proxy) = self.route {
+            self.connection?.close(abandoning: self)
+            self.fail(.proxyAuthentication(proxy))
+            return .close
+        }
         return self.receiver.exchangeReceived(head: head)
     }
 
@@ -153,9 +192,8 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
         }
         self.isOver = true
         self.connection = nil
-        self.connectDeadline?.cancel()
-        self.connectDeadline = nil
-        self.receiver.exchangeFailed(self.lane.isShutDown ? .cancelled(self.origin) : error)
+        self.endConnecting()
+        self.receiver.exchangeFailed(self.lane.isShutDown ? .cancelled(Peer(self.origin)) : error)
     }
 
     // MARK: - Exchange
@@ -166,8 +204,7 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
         self.onLane { exchange in
             guard !exchange.isOver else { return }
             exchange.isOver = true
-            exchange.connectDeadline?.cancel()
-            exchange.connectDeadline = nil
+            exchange.endConnecting()
             let connection = exchange.connection
             exchange.connection = nil
             connection?.close(abandoning: exchange)

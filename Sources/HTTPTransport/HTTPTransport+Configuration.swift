@@ -1,4 +1,5 @@
 internal import NIOCore
+public import TransferCore
 
 extension HTTPTransport {
     /// What a transport is built with.
@@ -6,16 +7,16 @@ extension HTTPTransport {
         /// The number of lanes, each a thread; by default two, or one where there is one processor.
         public var laneCount: Int
 
-        /// A PEM file of the certificates to trust instead of the system's, or `nil`.
-        public var caFile: String?
+        /// How servers are trusted, and how this side shows who it is.
+        public var tls: TLSOptions
 
-        /// Whether a server's certificate must be valid and name the host.
-        public var verifiesCertificates: Bool
+        /// The proxies; by default none, whatever the environment says.
+        public var proxy: ProxySettings
 
         /// How long an unused connection is kept, in nanoseconds.
         public var idleTimeout: Int64
 
-        /// The most unused connections kept for one origin on one lane.
+        /// The most unused connections kept for one origin, or one proxy, on one lane.
         public var maximumIdlePerHost: Int
 
         /// The most bytes of a response's heads, interim ones included.
@@ -24,8 +25,8 @@ extension HTTPTransport {
         /// Creates the default configuration.
         public init() {
             self.laneCount = min(2, max(1, System.coreCount))
-            self.caFile = nil
-            self.verifiesCertificates = true
+            self.tls = TLSOptions()
+            self.proxy = .none
             self.idleTimeout = 15_000_000_000
             self.maximumIdlePerHost = 64
             self.maximumHeadSize = 256 * 1024

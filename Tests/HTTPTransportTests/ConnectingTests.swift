@@ -13,12 +13,11 @@ import TransferTesting
 struct ConnectingTests {
     @Test("a refused connection is told with the place")
     func refused() async throws {
-        let server = try await ScriptedServer.start { _ in .response(200) }
-        await server.stop()
+        let refusing = try RefusingPort()
         try await HTTPTransport.with { (transport) async throws in
-            let record = await transport.get(try server.url("/"))
+            let record = await transport.get(try HTTPURL(refusing.text("")))
             #expect(record.error?.code == .connect)
-            #expect(record.error?.message == "cannot connect to 127.0.0.1:\(server.port): connection refused")
+            #expect(record.error?.message == "cannot connect to 127.0.0.1:\(refusing.port): connection refused")
             #expect(record.connectedCount == 0)
         }
     }

@@ -104,6 +104,7 @@ extension HTTPTransport {
         _ receiver: ExchangeRecorder,
         method: String = "GET",
         fields: HTTPFields = [:],
+        body: [UInt8]? = nil,
         connectTimeout: Int64 = 10_000_000_000,
         readQuantum: Int? = nil
     ) async -> any Exchange {
@@ -113,6 +114,7 @@ extension HTTPTransport {
                     method: method,
                     url: url,
                     fields: fields,
+                    body: body,
                     connectTimeout: connectTimeout,
                     readQuantum: readQuantum
                 )
@@ -126,10 +128,11 @@ extension HTTPTransport {
         _ url: HTTPURL,
         method: String = "GET",
         fields: HTTPFields = [:],
+        body: [UInt8]? = nil,
         connectTimeout: Int64 = 10_000_000_000
     ) async -> ExchangeRecorder.Record {
         let receiver = ExchangeRecorder()
-        _ = await self.begin(url, receiver, method: method, fields: fields, connectTimeout: connectTimeout)
+        _ = await self.begin(url, receiver, method: method, fields: fields, body: body, connectTimeout: connectTimeout)
         return await receiver.whole()
     }
 

@@ -12,7 +12,7 @@ struct TLSTests {
         let directory = try TemporaryDirectory()
         try directory.write(Array(TestCertificate.localhost.authorityPEM.utf8), to: "ca.pem")
         try await HTTPTransport.with {
-            $0.caFile = directory.path("ca.pem")
+            $0.tls.roots = .pemFile(directory.path("ca.pem"))
         } _: { (transport) async throws in
             for host in ["127.0.0.1", "localhost"] {
                 for _ in 0..<2 {
@@ -31,7 +31,7 @@ struct TLSTests {
         try await HTTPTransport.with { (transport) async throws in
             let record = await transport.get(try server.url("/"))
             #expect(record.error?.code == .certificate)
-            #expect(record.error?.message.contains("--cacert FILE") == true)
+            #expect(record.error?.setting == .trust)
             #expect(record.connectedCount == 0)
         }
         #expect(server.requests.isEmpty)
@@ -41,7 +41,7 @@ struct TLSTests {
     func insecure() async throws {
         let server = try await ScriptedServer.start(tls: .localhost) { _ in .response(200, text: "secret") }
         try await HTTPTransport.with {
-            $0.verifiesCertificates = false
+            $0.tls.verification = .none
         } _: { (transport) async throws in
             #expect(try await transport.get(server.url("/")).body == Array("secret".utf8))
         }
@@ -63,7 +63,7 @@ struct TLSTests {
         try directory.write(Array("nothing".utf8), to: "empty.pem")
         for name in ["empty.pem", "missing.pem"] {
             var configuration = HTTPTransport.Configuration()
-            configuration.caFile = directory.path(name)
+            configuration.tls.roots = .pemFile(directory.path(name))
             #expect {
                 _ = try HTTPTransport(configuration: configuration)
             } throws: { error in
@@ -83,7 +83,7 @@ struct TLSTests {
             }
         }
         try await HTTPTransport.with {
-            $0.verifiesCertificates = false
+            $0.tls.verification = .none
         } _: { (transport) async throws in
             #expect(try await transport.get(server.url("/")).body == body)
             #expect(try await transport.get(server.url("/cut")).error?.code == .truncated)
@@ -98,7 +98,7 @@ struct TLSTests {
         let body = [UInt8](repeating: 9, count: 1 << 20)
         let server = try await ScriptedServer.start(tls: .localhost) { _ in .response(200, body: body) }
         try await HTTPTransport.with {
-            $0.verifiesCertificates = false
+            $0.tls.verification = .none
         } _: { (transport) async throws in
             let receiver = ExchangeRecorder(onBody: { _ in .pause })
             let exchange = await transport.begin(try server.url("/"), receiver)

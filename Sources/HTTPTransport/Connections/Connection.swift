@@ -24,7 +24,11 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         case error(TransportError)
     }
 
-    let origin: Origin
+    let route: Route
+    /// Whom an error of the connection is about; while a tunnel is made, first the proxy and then the origin.
+    private(set) var peer: Peer
+    /// What is being done as long as no request can be sent, for a message.
+    var openingStep = "the TLS handshake"
     /// When the last response ended.
     private(set) var idleSince = NIODeadline.now()
 
@@ -43,9 +47,21 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
     private var held = CircularBuffer<ByteBuffer>()
     private var pendingEnd: PendingEnd?
     private var readQuantum: Int?
+    /// Whether a request's content is not yet wholly with the kernel.
+    private var isSending = false
+    /// What is looked at when the handshake is done, where something is.
+    private var certificateCheck: CertificateCheck?
 
-    init(to origin: Origin, lane: Lane) {
-        self.origin = origin
+    /// Creates the end of a connection's pipeline.
+    ///
+    /// - Parameters:
+    ///   - route: Where it leads.
+    ///   - certificateCheck: What is looked at after the handshake with the origin, beyond what NIOSSL verifies.
+    ///   - lane: The lane it lives on.
+    init(over route: Route, certificateCheck: CertificateCheck? = nil, lane: Lane) {
+        self.route = route
+        self.peer = route.firstHop
+        self.certificateCheck = certificateCheck
         self.lane = lane
         var limits = ResponseParser.Limits()
         limits.headBytes = lane.configuration.maximumHeadSize
@@ -63,24 +79,45 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         switch self.phase {
         case .opening: break
         case .ready: exchange.connectionIsReady(self)
-        case .closed: self.breakOff(self.openingError ?? .truncated(self.origin, begun: false))
+        case .closed: self.breakOff(self.openingError ?? .truncated(self.peer, begun: false))
         }
     }
 
     /// Sends a request, whose response goes to `exchange`.
-    func send(_ head: ByteBuffer, for exchange: HTTPExchange, isReused: Bool) {
+    func send(_ head: ByteBuffer, content: [UInt8]?, for exchange: HTTPExchange, isReused: Bool) {
         self.exchange = exchange
         self.isReused = isReused
         self.isPaused = false
         self.resumedWhileDelivering = false
         self.parser.reset(isHeadRequest: exchange.isHeadRequest)
         guard self.phase == .ready, let context = self.context else {
-            return self.breakOff(.truncated(self.origin, begun: false))
+            return self.breakOff(.truncated(self.peer, begun: false))
         }
         self.setReadQuantum(exchange.readQuantum, of: exchange)
-        context.writeAndFlush(self.wrapOutboundOut(head), promise: nil)
+        if let content, !content.isEmpty {
+            self.send(head, content, context)
+        } else {
+            context.writeAndFlush(self.wrapOutboundOut(head), promise: nil)
+        }
         self.readOn()
     }
+
+    private func send(_ head: ByteBuffer, _ content: [UInt8], _ context: ChannelHandlerContext) {
+        self.isSending = true
+        let written: EventLoopFuture<Void>
+        if content.count <= Self.mostCopiedContent {
+            var whole = head
+            whole.writeBytes(content)
+            written = context.writeAndFlush(self.wrapOutboundOut(whole))
+        } else {
+            context.write(self.wrapOutboundOut(head), promise: nil)
+            written = context.writeAndFlush(self.wrapOutboundOut(context.channel.allocator.buffer(bytes: content)))
+        }
+        written.assumeIsolated().whenComplete { _ in self.isSending = false }
+    }
+
+    /// The most content that goes with the head in one write.
+    private static let mostCopiedContent = 64 * 1024
 
     /// Goes on after a pause.
     func resumeReading(of exchange: HTTPExchange) {
@@ -128,12 +165,24 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         self.idleSince = .now()
     }
 
+    /// Ends the connection because its transport is shut down.
+    func shutDown() {
+        let exchange = self.exchange
+        self.close()
+        exchange?.broke(.cancelled(self.peer), unanswered: false)
+    }
+
     private func closeChannel() {
         self.held.removeAll()
         guard self.phase != .closed, let context = self.context else { return }
-        // Below the TLS handler: a goodbye would wait for the peer's, which nobody reads any more.
+        self.closeBelowTLS(context)
+    }
+
+    /// Closes the socket without TLS's goodbye, which would wait for the peer's, and nobody reads that any more.
+    private func closeBelowTLS(_ context: ChannelHandlerContext) {
         let pipeline = context.pipeline.syncOperations
-        if self.origin.scheme == .https, let below = try? pipeline.context(handlerType: NIOSSLClientHandler.self) {
+        // Of two TLS handlers, as over an https proxy, the first one found is the one next to the socket.
+        if self.route.hasTLS, let below = try? pipeline.context(handlerType: NIOSSLClientHandler.self) {
             below.close(promise: nil)
         } else {
             context.close(promise: nil)
@@ -144,29 +193,42 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
+        self.lane.opened(self)
         if context.channel.isActive { self.opened(context) }
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.phase = .closed
         self.context = nil
+        self.lane.closed(self)
     }
 
     func channelActive(context: ChannelHandlerContext) { self.opened(context) }
 
     private func opened(_ context: ChannelHandlerContext) {
         guard self.phase == .opening else { return }
-        if self.origin.scheme == .https {
+        if self.route.hasTLS {
             context.read()
         } else {
             self.becomeReady()
         }
     }
 
+    /// Goes on to the handshake with the origin, through the tunnel that a proxy has made.
+    func tunnelOpened() {
+        self.peer = self.route.responder
+        self.openingStep = "the TLS handshake"
+    }
+
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if let event = event as? TLSUserEvent, case .handshakeCompleted = event, self.phase == .opening {
-            self.becomeReady()
+        guard let event = event as? TLSUserEvent, case .handshakeCompleted = event, self.phase == .opening else {
+            return
         }
+        if let check = self.certificateCheck {
+            self.certificateCheck = nil
+            if let error = check.failure(of: self.peer) { return self.errorCaught(context: context, error: error) }
+        }
+        self.becomeReady()
     }
 
     private func becomeReady() {
@@ -204,14 +266,14 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         // Servers often leave out TLS's goodbye; the body's own framing tells whether something is missing.
         if case .uncleanShutdown? = error as? NIOSSLError { return }
         if self.phase == .opening {
-            let error = TransportError.handshaking(with: self.origin, error)
+            let error = error as? TransportError ?? .handshaking(with: self.peer, error)
             self.openingError = error
             self.phase = .closed
             self.breakOff(error)
-            context.close(promise: nil)
+            self.closeBelowTLS(context)
             return
         }
-        self.end(.error(.connection(to: self.origin, broke: error)))
+        self.end(.error(.connection(to: self.peer, broke: error)))
         self.closeChannel(afterError: context)
     }
 
@@ -245,9 +307,9 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
                 self.exchange = nil
                 exchange.ended(trailers: HTTPFields(), cleanly: false)
             case .nothingBegun:
-                self.breakOff(.truncated(self.origin, begun: false))
+                self.breakOff(.truncated(self.peer, begun: false))
             case .truncated:
-                self.breakOff(.truncated(self.origin, begun: true))
+                self.breakOff(.truncated(self.peer, begun: true))
             }
         }
     }
@@ -311,13 +373,14 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         case .failed(let error):
             let unanswered = self.isReused && !self.parser.hasHead
             self.close()
-            exchange.broke(.response(of: self.origin, breaks: error), unanswered: unanswered)
+            exchange.broke(.response(of: self.peer, breaks: error), unanswered: unanswered)
         }
     }
 
     /// Frees the connection before the receiver hears of the end, so that its next request finds it.
     private func responseEnded(hasMore: Bool) {
-        if self.parser.shouldKeepAlive && !hasMore && self.pendingEnd == nil {
+        // A response may come before the request was sent whole; the rest of that must not go on to the next one.
+        if self.parser.shouldKeepAlive && !hasMore && self.pendingEnd == nil && !self.isSending {
             self.release()
         } else {
             self.close()

@@ -6,11 +6,22 @@ internal import TransferEngine
 ///
 /// - Source: RFC 9112 §3.
 enum RequestHead {
-    /// The bytes of a request without content, or `nil` where a part of it would break the framing.
-    static func encode(_ request: ExchangeRequest, allocator: ByteBufferAllocator) -> ByteBuffer? {
+    /// The bytes of a request's head, or `nil` where a part of it would break the framing.
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - proxy: The proxy that reads the request, or `nil` where the origin does.
+    ///   - allocator: Makes the buffer.
+    /// - Returns: The head with its empty line.
+    static func encode(
+        _ request: ExchangeRequest,
+        forwardedBy proxy: ProxyServer? = nil,
+        allocator: ByteBufferAllocator
+    ) -> ByteBuffer? {
         guard !request.method.isEmpty, request.method.utf8.allSatisfy(Self.isToken) else { return nil }
-        let target = request.url.requestTarget
-        let host = request.url.hostField
+        // A proxy is given the whole URL (RFC 9112 §3.2.2).
+        let target = proxy == nil ? request.url.requestTarget : request.url.withoutUserInfo
+        let host = request.fields["Host"] ?? request.url.hostField
         guard target.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }), host.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F })
         else { return nil }
         var buffer = allocator.buffer(capacity: 512)
@@ -20,18 +31,75 @@ enum RequestHead {
         buffer.writeStaticString(" HTTP/1.1\r\nHost: ")
         buffer.writeString(host)
         buffer.writeStaticString("\r\n")
+        if let authorization = proxy?.authorization { Self.writeProxyAuthorization(authorization, to: &buffer) }
+        let keepsCredentials = proxy != nil && proxy?.authorization == nil
         var isValid = true
         request.fields.forEachLine { name, value in
             isValid =
                 isValid && !name.isEmpty && name.allSatisfy(Self.isToken) && value.allSatisfy(Self.isFieldByte)
+            guard !Self.isOurs(name, keepsCredentials: keepsCredentials) else { return }
             buffer.writeBytes(name)
             buffer.writeStaticString(": ")
             buffer.writeBytes(value)
             buffer.writeStaticString("\r\n")
         }
         guard isValid else { return nil }
+        if let body = request.body {
+            buffer.writeStaticString("Content-Length: ")
+            buffer.writeString(String(body.count))
+            buffer.writeStaticString("\r\n")
+        }
         buffer.writeStaticString("\r\n")
         return buffer
+    }
+
+    /// The bytes of a request for a tunnel.
+    ///
+    /// - Source: RFC 9110 §9.3.6.
+    static func encodeConnect(
+        to origin: Origin,
+        by proxy: ProxyServer,
+        userAgent: String?,
+        allocator: ByteBufferAllocator
+    ) -> ByteBuffer {
+        let place = Peer(origin).place
+        var buffer = allocator.buffer(capacity: 512)
+        buffer.writeString("CONNECT \(place) HTTP/1.1\r\nHost: \(place)\r\n")
+        if let authorization = proxy.authorization { Self.writeProxyAuthorization(authorization, to: &buffer) }
+        if let userAgent, userAgent.utf8.allSatisfy(Self.isFieldByte) {
+            buffer.writeString("User-Agent: \(userAgent)\r\n")
+        }
+        buffer.writeStaticString("\r\n")
+        return buffer
+    }
+
+    private static func writeProxyAuthorization(_ value: String, to buffer: inout ByteBuffer) {
+        buffer.writeStaticString("Proxy-Authorization: ")
+        buffer.writeString(value)
+        buffer.writeStaticString("\r\n")
+    }
+
+    /// Whether a field is the transport's own to write, or to leave out.
+    ///
+    /// The length goes first: most fields are told apart by it alone.
+    private static func isOurs(_ name: UnsafeRawBufferPointer, keepsCredentials: Bool) -> Bool {
+        switch name.count {
+        case 4: Self.equals(name, "host")
+        case 10: Self.equals(name, "connection")
+        case 14: Self.equals(name, "content-length")
+        case 16: Self.equals(name, "proxy-connection")
+        case 17: Self.equals(name, "transfer-encoding")
+        case 19: !keepsCredentials && Self.equals(name, "proxy-authorization")
+        default: false
+        }
+    }
+
+    /// Whether a name is another one in lower case and of the same length.
+    private static func equals(_ name: UnsafeRawBufferPointer, _ other: StaticString) -> Bool {
+        other.withUTF8Buffer { other in
+            for index in 0..<other.count where ASCII.lowercase(name[index]) != other[index] { return false }
+            return true
+        }
     }
 
     private static func isFieldByte(_ byte: UInt8) -> Bool { byte != 0x0D && byte != 0x0A && byte != 0x00 }

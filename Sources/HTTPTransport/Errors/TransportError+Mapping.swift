@@ -11,47 +11,49 @@ internal import TransferEngine
 
 extension TransportError {
     /// What a failure to connect means.
-    static func connecting(to origin: Origin, _ error: any Error) -> TransportError {
+    static func connecting(to peer: Peer, _ error: any Error) -> TransportError {
         if let error = error as? NIOConnectionError {
             // A host may have several addresses; a lack of our own resources says more than a refusal.
-            let failures = error.connectionErrors.map { Self.connecting(to: origin, $0.error) }
+            let failures = error.connectionErrors.map { Self.connecting(to: peer, $0.error) }
             if let failure = failures.first(where: { $0.code == .localResource }) ?? failures.first { return failure }
             return TransportError(
                 .nameResolution,
-                "cannot resolve the name \(origin.host): check its spelling and the network"
+                "cannot resolve \(peer.nameOfHost): check its spelling and the network"
             )
         }
-        if case .connectTimeout? = error as? ChannelError { return .connectTimeout(origin, during: "connecting") }
-        if let error = error as? IOError { return Self.connecting(to: origin, errno: error.errnoCode) }
-        return Self.handshaking(with: origin, error)
+        if case .connectTimeout? = error as? ChannelError { return .connectTimeout(peer, during: "connecting") }
+        if let error = error as? IOError { return Self.connecting(to: peer, errno: error.errnoCode) }
+        return Self.handshaking(with: peer, error)
     }
 
-    private static func connecting(to origin: Origin, errno code: CInt) -> TransportError {
+    private static func connecting(to peer: Peer, errno code: CInt) -> TransportError {
         switch code {
         case EMFILE, ENFILE:
             TransportError(
                 .localResource,
-                "no descriptor is left for a connection to \(origin.place): raise the limit (ulimit -n) or lower -j"
+                "no descriptor is left for a connection to \(peer.place): raise the limit (ulimit -n) or lower -j"
             )
         case ENOBUFS, ENOMEM, EADDRNOTAVAIL:
-            TransportError(.localResource, "cannot connect to \(origin.place): \(Self.text(code))")
+            TransportError(.localResource, "cannot connect to \(peer.place): \(Self.text(code))")
         case ETIMEDOUT:
-            .connectTimeout(origin, during: "connecting")
+            .connectTimeout(peer, during: "connecting")
         default:
-            TransportError(.connect, "cannot connect to \(origin.place): \(Self.text(code))")
+            TransportError(.connect, "cannot connect to \(peer.place): \(Self.text(code))")
         }
     }
 
     /// Says that time ran out before the request could be sent.
-    static func connectTimeout(_ origin: Origin, during step: String) -> TransportError {
+    static func connectTimeout(_ peer: Peer, during step: String) -> TransportError {
         TransportError(
             .connectTimeout,
-            "\(step) to \(origin.place) took too long: check the network or give --connect-timeout more seconds"
+            "\(step) to \(peer.place) took too long",
+            remedy: "check the network",
+            setting: .connectTimeout
         )
     }
 
     /// What a failure of the TLS handshake means.
-    static func handshaking(with origin: Origin, _ error: any Error) -> TransportError {
+    static func handshaking(with peer: Peer, _ error: any Error) -> TransportError {
         let text = String(describing: error)
         let isVerification = text.contains("CERTIFICATE_VERIFY_FAILED")
         let isHostname = (error as? NIOSSLExtraError) == .failedToValidateHostname
@@ -59,60 +61,84 @@ extension TransportError {
             let reason = isHostname ? "does not name this host" : "is not trusted"
             return TransportError(
                 .certificate,
-                "the certificate of \(origin.place) \(reason): give --cacert FILE with its authority, or --insecure"
+                "the certificate of \(peer.place) \(reason)",
+                setting: .trust
+            )
+        }
+        if Self.isRefusalOfOurs(text) {
+            return TransportError(
+                .certificate,
+                "\(peer.place) does not trust the client certificate, or wants one: give one it trusts"
             )
         }
         if let error = error as? IOError {
-            return TransportError(.connect, "connecting to \(origin.place) failed: \(Self.text(error.errnoCode))")
+            return TransportError(.connect, "connecting to \(peer.place) failed: \(Self.text(error.errnoCode))")
         }
         if text.contains("eofDuringHandshake") || text.contains("EOF during handshake") {
-            return TransportError(.tls, "\(origin.place) closed the connection during the TLS handshake")
+            return TransportError(.tls, "\(peer.place) closed the connection during the TLS handshake")
         }
-        return TransportError(.tls, "the TLS handshake with \(origin.place) failed: \(text)")
+        return TransportError(.tls, "the TLS handshake with \(peer.place) failed: \(text)")
+    }
+
+    /// Says that no pinned key is the one of the server's certificate.
+    static func unpinned(_ peer: Peer) -> TransportError {
+        TransportError(
+            .certificate,
+            "no pinned key is that of the certificate of \(peer.place): the server has another key, or is another"
+        )
     }
 
     /// What an error on an established connection means.
-    static func connection(to origin: Origin, broke error: any Error) -> TransportError {
+    static func connection(to peer: Peer, broke error: any Error) -> TransportError {
+        let text = error is IOError ? "" : String(describing: error)
+        // In TLS 1.3 the server's verdict on the client's certificate comes behind the handshake.
+        if text.contains("CERTIFICATE_REQUIRED") {
+            return TransportError(.certificate, "\(peer.place) asks for a client certificate: give one it trusts")
+        }
+        if Self.isRefusalOfOurs(text) {
+            return TransportError(.certificate, "\(peer.place) does not trust the client certificate: give another")
+        }
         if let error = error as? IOError {
             return TransportError(
                 .reset,
-                "the connection to \(origin.place) broke: \(Self.text(error.errnoCode))"
+                "the connection to \(peer.place) broke: \(Self.text(error.errnoCode))"
             )
         }
-        return TransportError(.reset, "the connection to \(origin.place) broke: \(error)")
+        return TransportError(.reset, "the connection to \(peer.place) broke: \(text)")
+    }
+
+    /// Whether an error is an alert with which a server refuses the client's certificate (RFC 8446 §6.2).
+    private static func isRefusalOfOurs(_ text: String) -> Bool {
+        ["BAD_CERTIFICATE", "UNSUPPORTED_CERTIFICATE", "CERTIFICATE_REVOKED", "CERTIFICATE_EXPIRED", "UNKNOWN_CA"]
+            .contains { text.contains("ALERT_" + $0) }
     }
 
     /// What an error of the parser means.
-    static func response(of origin: Origin, breaks rule: HTTP1Error) -> TransportError {
+    static func response(of peer: Peer, breaks rule: HTTP1Error) -> TransportError {
         let code: Code =
             switch rule {
             case .headTooLarge, .tooManyInterimResponses, .trailersTooLarge: .headTooLarge
             default: .malformed
             }
-        return TransportError(code, "\(origin.place): \(rule)")
+        return TransportError(code, "\(peer.place): \(rule)")
     }
 
     /// Says that the connection ended too early.
-    static func truncated(_ origin: Origin, begun: Bool) -> TransportError {
+    static func truncated(_ peer: Peer, begun: Bool) -> TransportError {
         TransportError(
             .truncated,
             begun
-                ? "\(origin.place) closed the connection before the response was complete"
-                : "\(origin.place) closed the connection without a response"
+                ? "\(peer.place) closed the connection before the response was complete"
+                : "\(peer.place) closed the connection without a response"
         )
     }
 
     /// Says that this side ended the exchange.
-    static func cancelled(_ origin: Origin) -> TransportError {
-        TransportError(.cancelled, "the request to \(origin.place) was cancelled")
+    static func cancelled(_ peer: Peer) -> TransportError {
+        TransportError(.cancelled, "the request to \(peer.place) was cancelled")
     }
 
     private static func text(_ code: CInt) -> String {
         strerror(code).map { String(cString: $0).lowercased() } ?? "error \(code)"
     }
-}
-
-extension Origin {
-    /// The host and the port for a message, an IPv6 address in brackets.
-    var place: String { self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)" }
 }

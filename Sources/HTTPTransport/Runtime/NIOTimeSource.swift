@@ -10,9 +10,12 @@ internal import NIOCore
 /// Tells the system's time and wakes on a lane's event loop.
 public struct NIOTimeSource: TimeSource {
     private let loop: any EventLoop
+    /// Kept so that the thread lasts as long as what waits for it.
+    private let loops: SharedLoops
 
-    init(loop: any EventLoop) {
+    init(loop: any EventLoop, of loops: SharedLoops) {
         self.loop = loop
+        self.loops = loops
     }
 
     /// Nanoseconds of the monotonic clock.

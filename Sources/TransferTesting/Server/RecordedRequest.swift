@@ -8,6 +8,8 @@ public struct RecordedRequest: Sendable {
     public let target: String
     /// The header fields, `Host` and `Connection` included.
     public let fields: HTTPFields
+    /// The content, by `Content-Length`; empty where it was larger than 4 MiB and so was not waited for.
+    public let body: [UInt8]
     /// The minor version of HTTP/1 that the request line named.
     public let minorVersion: Int
     /// The connection it came on, counted from 0 in the order of acceptance.
@@ -32,20 +34,33 @@ struct RequestParser {
         var method: String
         var target: String
         var fields: HTTPFields
+        var body: [UInt8] = []
         var minorVersion: Int
     }
 
+    private static let largestRecordedBody = 4 << 20
+
     private var bytes: [UInt8] = []
     private var bodyLeft = 0
+    /// A head whose content is not complete.
+    private var pending: Head?
 
     mutating func append(_ new: some Sequence<UInt8>) {
         self.bytes.append(contentsOf: new)
     }
 
-    /// The next whole request head, `nil` where more bytes are needed.
+    /// The next request, its content included unless that is large; `nil` where more bytes are needed.
     ///
     /// - Throws: ``TestSupportError`` where the bytes are no request.
     mutating func next() throws -> Head? {
+        if var head = self.pending {
+            guard self.bytes.count >= self.bodyLeft else { return nil }
+            head.body = Array(self.bytes.prefix(self.bodyLeft))
+            self.bytes.removeFirst(self.bodyLeft)
+            self.bodyLeft = 0
+            self.pending = nil
+            return head
+        }
         if self.bodyLeft > 0 {
             let count = min(self.bodyLeft, self.bytes.count)
             self.bytes.removeFirst(count)
@@ -72,7 +87,10 @@ struct RequestParser {
             fields.append(String(line[..<colon]), String(value))
         }
         self.bodyLeft = fields["Content-Length"].flatMap(Int.init) ?? 0
-        return Head(method: String(words[0]), target: String(words[1]), fields: fields, minorVersion: minor)
+        let head = Head(method: String(words[0]), target: String(words[1]), fields: fields, minorVersion: minor)
+        guard (1...Self.largestRecordedBody).contains(self.bodyLeft) else { return head }
+        self.pending = head
+        return try self.next()
     }
 
     private func endOfHead() -> Int? {

@@ -24,6 +24,8 @@ public final class ScriptedServer: Sendable {
     ///
     /// - Parameters:
     ///   - tls: The certificate to speak TLS with; `nil` for plain TCP.
+    ///   - clientAuthority: The authority, PEM, that must have signed the client's certificate; `nil` asks for none.
+    ///   - withoutTLS13: Whether TLS 1.3 is not spoken.
     ///   - host: The address to listen on: `127.0.0.1` or `::1`.
     ///   - sendBuffer: The size of the kernel's send buffer for each connection, or `nil` for the kernel's choice.
     ///   - handler: The script.
@@ -31,21 +33,14 @@ public final class ScriptedServer: Sendable {
     /// - Throws: What NIO throws where the address cannot be bound.
     public static func start(
         tls: TestCertificate? = nil,
+        clientAuthority: String? = nil,
+        withoutTLS13: Bool = false,
         host: String = "127.0.0.1",
         sendBuffer: Int? = nil,
         handler: @escaping Script
     ) async throws -> ScriptedServer {
         let record = ServerRecord()
-        let context = try tls.map { certificate in
-            let chain = try NIOSSLCertificate.fromPEMBytes(Array(certificate.certificatePEM.utf8))
-            let key = try NIOSSLPrivateKey(bytes: Array(certificate.keyPEM.utf8), format: .pem)
-            return try NIOSSLContext(
-                configuration: .makeServerConfiguration(
-                    certificateChain: chain.map { .certificate($0) },
-                    privateKey: .privateKey(key)
-                )
-            )
-        }
+        let context = try tls.map { try $0.serverContext(clientAuthority: clientAuthority, withoutTLS13: withoutTLS13) }
         var bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.backlog, value: 1024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
@@ -110,6 +105,9 @@ public final class ScriptedServer: Sendable {
 
     /// Returns when this many requests arrived.
     public func waitForRequests(_ count: Int) async { await self.record.waitForRequests(count) }
+
+    /// Returns when at most this many connections are open.
+    public func waitForOpenConnections(_ count: Int) async { await self.record.waitForOpenConnections(count) }
 
     /// Closes every connection that is open now, and returns when they are closed; the server goes on listening.
     public func closeConnections() async {

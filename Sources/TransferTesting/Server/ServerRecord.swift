@@ -10,6 +10,7 @@ final class ServerRecord: Sendable {
         var bodyBytes: [String: Int64] = [:]
         var connectionCount = 0
         var channels: [ObjectIdentifier: any Channel] = [:]
+        var waitingForEnds: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
         var waiting: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
     }
 
@@ -29,7 +30,24 @@ final class ServerRecord: Sendable {
     }
 
     func ended(_ channel: any Channel) {
-        self.state.withLock { _ = $0.channels.removeValue(forKey: ObjectIdentifier(channel)) }
+        let ready = self.state.withLock { state in
+            state.channels[ObjectIdentifier(channel)] = nil
+            let count = state.channels.count
+            let ready = state.waitingForEnds.filter { $0.count >= count }
+            state.waitingForEnds.removeAll { $0.count >= count }
+            return ready
+        }
+        for waiter in ready { waiter.continuation.resume() }
+    }
+
+    func waitForOpenConnections(_ count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isThere = self.state.withLock { state in
+                if state.channels.count > count { state.waitingForEnds.append((count, continuation)) }
+                return state.channels.count <= count
+            }
+            if isThere { continuation.resume() }
+        }
     }
 
     func takeChannels() -> [any Channel] {
@@ -45,6 +63,7 @@ final class ServerRecord: Sendable {
                 method: head.method,
                 target: head.target,
                 fields: head.fields,
+                body: head.body,
                 minorVersion: head.minorVersion,
                 connectionIndex: connection,
                 requestIndex: state.requests.count,

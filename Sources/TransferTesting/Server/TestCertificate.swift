@@ -9,6 +9,9 @@ public struct TestCertificate: Sendable {
     /// The server's private key, PEM (PKCS #8).
     public let keyPEM: String
 
+    /// The SHA-256 of the public key of ``localhost``, Base64 (RFC 7469).
+    public static let localhostPin = "byTidqul7pS7ymJMCKGejT5Nv91AeCt1T1mbX1dIDVI="
+
     /// A certificate for `localhost`, `127.0.0.1` and `::1` (P-256, valid until 2056).
     public static let localhost = TestCertificate(
         authorityPEM: """

@@ -1,0 +1,113 @@
+internal import NIOCore
+internal import NIOSSL
+internal import NIOTLS
+internal import TransferCore
+internal import TransferEngine
+
+/// Asks a proxy for a tunnel, and puts TLS in its own place when the tunnel is there.
+///
+/// - Source: RFC 9110 §9.3.6.
+final class TunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private enum Phase {
+        case waiting
+        /// CONNECT was sent.
+        case asking
+        case over
+    }
+
+    private let origin: Origin
+    private let proxy: ProxyServer
+    private let userAgent: String?
+    private let inside: NIOSSLClientHandler
+    private let connection: Connection
+    private var phase = Phase.waiting
+    private var parser: ResponseParser
+
+    init(
+        to origin: Origin,
+        by proxy: ProxyServer,
+        userAgent: String?,
+        inside: NIOSSLClientHandler,
+        maximumHeadSize: Int,
+        connection: Connection
+    ) {
+        self.origin = origin
+        self.proxy = proxy
+        self.userAgent = userAgent
+        self.inside = inside
+        self.connection = connection
+        var limits = ResponseParser.Limits()
+        limits.headBytes = maximumHeadSize
+        // As to HEAD: what length the answer names means nothing, for there is no content.
+        self.parser = ResponseParser(isHeadRequest: true, limits: limits)
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        if context.channel.isActive, self.proxy.origin.scheme == .http { self.ask(context) }
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        if self.proxy.origin.scheme == .http { self.ask(context) }
+        context.fireChannelActive()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if let event = event as? TLSUserEvent {
+            // The handshake with the proxy, of which the connection need not hear: it waits for the origin's.
+            if case .handshakeCompleted = event { self.ask(context) }
+            return
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    private func ask(_ context: ChannelHandlerContext) {
+        guard self.phase == .waiting else { return }
+        self.phase = .asking
+        self.connection.openingStep = "the request for a tunnel"
+        let request = RequestHead.encodeConnect(
+            to: self.origin,
+            by: self.proxy,
+            userAgent: self.userAgent,
+            allocator: context.channel.allocator
+        )
+        context.writeAndFlush(self.wrapOutboundOut(request), promise: nil)
+        context.read()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let buffer = self.unwrapInboundIn(data)
+        guard self.phase != .over else { return }
+        var consumed = 0
+        do {
+            guard let status = try self.status(buffer, &consumed) else { return }
+            self.phase = .over
+            guard (200..<300).contains(status) else {
+                throw TransportError.tunnelRefused(to: self.origin, by: self.proxy, status: status)
+            }
+            guard consumed == buffer.readableBytes else { throw TransportError.tunnelSpokeFirst(self.proxy) }
+            self.connection.tunnelOpened()
+            let pipeline = context.pipeline.syncOperations
+            try pipeline.addHandler(self.inside, position: .after(self))
+            pipeline.removeHandler(context: context, promise: nil)
+        } catch let error as HTTP1Error {
+            self.phase = .over
+            context.fireErrorCaught(TransportError.response(of: Peer(self.proxy), breaks: error))
+        } catch {
+            self.phase = .over
+            context.fireErrorCaught(error)
+        }
+    }
+
+    /// The answer's status when its head is complete; `nil` where more bytes are needed.
+    private func status(_ buffer: ByteBuffer, _ consumed: inout Int) throws(HTTP1Error) -> Int? {
+        let result = buffer.withUnsafeReadableBytes { (bytes) -> Result<ResponseParser.Part, HTTP1Error> in
+            Result { () throws(HTTP1Error) in try self.parser.next(bytes, consumed: &consumed) }
+        }
+        let part = try result.get()
+        guard case .head(let head) = part else { return nil }
+        return head.status
+    }
+}

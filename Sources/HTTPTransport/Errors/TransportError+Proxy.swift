@@ -1,0 +1,29 @@
+internal import TransferCore
+internal import TransferEngine
+
+extension TransportError {
+    /// What it means that a proxy answered 407: to a request, or to one for a tunnel.
+    static func proxyAuthentication(_ proxy: ProxyServer) -> TransportError {
+        let place = Peer(proxy).place
+        return TransportError(
+            .proxyAuthentication,
+            proxy.authorization == nil
+                ? "\(place) asks for a name and a password: give them in its URL, as http://name:password@host:port"
+                : "\(place) refuses the name and the password (407): correct those in its URL"
+        )
+    }
+
+    /// What it means that a proxy did not answer with a tunnel.
+    static func tunnelRefused(to origin: Origin, by proxy: ProxyServer, status: Int) -> TransportError {
+        if status == 407 { return .proxyAuthentication(proxy) }
+        return TransportError(
+            .proxyRefused,
+            "\(Peer(proxy).place) made no connection to \(Peer(origin).place): \(status) \(ReasonPhrase.of(status))"
+        )
+    }
+
+    /// Says that bytes came through a tunnel before this side had sent any.
+    static func tunnelSpokeFirst(_ proxy: ProxyServer) -> TransportError {
+        TransportError(.malformed, "\(Peer(proxy).place): bytes behind the answer to CONNECT, before TLS began")
+    }
+}

@@ -1,0 +1,115 @@
+internal import NIOSSL
+internal import TransferCore
+internal import TransferEngine
+
+/// The certificates and the key that TLS settings name, read and checked.
+struct TLSMaterial: Sendable {
+
+    /// The authorities to trust, instead of the system's or besides.
+    let roots: [NIOSSLCertificate]
+    /// The client's certificate and the intermediate ones.
+    let chain: [NIOSSLCertificate]
+    /// The client's key.
+    let key: NIOSSLPrivateKey?
+
+    /// Reads what the settings name.
+    ///
+    /// - Throws: `TransportError` with the code `certificate`, which names the file and says how to mend it.
+    init(_ settings: TLSOptions) throws(TransportError) {
+        let mend = "give a readable file of PEM certificates"
+        self.roots =
+            switch settings.roots {
+            case .system: []
+            case .pemFile(let file): try Self.certificates(.file(file), of: "authorities", mend)
+            case .pem(let bytes): try Self.certificates(.bytes(bytes), of: "authorities", mend)
+            case .systemAnd(let pem): try Self.certificates(pem, of: "authorities", mend)
+            }
+        guard let identity = settings.clientCertificate else {
+            self.chain = []
+            self.key = nil
+            return
+        }
+        let chain = try Self.certificates(identity.chain, of: "the client", "give a readable file of PEM certificates")
+        let key = try Self.key(identity)
+        try Self.check(chain, key, identity)
+        self.chain = chain
+        self.key = key
+    }
+
+    private static func certificates(
+        _ pem: TLSOptions.PEM,
+        of owner: String,
+        _ mend: String
+    ) throws(TransportError) -> [NIOSSLCertificate] {
+        let certificates: [NIOSSLCertificate]
+        do {
+            switch pem {
+            case .file(let file): certificates = try NIOSSLCertificate.fromPEMFile(file)
+            // NIOSSL takes no empty text.
+            case .bytes(let bytes): certificates = bytes.isEmpty ? [] : try NIOSSLCertificate.fromPEMBytes(bytes)
+            }
+        } catch {
+            throw TransportError(.certificate, "cannot read certificates of \(owner) from \(Self.place(pem)): \(mend)")
+        }
+        guard !certificates.isEmpty else {
+            throw TransportError(.certificate, "\(Self.place(pem)) holds no certificate of \(owner): \(mend)")
+        }
+        return certificates
+    }
+
+    private static func key(_ identity: TLSOptions.ClientCertificate) throws(TransportError) -> NIOSSLPrivateKey {
+        let place = Self.place(identity.key)
+        let passphrase = Array((identity.passphrase ?? "").utf8)
+        guard passphrase.allSatisfy({ $0 < 0x80 }) else {
+            throw TransportError(
+                .certificate,
+                "the passphrase of the key in \(place) holds more than ASCII: encrypt the key with another"
+            )
+        }
+        do {
+            // A passphrase in any case: asked for none, BoringSSL may ask the terminal.
+            switch identity.key {
+            case .file(let file):
+                return try NIOSSLPrivateKey(file: file, format: .pem) { give in give(passphrase) }
+            case .bytes(let bytes):
+                guard !bytes.isEmpty else { throw NIOSSLError.failedToLoadPrivateKey }
+                return try NIOSSLPrivateKey(bytes: bytes, format: .pem) { give in give(passphrase) }
+            }
+        } catch {
+            throw TransportError(
+                .certificate,
+                identity.passphrase == nil
+                    ? "cannot read a private key from \(place): give a PEM key, and its passphrase if it is encrypted"
+                    : "cannot read a private key from \(place): give a PEM key, and the passphrase that belongs to it"
+            )
+        }
+    }
+
+    /// Tries the certificate and the key in a context of their own, without any authorities to load.
+    private static func check(
+        _ chain: [NIOSSLCertificate],
+        _ key: NIOSSLPrivateKey,
+        _ identity: TLSOptions.ClientCertificate
+    ) throws(TransportError) {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.trustRoots = .certificates([])
+        configuration.certificateChain = chain.map { .certificate($0) }
+        configuration.privateKey = .privateKey(key)
+        do {
+            _ = try NIOSSLContext(configuration: configuration)
+        } catch {
+            throw TransportError(
+                .certificate,
+                "the private key in \(Self.place(identity.key)) does not fit the certificate in "
+                    + "\(Self.place(identity.chain)): give the key it was made with, and that certificate first"
+            )
+        }
+    }
+
+    private static func place(_ pem: TLSOptions.PEM) -> String {
+        switch pem {
+        case .file(let file): file
+        case .bytes: "the given PEM text"
+        }
+    }
+}

@@ -1,0 +1,46 @@
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+/// A port of this machine that refuses every connection, and that nobody else gets while this is held.
+///
+/// A server that was stopped gives its port back, perhaps to the server of another test.
+public final class RefusingPort: Sendable {
+    /// The port.
+    public let port: Int
+    private let descriptor: Int32
+
+    /// Takes a port and listens to nothing.
+    ///
+    /// - Throws: ``TestSupportError`` where no port can be had.
+    public init() throws {
+        #if canImport(Darwin)
+        let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+        #else
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        #endif
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let bound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(descriptor, address, length) == 0 && getsockname(descriptor, address, &length) == 0
+            }
+        }
+        guard descriptor >= 0, bound else {
+            throw TestSupportError("no port can be had: \(String(cString: strerror(errno)))")
+        }
+        self.descriptor = descriptor
+        self.port = Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    deinit { close(self.descriptor) }
+
+    /// The URL of a path at this port, as text.
+    public func text(_ path: String) -> String { "http://127.0.0.1:\(self.port)/\(path)" }
+}
