@@ -1,4 +1,4 @@
-// swift-tools-version: 6.2
+// swift-tools-version: 6.3
 import PackageDescription
 
 let settings: [SwiftSetting] = [
@@ -13,11 +13,14 @@ let package = Package(
     products: [
         .executable(name: "martlet", targets: ["MartletExecutable"]),
         .library(name: "Martlet", targets: ["Martlet"]),
+        .library(name: "MartletFoundation", targets: ["MartletFoundation"]),
         .library(name: "TransferTesting", targets: ["TransferTesting"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     ],
@@ -32,6 +35,7 @@ let package = Package(
             name: "HTTPTransport",
             dependencies: [
                 "TransferCore", "TransferEngine",
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -48,21 +52,49 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
-            name: "Martlet",
-            dependencies: [
-                "TransferCore", "TransferEngine", "HTTPTransport", "FileStorage",
-            ],
+            name: "TransferAssembly",
+            dependencies: ["FileStorage", "HTTPTransport", "TransferCore", "TransferEngine"],
             swiftSettings: settings
         ),
         .target(
+            name: "Martlet",
+            dependencies: [
+                "FileStorage", "HTTPTransport", "TransferAssembly", "TransferCore", "TransferEngine",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(name: "MartletFoundation", dependencies: ["Martlet"], swiftSettings: settings),
+        .target(
             name: "CommandLineTool",
             dependencies: [
-                "HTTPTransport", "Martlet", "TransferCore", "TransferEngine",
+                "HTTPTransport", "TransferAssembly", "TransferCore", "TransferEngine",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings
         ),
         .executableTarget(name: "MartletExecutable", dependencies: ["CommandLineTool"], swiftSettings: settings),
+        // What a session adds to the engine: Benchmarks/peers --scenario library.
+        .executableTarget(
+            name: "OverheadBenchmark",
+            dependencies: ["HTTPTransport", "Martlet", "TransferAssembly", "TransferEngine"],
+            path: "Benchmarks/Overhead",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "ImageQueue",
+            dependencies: ["Martlet"],
+            path: "Examples/ImageQueue",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "OfflineDownloader",
+            dependencies: ["Martlet"],
+            path: "Examples/OfflineDownloader",
+            swiftSettings: settings
+        ),
         .target(
             name: "TransferTesting",
             dependencies: [
@@ -101,7 +133,28 @@ let package = Package(
             dependencies: ["CommandLineTool", "TransferTesting"],
             swiftSettings: settings
         ),
-        .testTarget(name: "IntegrationTests", dependencies: ["Martlet", "TransferTesting"], swiftSettings: settings),
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: ["TransferAssembly", "TransferTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "DocumentationTests",
+            dependencies: [
+                "Martlet", "MartletFoundation", "TransferTesting", .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "MartletTests",
+            dependencies: [
+                "Martlet", "MartletFoundation", "TransferTesting",
+                .product(name: "InMemoryLogging", package: "swift-log"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
+            ],
+            swiftSettings: settings
+        ),
     ],
     swiftLanguageModes: [.v6]
 )

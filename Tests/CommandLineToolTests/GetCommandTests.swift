@@ -107,6 +107,14 @@ import TransferEngine
         #expect(plan.toStandardOutput && plan.name == nil && plan.display == .quiet && !plan.verifiesCertificates)
     }
 
+    @Test func proxiesAreTheEnvironmentsUnlessToldOtherwise() throws {
+        #expect(try plan(self.url).proxy == nil)
+        #expect(try plan(self.url, "--proxy", "none").proxy?.isDirect == true)
+        let plan = try plan(self.url, "--proxy", "http://me:pw@p:3128", "--no-proxy", "a.example,b")
+        #expect(plan.proxy == ProxySettings(try ProxyServer("http://me:pw@p:3128")))
+        #expect(plan.directHosts == "a.example,b")
+    }
+
     @Test func aDeviceIsWrittenToAndNotReplaced() throws {
         let plan = try plan(self.url, "-o", "/dev/null")
         #expect(plan.device == "/dev/null" && plan.name == nil && !plan.toStandardOutput)
@@ -121,6 +129,7 @@ import TransferEngine
         (["http://h/a", "http://h/b", "--checksum", "md5:00112233445566778899aabbccddeeff"], "checksum= lines"),
         (["http://h/a", "http://h/b", "--mirror", "http://m/a"], "input file"),
         (["http://h/a", "--cacert", "x", "--insecure"], "leave one out"),
+        (["http://h/a", "--proxy", "socks5://p:1"], "--proxy"),
         (["http://h/a", "-q", "--verbose"], "leave one out"),
         (["http://h/a", "-o", "dir/"], "names no file"),
         (["http://h/a", "-j", "0"], "from 1 to 10000"),

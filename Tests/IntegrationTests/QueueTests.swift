@@ -1,7 +1,7 @@
 import HTTPTransport
-import Martlet
 import Synchronization
 import Testing
+import TransferAssembly
 import TransferCore
 @testable import TransferEngine
 import TransferTesting

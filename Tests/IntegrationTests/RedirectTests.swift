@@ -167,7 +167,7 @@ extension Harness {
     func trusting() throws -> HTTPTransport.Configuration {
         let authority = try TemporaryAuthority()
         var configuration = HTTPTransport.Configuration()
-        configuration.caFile = authority.path
+        configuration.tls.roots = .pemFile(authority.path)
         return configuration
     }
 }

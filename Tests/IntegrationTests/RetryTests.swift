@@ -103,10 +103,8 @@ struct RetryTests {
     @Test("a connection that is refused is tried again, then fails as the network's fault")
     func refused() async throws {
         let harness = try Harness()
-        let server = try await ScriptedServer.start { _ in .response(200) }
-        let url = server.text("file.bin")
-        await server.stop()
-        let outcome = try await harness.fetch(url) { $0.options.retries = 1 }
+        let refusing = try RefusingPort()
+        let outcome = try await harness.fetch(refusing.text("file.bin")) { $0.options.retries = 1 }
         harness.expectFailure(outcome, .network)
         #expect(outcome.retries == 1)
     }

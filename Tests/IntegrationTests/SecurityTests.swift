@@ -35,7 +35,7 @@ struct SecurityTests {
         let file = ServedFile(length: 20_000)
         let server = try await serve(Served(file), tls: .localhost)
         var transport = HTTPTransport.Configuration()
-        transport.verifiesCertificates = false
+        transport.tls.verification = .none
         let outcome = try await harness.fetch(server.text("file.bin"), transport: transport)
         harness.expectWhole(outcome, file)
         await server.stop()

@@ -158,6 +158,18 @@ struct RequestOptions: ParsableArguments {
     var cookie: String?
 
     @Option(
+        help: ArgumentHelp(
+            "The proxy, as http://user:password@host:port, or 'none'.",
+            discussion: "By default the variables http_proxy, https_proxy, all_proxy and no_proxy tell it.",
+            valueName: "url"
+        )
+    )
+    var proxy: String?
+
+    @Option(help: ArgumentHelp("Hosts to ask without the proxy, with commas between; '*' is all.", valueName: "hosts"))
+    var noProxy: String?
+
+    @Option(
         help: ArgumentHelp("Trust the certificates in this PEM file instead of the system's.", valueName: "file"),
         completion: .file()
     )

@@ -45,6 +45,10 @@ struct GetPlan {
     var caFile: String?
     /// Whether certificates are verified.
     var verifiesCertificates = true
+    /// The proxies, or `nil` for those of the environment.
+    var proxy: ProxySettings?
+    /// The hosts to ask without one, or `nil` for those of the environment.
+    var directHosts: String?
     /// How the run is shown.
     var display: Display = .text
     /// Whether details are told.
@@ -97,6 +101,8 @@ extension GetCommand {
         plan.expected = self.files.checksum
         self.fillConnections(&plan)
         plan.options.fields = try self.fields()
+        plan.proxy = try self.proxy()
+        plan.directHosts = self.requests.noProxy
         plan.caFile = self.requests.cacert
         plan.verifiesCertificates = !self.requests.insecure
         guard plan.caFile == nil || plan.verifiesCertificates else {
@@ -156,6 +162,16 @@ extension GetCommand {
         if let timeout = self.failures.connectTimeout { plan.options.connectTimeout = timeout }
         if let timeout = self.failures.stallTimeout { plan.options.stallTimeout = timeout }
         if let timeout = self.failures.maxTime { plan.options.totalTimeout = timeout }
+    }
+
+    private func proxy() throws(BadValue) -> ProxySettings? {
+        guard let text = self.requests.proxy else { return nil }
+        if text == "none" { return ProxySettings.none }
+        do {
+            return ProxySettings(try ProxyServer(text, from: "--proxy"))
+        } catch {
+            throw BadValue(error.message)
+        }
     }
 
     /// The fields of every request; one that is given by its own option replaces the same one among `--header`.

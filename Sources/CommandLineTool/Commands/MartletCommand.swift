@@ -1,4 +1,5 @@
 import ArgumentParser
+import TransferCore
 
 /// `martlet`: the root of the commands.
 struct MartletCommand: ParsableCommand {

@@ -97,7 +97,7 @@ enum JSONEvents {
         var object = JSONObject()
         object.add("code", Int64(failure.code.rawValue))
         object.add("message", failure.message)
-        object.add("remedy", failure.remedy)
+        object.add("remedy", failure.remedyForCommand)
         object.add("retryable", failure.isRetryable)
         if let status = failure.status { object.add("status", Int64(status)) }
         return object

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import TransferCore
 
 /// The manual page in roff's man macros, from the definitions that parse the command line.
 ///

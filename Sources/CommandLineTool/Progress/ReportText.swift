@@ -19,7 +19,7 @@ struct ReportText {
         let name = report.name
         switch report.event.kind {
         case .finished(let completion): return self.quiet ? nil : self.finished(completion, name)
-        case .failed(let failure): return self.word("failed", 31) + ": \(name): \(self.clean(failure.description))"
+        case .failed(let failure): return self.word("failed", 31) + ": \(name): \(self.clean(failure.textForCommand))"
         case .cancelled: return self.quiet ? nil : "cancelled: \(name)"
         case .note(let text) where report.event.id == nil: return self.quiet ? nil : "warning: " + self.clean(text)
         default: return self.verbose ? self.detail(report) : nil

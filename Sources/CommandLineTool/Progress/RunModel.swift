@@ -129,7 +129,7 @@ struct RunModel: Sendable {
         self.lastFailure = failure.code
         guard self.failures.count < Self.failureLimit else { return }
         self.failures.append(
-            Failure(name: name, reason: DisplayText.clean(failure.description, asciiOnly: self.asciiOnly))
+            Failure(name: name, reason: DisplayText.clean(failure.textForCommand, asciiOnly: self.asciiOnly))
         )
     }
 

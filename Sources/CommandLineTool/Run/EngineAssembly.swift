@@ -1,5 +1,6 @@
 import HTTPTransport
-import Martlet
+import TransferAssembly
+import TransferCore
 import TransferEngine
 
 /// Makes the engine of a plan: the one place that names the composition root.
@@ -11,8 +12,10 @@ enum EngineAssembly {
         configuration.connectionsPerHost = plan.perHost
         configuration.rateLimit = plan.rateLimit
         var transport = HTTPTransport.Configuration()
-        transport.caFile = plan.caFile
-        transport.verifiesCertificates = plan.verifiesCertificates
+        if let file = plan.caFile { transport.tls.roots = .pemFile(file) }
+        if !plan.verifiesCertificates { transport.tls.verification = .none }
+        transport.proxy = plan.proxy ?? .fromProcess()
+        if let hosts = plan.directHosts { transport.proxy.exceptions = ProxyExceptions(hosts) }
         return try LiveEngine.make(configuration, transport: transport)
     }
 }

@@ -1,0 +1,23 @@
+import TransferEngine
+
+extension TransferFailure {
+    /// What happened and how to mend it, with the options' names.
+    var textForCommand: String {
+        let remedy = self.remedyForCommand
+        return remedy.isEmpty ? self.message : "\(self.message); \(remedy)"
+    }
+
+    /// How to mend it, with the options' names; may be empty.
+    var remedyForCommand: String {
+        self.remedy { setting in
+            switch setting {
+            case .existingFiles: "choose another way by --if-exists"
+            case .resourceTimeout: "allow more by --max-time"
+            case .connectTimeout: "give --connect-timeout more seconds"
+            case .trust: "give --cacert FILE with its authority, or --insecure"
+            case .credentials: "give them by --header"
+            case .concurrency: "with fewer connections (-j, -x)"
+            }
+        }
+    }
+}

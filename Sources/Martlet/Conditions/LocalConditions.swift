@@ -1,0 +1,79 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// What Linux tells: `/sys/class/power_supply` for the power, the device of the default route for the network.
+///
+/// The machine is on battery where a battery discharges and no mains supply is online. The network is expensive where the
+/// default route leads over a mobile modem (a device of type `wwan`, or by PPP). Elsewhere, and where nothing can be read,
+/// neither is so.
+public struct LocalConditions: SystemConditions {
+    private let root: String
+
+    /// Creates the conditions of this machine.
+    public init() { self.init(root: "") }
+
+    /// - Parameter root: What stands before `/sys` and `/proc`, for tests.
+    init(root: String) { self.root = root }
+
+    /// Whether the machine runs on battery.
+    public var isOnBattery: Bool {
+        let supplies = self.root + "/sys/class/power_supply"
+        var discharges = false
+        for name in Self.entries(supplies) {
+            let supply = supplies + "/" + name
+            switch self.text(supply + "/type") {
+            case "Mains", "USB": if self.text(supply + "/online") == "1" { return false }
+            case "Battery": if self.text(supply + "/status") == "Discharging" { discharges = true }
+            default: break
+            }
+        }
+        return discharges
+    }
+
+    /// Whether the network costs by the byte.
+    public var isNetworkExpensive: Bool {
+        let routes = self.text(self.root + "/proc/net/route").split(separator: "\n").dropFirst()
+        for route in routes {
+            let columns = route.split(whereSeparator: \.isWhitespace)
+            guard columns.count > 1, columns[1] == "00000000" else { continue }
+            let device = columns[0]
+            if device.hasPrefix("ppp") || device.hasPrefix("wwan") { return true }
+            return self.text(self.root + "/sys/class/net/\(device)/uevent").contains("DEVTYPE=wwan")
+        }
+        return false
+    }
+
+    private func text(_ path: String) -> String {
+        guard let descriptor = Optional(open(path, O_RDONLY | O_CLOEXEC)), descriptor >= 0 else { return "" }
+        defer { close(descriptor) }
+        // Files of the kernel have no length: read until there is no more.
+        var bytes: [UInt8] = []
+        withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
+            while bytes.count < 1 << 16 {
+                let count = read(descriptor, buffer.baseAddress, buffer.count)
+                guard count > 0 else { return }
+                bytes += buffer[..<count]
+            }
+        }
+        let text = String(decoding: bytes, as: UTF8.self)
+        return text.hasSuffix("\n") ? String(text.dropLast()) : text
+    }
+
+    private static func entries(_ path: String) -> [String] {
+        guard let directory = opendir(path) else { return [] }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 1) { String(cString: $0) }
+            }
+            if !name.hasPrefix(".") { names.append(name) }
+        }
+        return names
+    }
+}

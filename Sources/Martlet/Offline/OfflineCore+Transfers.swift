@@ -1,0 +1,184 @@
+internal import FileStorage
+internal import Synchronization
+internal import TransferEngine
+
+/// What follows from decisions, and from what the transfers do.
+extension OfflineCore {
+    private enum Step {
+        case start(TransferRequest, String)
+        case cut(DownloadTask, keeping: Bool)
+        case discard(String, deletingFile: Bool)
+        case nothing
+    }
+
+    /// Does the next thing that follows from what was decided; on the disk's thread.
+    func reconcile(_ id: String) {
+        let step: Step = self.state.withLock { state in
+            guard let entry = state.entries[id] else { return .nothing }
+            let isWanted = entry.record.standing == .downloading && !entry.isInterrupted && !state.isClosing
+            switch entry.work {
+            case .running(let task, let runner, let isCut):
+                if isCut || (isWanted && !entry.discards) { return .nothing }
+                state.entries[id]?.work = .running(task, runner, isCut: true)
+                return .cut(task, keeping: !entry.discards)
+            case .none:
+                if entry.discards { return .discard(entry.record.name, deletingFile: entry.deletesFile) }
+                return isWanted ? .start(entry.request, entry.record.name) : .nothing
+            }
+        }
+        switch step {
+        case .nothing: return
+        case .cut(let task, let keeping): task.cancel(keeping: keeping)
+        case .start(let request, let name): self.start(id, request, name)
+        case .discard(let name, let deletingFile): self.discard(id, name, deletingFile: deletingFile)
+        }
+    }
+
+    private func start(_ id: String, _ request: TransferRequest, _ name: String) {
+        let target = self.target(name)
+        // A file that is there may be ours, whole, from a run that was killed before it could say so: the server knows.
+        var rule = ExistingFileRule.fail
+        if let survey = try? self.session.store.survey(target), survey.existing != nil, case .none = survey.partial {
+            rule = .keepIfSame
+        }
+        do throws(TransferError) {
+            let task = try self.session.makeDownload(request, .file(target.path, ifExists: rule), isPrivate: false)
+            let runner = OfflineRunner(id: id, core: self)
+            task.addDelegate(runner, on: .anyThread)
+            self.state.withLock { state in
+                state.entries[id]?.work = .running(task, runner, isCut: false)
+                state.entries[id]?.meter = RateMeter()
+            }
+            task.resume()
+        } catch {
+            self.fail(id, error)
+            self.scheduleSave()
+        }
+    }
+
+    private func discard(_ id: String, _ name: String, deletingFile: Bool) {
+        if deletingFile { FileMover.remove(self.target(name).path) }
+        let isGone = self.discard(name)
+        let isForgotten = self.state.withLock { state in
+            state.entries[id]?.discards = false
+            // What could not be deleted now is tried again at the next start.
+            guard isGone, state.entries[id]?.isRemoved == true else { return false }
+            state.entries[id] = nil
+            state.active.removeAll { $0 == id }
+            state.generation += 1
+            return true
+        }
+        if isForgotten { self.scheduleSave() } else { self.reconcile(id) }
+    }
+
+    /// Deletes what was gathered under a name; whether nothing of ours is there any more.
+    func discard(_ name: String) -> Bool {
+        do throws(StorageError) {
+            try self.session.store.discardPartial(self.target(name))
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    // MARK: What the tasks tell
+
+    /// Bytes came.
+    func received(_ progress: TransferProgress, of id: String) {
+        let now = self.now
+        self.state.withLock { state in
+            guard var entry = state.entries[id], !entry.discards else { return }
+            let new = progress.bytesReceived - entry.record.received
+            entry.record.received = progress.bytesReceived
+            entry.record.expected = progress.bytesExpected ?? entry.record.expected
+            entry.meter.record(progress.bytesReceived, at: now)
+            state.entries[id] = entry
+            guard new > 0 else { return }
+            state.received += new
+            state.meter.record(state.received, at: now)
+            let (download, expected) = (self.handle(id, entry), entry.record.expected)
+            self.tell(entry) {
+                $0.download(download, didWrite: new, total: progress.bytesReceived, expected: expected)
+            }
+        }
+    }
+
+    /// A task has ended; its thread is somebody else's.
+    func ended(_ id: String, _ result: Result<DownloadedFile, TransferError>) {
+        self.disk.put {
+            switch result {
+            case .success(let file): self.succeed(id, file)
+            case .failure(let error): self.fail(id, error)
+            }
+            self.reconcile(id)
+            self.scheduleSave()
+        }
+    }
+
+    private func succeed(_ id: String, _ file: DownloadedFile) {
+        self.state.withLock { state in
+            guard var entry = state.entries[id] else { return }
+            entry.work = .none
+            self.takeName(&entry, of: file.path)
+            entry.record.received = file.size
+            entry.record.expected = file.size
+            if !entry.isRemoved {
+                entry.record.standing = .finished
+                entry.record.failure = nil
+                entry.discards = false
+                state.active.removeAll { $0 == id }
+                state.finished.append(id)
+                state.untold.append(id)
+                self.tellState(id, entry)
+            }
+            state.entries[id] = entry
+            Self.forgetOldest(&state, beyond: max(1, self.finishedLimit))
+            state.generation += 1
+        }
+    }
+
+    private func fail(_ id: String, _ error: TransferError) {
+        let known = error.resumeData?.contents.name ?? self.state.withLock { $0.entries[id]?.record.name }
+        guard let known else { return }
+        let left = self.left(known)
+        self.state.withLock { state in
+            guard var entry = state.entries[id] else { return }
+            let wasCut = if case .running(_, _, isCut: true) = entry.work { true } else { false }
+            entry.work = .none
+            entry.record.name = known
+            entry.record.received = entry.discards ? 0 : left.bytes
+            entry.record.expected = left.length ?? entry.record.expected
+            if entry.record.standing == .downloading, !(wasCut && error.code == .cancelled) {
+                entry.record.standing = .failed
+                entry.record.failure = OfflineRecord.Failure(error)
+                entry.error = error
+                state.generation += 1
+                self.tellState(id, entry)
+            }
+            state.entries[id] = entry
+        }
+    }
+
+    /// The engine chose another name where this one was taken behind our back.
+    private func takeName(_ entry: inout OfflineEntry, of path: String) {
+        guard let name = path.split(separator: "/").last, self.target(String(name)).path == path else { return }
+        entry.record.name = String(name)
+    }
+}
+
+/// Passes what happens to a download's task on to its list, and keeps the list while the task lives.
+final class OfflineRunner: TransferDelegate {
+    private let id: String
+    private let core: OfflineCore
+
+    init(id: String, core: OfflineCore) {
+        self.id = id
+        self.core = core
+    }
+
+    func task(_ task: TransferTask, didMake progress: TransferProgress) { self.core.received(progress, of: self.id) }
+
+    func task(_ task: DownloadTask, didEndWith result: Result<DownloadedFile, TransferError>) {
+        self.core.ended(self.id, result)
+    }
+}

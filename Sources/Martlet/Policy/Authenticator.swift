@@ -1,0 +1,214 @@
+internal import Crypto
+internal import Synchronization
+internal import TransferEngine
+
+/// Answers a session's challenges, and remembers what servers took.
+final class Authenticator: Sendable {
+    private struct Entry {
+        var credential: Credential
+        var digest: DigestAuthentication?
+        /// The path below which it is sent without being asked for (RFC 7617 §2.2).
+        var directory: String
+    }
+
+    /// What one transfer has tried.
+    private struct Trial {
+        var sent: Credential?
+        var refused: Set<Credential> = []
+        /// What is for this transfer alone.
+        var own: [ProtectionSpace: Entry] = [:]
+    }
+
+    private struct State {
+        var spaces: [Origin: [ProtectionSpace: Entry]] = [:]
+        var trials: [TransferID: Trial] = [:]
+        /// How often each space's last nonce was used: a server may name it again after a refusal.
+        var nonces: [ProtectionSpace: (nonce: String, count: UInt32)] = [:]
+
+        mutating func note(_ entries: [ProtectionSpace: Entry]) {
+            for (space, entry) in entries {
+                if let digest = entry.digest { self.nonces[space] = (digest.nonce, digest.nonceCount) }
+            }
+        }
+    }
+
+    /// What to do about a challenge before anybody is asked.
+    enum Step {
+        /// Ask the server again.
+        case `repeat`
+        /// Ask somebody for credentials.
+        case ask(ProtectionSpace, schemes: [String], refusals: Int)
+    }
+
+    private let credentials: Credentials
+    /// Whether there is anything to send at all: most sessions never see a challenge.
+    private let isInUse: Atomic<Bool>
+    private let state = Mutex(State())
+
+    init(_ credentials: Credentials) {
+        self.credentials = credentials
+        self.isInUse = Atomic(!credentials.isEmpty)
+    }
+
+    /// The Authorization field for a request, or `nil`.
+    func authorization(for request: RequestFacts) -> String? {
+        guard self.isInUse.load(ordering: .acquiring) else { return nil }
+        let origin = request.url.origin
+        return self.state.withLock { state in
+            var trial = state.trials[request.id]
+            let path = request.url.path
+            if var own = trial?.own, let space = Self.best(own, origin, path) {
+                let (value, credential) = Self.use(&own[space], request)
+                trial?.own = own
+                trial?.sent = credential
+                state.trials[request.id] = trial
+                return value
+            }
+            if var spaces = state.spaces[origin], let space = Self.best(spaces, origin, path) {
+                let (value, credential) = Self.use(&spaces[space], request)
+                state.spaces[origin] = spaces
+                state.trials[request.id, default: Trial()].sent = credential
+                return value
+            }
+            guard let token = self.credentials.token(for: origin), trial?.refused.contains(token) != true else {
+                if trial?.sent != nil { state.trials[request.id]?.sent = nil }
+                return nil
+            }
+            state.trials[request.id, default: Trial()].sent = token
+            return token.authorization
+        }
+    }
+
+    private static func best(
+        _ spaces: [ProtectionSpace: Entry],
+        _ origin: Origin,
+        _ path: String
+    ) -> ProtectionSpace? {
+        spaces.filter { $0.key.origin == origin && path.hasPrefix($0.value.directory) }
+            .max { $0.value.directory.utf8.count < $1.value.directory.utf8.count }?
+            .key
+    }
+
+    private static func use(_ entry: inout Entry?, _ request: RequestFacts) -> (String?, Credential?) {
+        guard let known = entry else { return (nil, nil) }
+        guard case .password(let user, let password) = known.credential, known.digest != nil else {
+            return (known.credential.authorization, known.credential)
+        }
+        let value = entry?.digest?
+            .authorization(
+                user: user,
+                password: password,
+                method: request.method,
+                requestTarget: request.url.requestTarget,
+                clientNonce: Hexadecimal.encode((0..<16).map { _ in UInt8.random(in: 0...255) })
+            )
+        return (value, known.credential)
+    }
+
+    /// Considers a challenge with what is known.
+    func challenged(_ head: ResponseHead, _ request: RequestFacts) -> Step {
+        self.isInUse.store(true, ordering: .releasing)
+        let challenges = AuthenticationChallenge.parse(head.fields.values("WWW-Authenticate"))
+        let origin = request.url.origin
+        return self.state.withLock { state in
+            var trial = state.trials[request.id] ?? Trial()
+            defer { state.trials[request.id] = trial }
+            if let sent = trial.sent {
+                if Self.isStale(challenges), let stale = AuthenticationChallenge.strongest(of: challenges, for: sent) {
+                    // The password was right; only the nonce has aged.
+                    let space = ProtectionSpace(origin: origin, realm: stale.realm)
+                    let isOwn = trial.own[space] != nil
+                    let entry = Self.entry(sent, stale, request, state)
+                    if isOwn { trial.own[space] = entry } else { state.spaces[origin, default: [:]][space] = entry }
+                    return .repeat
+                }
+                trial.refused.insert(sent)
+                state.note(trial.own)
+                state.note(state.spaces[origin] ?? [:])
+                trial.own = trial.own.filter { $0.value.credential != sent }
+                state.spaces[origin] = state.spaces[origin]?.filter { $0.value.credential != sent }
+                trial.sent = nil
+            }
+            for challenge in challenges {
+                let space = ProtectionSpace(origin: origin, realm: challenge.realm)
+                for candidate in self.candidates(space, state, request) where !trial.refused.contains(candidate) {
+                    guard let chosen = AuthenticationChallenge.strongest(of: challenges, for: candidate) else {
+                        continue
+                    }
+                    let chosenSpace = ProtectionSpace(origin: origin, realm: chosen.realm)
+                    state.spaces[origin, default: [:]][chosenSpace] = Self.entry(candidate, chosen, request, state)
+                    return .repeat
+                }
+            }
+            let known = ["digest", "basic", "bearer"]
+            let schemes = known.filter { scheme in challenges.contains { $0.scheme == scheme } }
+            let realm = challenges.first { schemes.contains($0.scheme) }?.realm ?? challenges.first?.realm
+            return .ask(
+                ProtectionSpace(origin: origin, realm: realm),
+                schemes: schemes,
+                refusals: trial.refused.count
+            )
+        }
+    }
+
+    private func candidates(_ space: ProtectionSpace, _ state: State, _ request: RequestFacts) -> [Credential] {
+        var candidates: [Credential] = []
+        if let known = state.spaces[space.origin]?[space] { candidates.append(known.credential) }
+        if let user = request.source.user, request.source.origin == space.origin {
+            candidates.append(.password(user: user, password: request.source.password ?? ""))
+        }
+        if let configured = self.credentials.credential(for: space) { candidates.append(configured) }
+        return candidates
+    }
+
+    private static func isStale(_ challenges: [AuthenticationChallenge]) -> Bool {
+        challenges.contains { $0.scheme == "digest" && ($0.parameters["stale"]?.lowercased() == "true") }
+    }
+
+    private static func entry(
+        _ credential: Credential,
+        _ challenge: AuthenticationChallenge,
+        _ request: RequestFacts,
+        _ state: State
+    ) -> Entry {
+        let path = request.url.path
+        let directory = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "/"
+        let used = state.nonces[ProtectionSpace(origin: request.url.origin, realm: challenge.realm)]
+        let count = used.map { $0.nonce == challenge.parameters["nonce"] ? $0.count : 0 } ?? 0
+        let digest =
+            challenge.scheme == "digest"
+            ? DigestAuthentication(challenge, nonceCount: count) { algorithm, bytes in
+                algorithm == .sha256 ? Array(SHA256.hash(data: bytes)) : Array(Insecure.MD5.hash(data: bytes))
+            } : nil
+        return Entry(credential: credential, digest: digest, directory: directory)
+    }
+
+    /// Somebody gave credentials for a challenge.
+    ///
+    /// - Returns: Whether the server takes such credentials, so that asking again makes sense.
+    func use(
+        _ credential: Credential,
+        _ persistence: CredentialPersistence,
+        for head: ResponseHead,
+        _ request: RequestFacts
+    ) -> Bool {
+        let challenges = AuthenticationChallenge.parse(head.fields.values("WWW-Authenticate"))
+        guard let chosen = AuthenticationChallenge.strongest(of: challenges, for: credential) else { return false }
+        let origin = request.url.origin
+        let space = ProtectionSpace(origin: origin, realm: chosen.realm)
+        self.state.withLock { state in
+            let entry = Self.entry(credential, chosen, request, state)
+            switch persistence {
+            case .session: state.spaces[origin, default: [:]][space] = entry
+            case .task: state.trials[request.id, default: Trial()].own[space] = entry
+            }
+        }
+        return true
+    }
+
+    /// A transfer has ended: what it tried is forgotten.
+    func ended(_ id: TransferID) {
+        guard self.isInUse.load(ordering: .acquiring) else { return }
+        self.state.withLock { _ = $0.trials.removeValue(forKey: id) }
+    }
+}

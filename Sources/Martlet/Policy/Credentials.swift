@@ -1,0 +1,32 @@
+/// Credentials that a configuration brings along, by the server they are for.
+///
+/// They are never sent to another scheme, host or port.
+public struct Credentials: Sendable {
+    private var entries: [ProtectionSpace: Credential] = [:]
+
+    /// Creates an empty collection.
+    public init() {}
+
+    var isEmpty: Bool { self.entries.isEmpty }
+
+    /// Sets credentials for a server.
+    ///
+    /// - Parameters:
+    ///   - credential: The credentials, or `nil` to remove them.
+    ///   - url: Any URL of the server; only its scheme, host and port count.
+    ///   - realm: The realm they are for, or `nil` for every one that has none of its own.
+    public mutating func set(_ credential: Credential?, for url: HTTPURL, realm: String? = nil) {
+        self.entries[ProtectionSpace(origin: url.origin, realm: realm)] = credential
+    }
+
+    /// The credentials for a server's realm.
+    public func credential(for space: ProtectionSpace) -> Credential? {
+        self.entries[space] ?? self.entries[ProtectionSpace(origin: space.origin, realm: nil)]
+    }
+
+    /// The token that goes with every request to an origin: whoever has one need not be asked for it.
+    func token(for origin: Origin) -> Credential? {
+        if case .bearer(let token) = self.entries[ProtectionSpace(origin: origin, realm: nil)] { return .bearer(token) }
+        return nil
+    }
+}

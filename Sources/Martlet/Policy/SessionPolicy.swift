@@ -1,0 +1,166 @@
+internal import Synchronization
+internal import TransferEngine
+
+/// What a session says about its transfers: cookies, credentials, and its delegates' decisions.
+final class SessionPolicy: TransferPolicy {
+    private let cookies: CookieStorage?
+    private let acceptance: CookieAcceptance
+    private let authenticator: Authenticator
+
+    init(_ configuration: SessionConfiguration) {
+        self.cookies = configuration.cookies
+        self.acceptance = configuration.cookieAcceptance
+        self.authenticator = Authenticator(configuration.credentials)
+    }
+
+    func fields(for request: RequestFacts) -> [(String, String)] {
+        var fields: [(String, String)] = []
+        if let value = self.cookies?.field(for: request.url) { fields.append(("Cookie", value)) }
+        if let value = self.authenticator.authorization(for: request) { fields.append(("Authorization", value)) }
+        return fields
+    }
+
+    func received(_ head: ResponseHead, to request: RequestFacts) {
+        if head.status == 304 || request.method == "HEAD" {
+            // Nobody will be asked about these, and yet they may be what the task ends with.
+            Self.task(request)?.heard(HTTPResponse(url: request.url, head: head, expectedLength: nil))
+        }
+        guard let cookies = self.cookies else { return }
+        let values = head.fields.values("Set-Cookie")
+        guard !values.isEmpty else { return }
+        switch self.acceptance {
+        case .always: break
+        case .onlyFromFirstHost: if request.url.host != request.source.host { return }
+        case .never: return
+        }
+        cookies.receive(values, from: request.url)
+    }
+
+    func decide(
+        _ question: PolicyQuestion,
+        about request: RequestFacts,
+        later: @escaping @Sendable (PolicyDecision) -> Void
+    ) -> PolicyDecision? {
+        guard let task = Self.task(request) else { return .proceed }
+        switch question {
+        case .response(let head, let length):
+            return self.decide(HTTPResponse(url: request.url, head: head, expectedLength: length), task, request, later)
+        case .redirect(let head, let url, let method):
+            let members = task.hearers
+            guard !members.isEmpty else { return .proceed }
+            let redirect = Redirect(
+                response: HTTPResponse(url: request.url, head: head, expectedLength: nil),
+                url: url,
+                method: method
+            )
+            DelegateList<any TransferDelegate>
+                .ask(
+                    members[...],
+                    { $0.task(task, willFollow: redirect, decide: $1) },
+                    isDefault: { $0 == .follow },
+                    fallback: .follow,
+                    done: { decision in
+                        switch decision {
+                        case .follow: later(.proceed)
+                        case .refuse: later(.refuse)
+                        case .cancel: later(.cancel)
+                        }
+                    }
+                )
+            return nil
+        case .challenge(let head):
+            return self.decide(head, task, request, later)
+        }
+    }
+
+    func ended(_ id: TransferID) { self.authenticator.ended(id) }
+
+    private static func task(_ request: RequestFacts) -> TransferTask? { (request.userInfo as? TaskBox)?.task }
+
+    private func decide(
+        _ response: HTTPResponse,
+        _ task: TransferTask,
+        _ request: RequestFacts,
+        _ later: @escaping @Sendable (PolicyDecision) -> Void
+    ) -> PolicyDecision? {
+        task.received(response)
+        let members = task.hearers
+        guard !members.isEmpty else { return .proceed }
+        DelegateList<any TransferDelegate>
+            .ask(
+                members[...],
+                { $0.task(task, didReceive: response, decide: $1) },
+                isDefault: { $0 == .allow },
+                fallback: .allow,
+                done: { decision in
+                    switch decision {
+                    case .allow: later(.proceed)
+                    case .cancel: later(.cancel)
+                    case .becomeDownload(let destination):
+                        guard let data = task as? DataTask, let box = request.userInfo as? TaskBox else {
+                            return later(.proceed)
+                        }
+                        do throws(TransferError) {
+                            let download = try task.session.turn(data, into: destination, request.id, box)
+                            later(.divert(download.place.diversion))
+                        } catch {
+                            data.fail(error)
+                            later(.cancel)
+                        }
+                    }
+                }
+            )
+        return nil
+    }
+
+    private func decide(
+        _ head: ResponseHead,
+        _ task: TransferTask,
+        _ request: RequestFacts,
+        _ later: @escaping @Sendable (PolicyDecision) -> Void
+    ) -> PolicyDecision? {
+        guard case .ask(let space, let schemes, let refusals) = self.authenticator.challenged(head, request) else {
+            return .repeat
+        }
+        let members = task.hearers
+        guard !members.isEmpty else { return .proceed }
+        let challenge = Challenge(
+            protectionSpace: space,
+            schemes: schemes,
+            refusals: refusals,
+            response: HTTPResponse(url: request.url, head: head, expectedLength: nil)
+        )
+        DelegateList<any TransferDelegate>
+            .ask(
+                members[...],
+                { $0.task(task, didReceive: challenge, decide: $1) },
+                isDefault: { if case .useDefault = $0 { true } else { false } },
+                fallback: .useDefault,
+                done: { decision in
+                    switch decision {
+                    case .useDefault: later(.proceed)
+                    case .cancel: later(.cancel)
+                    case .use(let credential, let persistence):
+                        later(self.authenticator.use(credential, persistence, for: head, request) ? .repeat : .proceed)
+                    }
+                }
+            )
+        return nil
+    }
+}
+
+/// Leads from a transfer to its task, which may become another one.
+///
+/// Holds it weakly: the engine keeps this as long as the transfer, a suspended one's task may go away before.
+final class TaskBox: Sendable {
+    private struct Reference: Sendable { weak let task: TransferTask? }
+
+    private let reference: Mutex<Reference>
+
+    init(_ task: TransferTask) { self.reference = Mutex(Reference(task: task)) }
+
+    var task: TransferTask? {
+        get { self.reference.withLock { $0.task } }
+        set { self.reference.withLock { $0 = Reference(task: newValue) } }
+    }
+}

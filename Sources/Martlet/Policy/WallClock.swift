@@ -1,0 +1,25 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// The time of day.
+enum WallClock {
+    /// Seconds since 1970-01-01T00:00:00Z.
+    static var now: Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int64(time.tv_sec)
+    }
+
+    /// Minutes since midnight, local time.
+    static var minuteOfDay: Int {
+        var seconds = time(nil)
+        var local = tm()
+        localtime_r(&seconds, &local)
+        return Int(local.tm_hour) * 60 + Int(local.tm_min)
+    }
+}

@@ -1,0 +1,41 @@
+/// The head of a final response.
+public struct HTTPResponse: Sendable {
+    /// The URL that answered, after any redirects.
+    public let url: HTTPURL
+    /// The status code.
+    public let status: Int
+    /// The header fields.
+    public let headers: HTTPFields
+    /// The length of the whole body, or `nil` where the server does not tell.
+    public let expectedLength: Int64?
+
+    init(url: HTTPURL, head: ResponseHead, expectedLength: Int64?) {
+        self.url = url
+        self.status = head.status
+        self.headers = head.fields
+        self.expectedLength = expectedLength
+    }
+
+    /// The standard name of the status, whatever the server called it (RFC 9110 §15).
+    public var reasonPhrase: String { ReasonPhrase.of(self.status) }
+
+    /// Whether the answer to a conditional request is that the caller's copy is still right (304).
+    public var isNotModified: Bool { self.status == 304 }
+
+    /// The media type without parameters and in lower case, or `nil`.
+    public var mediaType: String? {
+        self.headers["Content-Type"].flatMap { $0.split(separator: ";", maxSplits: 1).first }
+            .map { $0.filter { !$0.isWhitespace }.lowercased() }
+    }
+
+    /// The file name that the response, or else the URL, proposes; safe to use in a directory (RFC 6266 §4.3).
+    public var suggestedFileName: String {
+        FileName.choose(user: nil, disposition: self.headers["Content-Disposition"], url: self.url)
+    }
+
+    /// The entity tag as sent, for ``TransferRequest/ifNoneMatch(_:)``.
+    public var entityTag: String? { self.headers["ETag"] }
+
+    /// When the representation was changed last, seconds since 1970, for ``TransferRequest/ifModified(since:)-(Int64)``.
+    public var lastModified: Int64? { self.headers["Last-Modified"].flatMap { HTTPDate.parse($0) } }
+}

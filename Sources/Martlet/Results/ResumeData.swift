@@ -1,0 +1,124 @@
+internal import FileStorage
+internal import FoundationEssentials
+internal import TransferEngine
+
+/// What a download can be gone on with: which resource it was, how far it came, and where its bytes lie.
+///
+/// The bytes themselves stay on disk beside their journal, as `NAME.part`; this tells of them. It can be kept anywhere, as
+/// ``bytes``, and be used by another run of the program. Where the partial file is gone by then, the download begins anew;
+/// where the file changed on the server, too. Header fields that carry credentials or cookies are not in it.
+public struct ResumeData: Sendable, Hashable {
+    struct Contents: Codable, Hashable {
+        var version = 1
+        var url: String
+        var mirrors: [String]
+        var headers: [[String]]
+        var directory: String
+        var name: String
+        var isTemporary: Bool
+        var rule: String
+        var received: Int64
+        var length: Int64?
+        var entityTag: String?
+        var lastModified: String?
+        /// The digests that the file must have, as algorithm and hexadecimal digits.
+        var digests: [[String]]?
+    }
+
+    let contents: Contents
+
+    /// The form to keep.
+    public let bytes: [UInt8]
+
+    /// The URL that was asked, without user information.
+    public var url: String { self.contents.url }
+    /// The bytes that are there.
+    public var bytesReceived: Int64 { self.contents.received }
+    /// The length of the whole, or `nil` where it is unknown.
+    public var bytesExpected: Int64? { self.contents.length }
+
+    /// Reads what was kept.
+    ///
+    /// - Throws: ``TransferError`` with `badResumeData` where the bytes are no resume data of this version.
+    public init(_ bytes: [UInt8]) throws(TransferError) {
+        guard let contents = try? JSONDecoder().decode(Contents.self, from: Data(bytes)), contents.version == 1 else {
+            throw TransferError(
+                .badResumeData,
+                "these \(bytes.count) bytes are no resume data of this version",
+                remedy: "download the file anew"
+            )
+        }
+        self.contents = contents
+        self.bytes = bytes
+    }
+
+    private init?(_ contents: Contents) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys]
+        guard let data = try? encoder.encode(contents) else { return nil }
+        self.contents = contents
+        self.bytes = Array(data)
+    }
+
+    /// Deletes the partial file: nothing will be gone on from it.
+    public func discard() {
+        try? DiskStore().discardPartial(FileTarget(directory: self.contents.directory, name: self.contents.name))
+    }
+
+    /// Looks what a task's transfer left at its target; may block.
+    static func survey(_ target: FileTarget, of task: DownloadTask) -> ResumeData? {
+        guard let survey = try? task.session.store.survey(target), case .ours(let facts, let written) = survey.partial,
+            written > 0
+        else { return nil }
+        return ResumeData(
+            Contents(
+                url: task.request.url.withoutUserInfo,
+                mirrors: task.request.mirrors.map(\.withoutUserInfo),
+                headers: Self.headers(of: task.request),
+                directory: target.directory,
+                name: target.name,
+                isTemporary: task.place.isTemporary,
+                rule: task.place.rule.rawValue,
+                received: written,
+                length: facts.length,
+                entityTag: facts.entityTag,
+                lastModified: facts.lastModified,
+                digests: task.request.expectedDigests.map { [$0.algorithm.rawValue, Hexadecimal.encode($0.bytes)] }
+            )
+        )
+    }
+
+    private static func headers(of request: TransferRequest) -> [[String]] {
+        var headers = request.headers.pairs.filter { !Self.isSecret($0.name) }.map { [$0.name, $0.value] }
+        if let referer = request.referer { headers.append(["Referer", referer.withoutUserInfo]) }
+        return headers
+    }
+
+    private static func isSecret(_ name: String) -> Bool {
+        switch name.lowercased() {
+        case "authorization", "cookie", "proxy-authorization": true
+        default: false
+        }
+    }
+
+    /// The request to go on by.
+    func request() throws(TransferError) -> TransferRequest {
+        var request = try TransferRequest(self.contents.url)
+        for mirror in self.contents.mirrors { request.mirrors.append(try TransferRequest(mirror).url) }
+        for field in self.contents.headers where field.count == 2 { request.headers.append(field[0], field[1]) }
+        for digest in self.contents.digests ?? [] where digest.count == 2 {
+            guard let expected = try? ExpectedDigest(parsing: digest.joined(separator: ":")) else { continue }
+            request.expectedDigests.append(expected)
+        }
+        return request
+    }
+
+    var place: DownloadPlace {
+        DownloadPlace(
+            directory: self.contents.directory,
+            name: self.contents.name,
+            rule: ExistingFileRule(rawValue: self.contents.rule) ?? .fail,
+            isTemporary: self.contents.isTemporary
+        )
+    }
+}

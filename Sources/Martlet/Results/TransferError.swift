@@ -1,0 +1,169 @@
+internal import TransferEngine
+
+/// Why a task failed, or could not be made.
+public struct TransferError: Error, Sendable, CustomStringConvertible {
+    /// The kind of failure.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        private enum Value: String {
+            case badURL, badRequest, badDestination, badConfiguration, badResumeData
+            case timeout, nameResolution, network, authentication, redirect, httpStatus, badResponse
+            case fileExists, noSpace, file, checksumMismatch, cannotResume, bodyTooLarge
+            case cancelled, becameDownload, invalidated, queueClosed, fileWasHandedOut, wouldDeadlock, unknown
+            case listDamaged, listInUse, listTooNew
+        }
+
+        private let value: Value
+
+        private init(_ value: Value) { self.value = value }
+
+        /// The URL cannot be asked.
+        public static let badURL = Code(.badURL)
+        /// The request contradicts itself.
+        public static let badRequest = Code(.badRequest)
+        /// The destination cannot be used: no file name, or another task is writing it.
+        public static let badDestination = Code(.badDestination)
+        /// The session's configuration cannot be used.
+        public static let badConfiguration = Code(.badConfiguration)
+        /// The resume data are damaged, or of another version.
+        public static let badResumeData = Code(.badResumeData)
+        /// The request timeout, or the resource timeout, passed.
+        public static let timeout = Code(.timeout)
+        /// The host's name could not be resolved.
+        public static let nameResolution = Code(.nameResolution)
+        /// The connection could not be made or broke, its encryption included.
+        public static let network = Code(.network)
+        /// The server or the proxy wants other credentials.
+        public static let authentication = Code(.authentication)
+        /// Too many redirects, or one that is not followed.
+        public static let redirect = Code(.redirect)
+        /// The server answered with a status that is no success; see ``TransferError/status``.
+        public static let httpStatus = Code(.httpStatus)
+        /// The response breaks the rules of HTTP.
+        public static let badResponse = Code(.badResponse)
+        /// The destination exists.
+        public static let fileExists = Code(.fileExists)
+        /// No space is left on the device.
+        public static let noSpace = Code(.noSpace)
+        /// A file could not be made, read or written.
+        public static let file = Code(.file)
+        /// A digest disagrees.
+        public static let checksumMismatch = Code(.checksumMismatch)
+        /// The server does not send the part that is missing.
+        public static let cannotResume = Code(.cannotResume)
+        /// The body is larger than the task may keep in memory.
+        public static let bodyTooLarge = Code(.bodyTooLarge)
+        /// Somebody cancelled the task.
+        public static let cancelled = Code(.cancelled)
+        /// The data task went on as a download task.
+        public static let becameDownload = Code(.becameDownload)
+        /// The session takes no more tasks.
+        public static let invalidated = Code(.invalidated)
+        /// The queue takes no more items.
+        public static let queueClosed = Code(.queueClosed)
+        /// The list of downloads is damaged; its file was set aside.
+        public static let listDamaged = Code(.listDamaged)
+        /// The list of downloads is open already.
+        public static let listInUse = Code(.listInUse)
+        /// The list of downloads was written by a newer version.
+        public static let listTooNew = Code(.listTooNew)
+        /// The temporary file was given to those who were told, and is deleted.
+        public static let fileWasHandedOut = Code(.fileWasHandedOut)
+        /// A blocking call on a thread that must not block.
+        public static let wouldDeadlock = Code(.wouldDeadlock)
+        /// Anything else.
+        public static let unknown = Code(.unknown)
+
+        /// The code's name.
+        public var description: String { self.value.rawValue }
+
+        /// The code of this name; `unknown` where there is none.
+        static func named(_ name: String) -> Code { Code(Value(rawValue: name) ?? .unknown) }
+    }
+
+    /// The kind of failure.
+    public let code: Code
+    /// What happened and where.
+    public let message: String
+    /// How to mend it; may be empty.
+    public let remedy: String
+    /// Whether asking again later may succeed.
+    public let isRetryable: Bool
+    /// The response that caused it, where one did.
+    public let response: HTTPResponse?
+    /// The first bytes of that response's body, at most 16 KiB.
+    public let body: [UInt8]
+    /// What a download can be gone on with, where something was kept.
+    public internal(set) var resumeData: ResumeData?
+
+    private let knownStatus: Int?
+
+    /// The response's status, where one caused it.
+    public var status: Int? { self.response?.status ?? self.knownStatus }
+    /// The standard name of the status, or `nil` (RFC 9110 §15).
+    public var reasonPhrase: String? { self.status.map { ReasonPhrase.of($0) } }
+    /// The first bytes of the response's body as text; bytes that are not UTF-8 are repaired.
+    public var bodyText: String { String(decoding: self.body, as: UTF8.self) }
+
+    /// What happened, where, and how to mend it.
+    public var description: String { self.remedy.isEmpty ? self.message : "\(self.message); \(self.remedy)" }
+
+    init(_ code: Code, _ message: String, remedy: String = "", isRetryable: Bool = false, status: Int? = nil) {
+        self.code = code
+        self.message = message
+        self.remedy = remedy
+        self.isRetryable = isRetryable
+        self.response = nil
+        self.body = []
+        self.knownStatus = status
+    }
+
+    init(_ failure: TransferFailure) {
+        let isStatus = failure.response.map { !(200..<300).contains($0.head.status) } ?? (failure.status != nil)
+        self.code = Self.code(failure.code, isStatus: isStatus)
+        self.message = failure.message
+        self.remedy = Self.remedy(failure)
+        self.isRetryable = failure.isRetryable
+        self.response = failure.response.map { HTTPResponse(url: $0.url, head: $0.head, expectedLength: nil) }
+        self.body = failure.response?.prefix ?? []
+        self.knownStatus = failure.status
+    }
+
+    private static func remedy(_ failure: TransferFailure) -> String {
+        if failure.code == .authentication {
+            return "give credentials in the configuration, or answer the challenge in a delegate"
+        }
+        return failure.remedy { setting in
+            switch setting {
+            case .existingFiles: "give the destination another rule for existing files"
+            case .resourceTimeout: "allow more by the resource timeout"
+            case .connectTimeout: "allow more by the connect timeout"
+            case .trust: "trust its authority by the configuration's TLS options"
+            case .credentials: "give credentials in the configuration"
+            case .concurrency: "run fewer tasks at once"
+            }
+        }
+    }
+
+    private static func code(_ code: TransferFailure.Code, isStatus: Bool) -> Code {
+        switch code {
+        case .authentication: .authentication
+        case .redirects: .redirect
+        case _ where isStatus: .httpStatus
+        case .timeout, .tooSlow: .timeout
+        case .nameResolution: .nameResolution
+        case .network: .network
+        case .notFound, .overloaded: .httpStatus
+        case .badResponse: .badResponse
+        case .cannotResume: .cannotResume
+        case .noSpace: .noSpace
+        case .fileExists: .fileExists
+        case .cannotOpen, .cannotCreate, .fileIO, .cannotCreateDirectory: .file
+        case .checksumMismatch: .checksumMismatch
+        case .badOption: .badRequest
+        case .tooLarge: .bodyTooLarge
+        case .unknown: .unknown
+        }
+    }
+
+    static let cancelled = TransferError(.cancelled, "the task was cancelled")
+}

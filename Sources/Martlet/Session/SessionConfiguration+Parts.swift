@@ -1,0 +1,51 @@
+internal import HTTPTransport
+internal import TransferAssembly
+internal import TransferEngine
+
+/// What the configuration means to the parts that a session is made of.
+extension SessionConfiguration {
+    var forEngine: TransferEngine.Configuration {
+        var engine = TransferEngine.Configuration()
+        engine.concurrentTransfers = max(1, self.concurrentTransfers)
+        engine.connectionsPerHost = self.connectionsPerHost.map { max(1, $0) }
+        let limits = [self.rateLimit, self.discretion?.rateCeiling].compactMap(\.self).filter { $0 > 0 }
+        engine.rateLimit = limits.min()
+        engine.releasesNames = true
+        return engine
+    }
+
+    var forTransport: HTTPTransport.Configuration {
+        var transport = HTTPTransport.Configuration()
+        transport.tls = self.tls
+        switch self.proxy {
+        case .environment: transport.proxy = .fromProcess()
+        case .none: break
+        case .custom(let settings): transport.proxy = settings
+        }
+        return transport
+    }
+
+    var forDownloads: DownloadOptions {
+        var options = DownloadOptions()
+        options.connections =
+            self.connectionsPerDownload > 1 ? .adaptive(most: self.connectionsPerDownload) : .fixed(1)
+        options.retries = self.retries.attempts
+        options.retryStatuses = self.retries.statuses
+        options.maximumRedirects = max(0, self.maximumRedirects)
+        options.allowsDowngrade = self.allowsDowngrade
+        // Zero is none; a connection that hangs for a year is nobody's.
+        options.connectTimeout = self.connectTimeout > .zero ? self.connectTimeout : .seconds(365 * 86_400)
+        options.stallTimeout = self.requestTimeout
+        options.totalTimeout = self.resourceTimeout
+        options.durable = self.isDurable
+        options.keepBad = false
+        return options
+    }
+
+    /// The header fields of a request that has none of its own.
+    var baseFields: [(String, String)] {
+        var fields = self.headers.pairs.map { ($0.name, $0.value) }
+        if !self.headers.contains("User-Agent") { fields.append(("User-Agent", "martlet/\(MartletVersion.text)")) }
+        return fields
+    }
+}

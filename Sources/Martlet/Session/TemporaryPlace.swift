@@ -1,0 +1,43 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// The directory for downloads without a destination.
+enum TemporaryPlace {
+    /// `$TMPDIR/martlet-UID`, or the same below `/tmp`.
+    static var `default`: String {
+        let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        return (base.hasSuffix("/") ? base : base + "/") + "martlet-\(geteuid())"
+    }
+
+    /// Makes the directory for its owner alone, and refuses one that is somebody else's.
+    ///
+    /// - Throws: ``TransferError`` with `file`.
+    static func prepare(_ path: String) throws(TransferError) {
+        if mkdir(path, 0o700) != 0, errno != EEXIST {
+            throw TransferError(
+                .file,
+                "cannot make the directory for temporary files '\(path)': \(String(cString: strerror(errno)))",
+                remedy: "name another one in the session's configuration"
+            )
+        }
+        var status = stat()
+        // A link that somebody else laid there would lead our files to where that one likes.
+        guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid() else {
+            throw TransferError(
+                .file,
+                "'\(path)', for temporary files, is not a directory of this user's own",
+                remedy: "remove it, or name another one in the session's configuration"
+            )
+        }
+    }
+
+    /// A name that nobody else has chosen.
+    static func name() -> String {
+        Hexadecimal.encode((0..<12).map { _ in UInt8.random(in: 0...255) })
+    }
+}

@@ -1,0 +1,151 @@
+internal import Dispatch
+internal import HTTPTransport
+internal import Synchronization
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// Calls that wait, for scripts and for code that is not asynchronous.
+///
+/// They may be made on any thread that may wait: the main thread, and the threads and queues on which delegates are called,
+/// included. No delegate hears of them or is asked, for it may be what the call keeps waiting; challenges are answered from
+/// the session's credentials. An event loop and the threads of Swift's own pool must not wait: there they throw
+/// `wouldDeadlock` at once. Success is a status from 200 to 299, 200 and 206 in practice.
+extension TransferSession {
+    /// Brings a body into memory, and waits for it.
+    ///
+    /// - Parameters:
+    ///   - request: What to ask for.
+    ///   - referer: The page that the request comes from.
+    ///   - headers: Header fields beside the request's own.
+    ///   - maximumBytes: The most bytes of body to keep.
+    /// - Returns: The response and its body.
+    /// - Throws: ``TransferError``; for a status that is no success with the status, its name and the body's first bytes.
+    public func dataBlocking(
+        from request: some RequestConvertible,
+        referer: HTTPURL? = nil,
+        headers: HTTPFields = [:],
+        maximumBytes: Int = DataTask.defaultMaximum
+    ) throws(TransferError) -> DataResponse {
+        try BlockingCall.check()
+        let request = try Self.request(request.transferRequest(), referer, headers)
+        let task = try self.makeData(request, maximumBytes, true, isPrivate: true)
+        return try BlockingCall.wait {
+            task.whenEnded($0)
+        } beginning: {
+            task.resume()
+        }
+    }
+
+    /// Brings a body into a file, and waits for it.
+    ///
+    /// - Parameters:
+    ///   - request: What to ask for.
+    ///   - destination: Where the file goes; a temporary one is deleted when the caller lets go of the result.
+    ///   - referer: The page that the request comes from.
+    ///   - headers: Header fields beside the request's own.
+    /// - Returns: The file.
+    /// - Throws: ``TransferError``; for a status that is no success with the status, its name and the body's first bytes.
+    public func downloadBlocking(
+        from request: some RequestConvertible,
+        to destination: Destination = .temporary,
+        referer: HTTPURL? = nil,
+        headers: HTTPFields = [:]
+    ) throws(TransferError) -> DownloadedFile {
+        try BlockingCall.check()
+        let request = try Self.request(request.transferRequest(), referer, headers)
+        let task = try self.makeDownload(request, destination, isPrivate: true)
+        return try BlockingCall.wait {
+            task.whenEnded($0)
+        } beginning: {
+            task.resume()
+        }
+    }
+
+    private static func request(_ request: TransferRequest, _ referer: HTTPURL?, _ headers: HTTPFields)
+        -> TransferRequest
+    {
+        var request = request
+        if let referer { request.referer = referer }
+        for (name, value) in headers.pairs { request.headers.append(name, value) }
+        return request
+    }
+}
+
+/// Waiting for what other threads do.
+enum BlockingCall {
+    /// Whether this thread may wait.
+    ///
+    /// - Throws: ``TransferError`` with `wouldDeadlock` on an event loop, and in asynchronous code off the main thread.
+    static func check() throws(TransferError) {
+        if SharedLoops.isCurrentThread {
+            throw TransferError(
+                .wouldDeadlock,
+                "a blocking call on an event loop's thread, which others wait for",
+                remedy: "use the asynchronous call, or make this one on a thread of your own"
+            )
+        }
+        if withUnsafeCurrentTask(body: { $0 != nil }), !Self.isMainThread {
+            throw TransferError(
+                .wouldDeadlock,
+                "a blocking call in asynchronous code, whose threads must not wait",
+                remedy: "use the asynchronous call with await"
+            )
+        }
+    }
+
+    private static var isMainThread: Bool {
+        // On Linux the main queue, which is the main actor's, leaves the main thread once the program waits for it.
+        if DispatchQueue.getSpecific(key: self.mainQueueKey) == true { return true }
+        #if canImport(Darwin)
+        pthread_main_np() != 0
+        #else
+        // gettid(2), which the C library's module does not show to Swift; the main thread's number is the process's.
+        typealias ThreadNumber = @convention(c) () -> Int32
+        guard let call = unsafeBitCast(dlsym(nil, "gettid"), to: ThreadNumber?.self) else { return false }
+        return call() == getpid()
+        #endif
+    }
+
+    private static let mainQueueKey: DispatchSpecificKey<Bool> = {
+        let key = DispatchSpecificKey<Bool>()
+        DispatchQueue.main.setSpecific(key: key, value: true)
+        return key
+    }()
+
+    /// Waits for a result that is given on another thread.
+    ///
+    /// - Parameters:
+    ///   - register: Registers what takes the result.
+    ///   - begin: Begins the work.
+    /// - Returns: The result's value.
+    /// - Throws: The result's error.
+    static func wait<Value: Sendable>(
+        _ register: (@escaping @Sendable (Result<Value, TransferError>) -> Void) -> Void,
+        beginning begin: () -> Void
+    ) throws(TransferError) -> Value {
+        let semaphore = DispatchSemaphore(value: 0)
+        let slot = Slot<Result<Value, TransferError>>()
+        register { outcome in
+            slot.value.withLock { $0 = outcome }
+            semaphore.signal()
+        }
+        begin()
+        semaphore.wait()
+        let outcome = slot.value.withLock { value in
+            defer { value = nil }
+            return value
+        }
+        guard let outcome else { throw TransferError(.unknown, "the task ended without a result") }
+        return try outcome.get()
+    }
+
+    private final class Slot<Value: Sendable>: Sendable {
+        let value = Mutex<Value?>(nil)
+    }
+}

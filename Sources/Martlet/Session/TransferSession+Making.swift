@@ -1,0 +1,168 @@
+internal import Synchronization
+internal import TransferEngine
+
+/// Making tasks.
+extension TransferSession {
+    /// Makes a data task; it begins with ``TransferTask/resume()``.
+    ///
+    /// - Parameters:
+    ///   - request: What to ask for.
+    ///   - maximumBytes: The most bytes of body to keep in memory; more fail the task with `bodyTooLarge`.
+    ///   - collectsBody: Whether the body is collected; otherwise only delegates and ``TransferTask/events`` hear of its
+    ///     bytes, of any number.
+    /// - Returns: The task.
+    /// - Throws: ``TransferError`` with `badURL`, `badRequest`, or `invalidated`.
+    public func dataTask(
+        for request: some RequestConvertible,
+        maximumBytes: Int = DataTask.defaultMaximum,
+        collectsBody: Bool = true
+    ) throws(TransferError) -> DataTask {
+        try self.makeData(request.transferRequest(), maximumBytes, collectsBody, isPrivate: false)
+    }
+
+    /// Makes a download task; it begins with ``TransferTask/resume()``.
+    ///
+    /// - Parameters:
+    ///   - request: What to ask for.
+    ///   - destination: Where the file goes.
+    /// - Returns: The task.
+    /// - Throws: ``TransferError`` with `badURL`, `badRequest`, `badDestination`, `file` or `invalidated`.
+    public func downloadTask(
+        for request: some RequestConvertible,
+        to destination: Destination = .temporary
+    ) throws(TransferError) -> DownloadTask {
+        try self.makeDownload(request.transferRequest(), destination, isPrivate: false)
+    }
+
+    /// Makes a download task that goes on from where another one stopped, at the same destination.
+    ///
+    /// - Parameter data: What that one gave.
+    /// - Returns: The task.
+    /// - Throws: ``TransferError`` with `badURL`, `file` or `invalidated`.
+    public func downloadTask(resuming data: ResumeData) throws(TransferError) -> DownloadTask {
+        let place = data.place
+        if place.isTemporary { try self.preparePlace(place.directory) }
+        let destination: Destination =
+            place.isTemporary
+            ? .temporary
+            : .file(FileTarget(directory: place.directory, name: place.name ?? "").path, ifExists: place.rule)
+        let request = try data.request()
+        return try self.register { id in
+            DownloadTask(
+                id: id,
+                request: request,
+                session: self,
+                isPrivate: false,
+                destination: destination,
+                place: place
+            )
+        }
+    }
+
+    func makeData(
+        _ request: TransferRequest,
+        _ maximumBytes: Int,
+        _ collectsBody: Bool,
+        isPrivate: Bool,
+        relay: (any DataRelay)? = nil
+    ) throws(TransferError) -> DataTask {
+        try Self.check(request)
+        return try self.register { id in
+            DataTask(
+                id: id,
+                request: request,
+                session: self,
+                isPrivate: isPrivate,
+                maximumBytes: max(0, maximumBytes),
+                collectsBody: collectsBody,
+                relay: relay
+            )
+        }
+    }
+
+    func makeDownload(
+        _ request: TransferRequest,
+        _ destination: Destination,
+        isPrivate: Bool
+    ) throws(TransferError) -> DownloadTask {
+        try Self.check(request)
+        let place = try self.place(destination)
+        return try self.register { id in
+            DownloadTask(
+                id: id,
+                request: request,
+                session: self,
+                isPrivate: isPrivate,
+                destination: destination,
+                place: place
+            )
+        }
+    }
+
+    private func register<Made: TransferTask>(_ make: (Int) -> Made) throws(TransferError) -> Made {
+        guard let id = self.registry.numberForNew() else {
+            throw TransferError(
+                .invalidated,
+                "the session was invalidated: it takes no more tasks",
+                remedy: "make another"
+            )
+        }
+        let task = make(id)
+        self.registry.know(task)
+        return task
+    }
+
+    static func check(_ request: TransferRequest) throws(TransferError) {
+        guard !request.method.isEmpty, request.method.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw TransferError(.badRequest, "'\(request.method)' is no method; write one such as GET or POST")
+        }
+        try self.check(request.headers)
+    }
+
+    static func check(_ headers: HTTPFields) throws(TransferError) {
+        for (name, value) in headers.pairs {
+            guard !name.isEmpty, !(name + value).utf8.contains(where: { $0 == 0x0D || $0 == 0x0A || $0 == 0 }) else {
+                throw TransferError(
+                    .badRequest,
+                    "the header field '\(name.filter { !$0.isNewline })' holds a line break or has no name"
+                )
+            }
+        }
+    }
+
+    func place(_ destination: Destination) throws(TransferError) -> DownloadPlace {
+        switch destination.kind {
+        case .temporary:
+            try self.preparePlace(self.configuration.directory)
+            return DownloadPlace(
+                directory: self.configuration.directory,
+                name: TemporaryPlace.name(),
+                rule: .fail,
+                isTemporary: true
+            )
+        case .file(let path):
+            guard let last = path.split(separator: "/", omittingEmptySubsequences: false).last,
+                !last.isEmpty, last != ".", last != ".."
+            else {
+                throw TransferError(.badDestination, "'\(path)' is no file's path; give one that ends in a name")
+            }
+            let directory = path.dropLast(last.utf8.count)
+            return DownloadPlace(
+                directory: directory.isEmpty ? "." : directory == "/" ? "/" : String(directory.dropLast()),
+                name: String(last),
+                rule: destination.existing,
+                isTemporary: false
+            )
+        case .directory(let path):
+            guard !path.isEmpty else { throw TransferError(.badDestination, "the destination's directory is empty") }
+            return DownloadPlace(directory: path, name: nil, rule: destination.existing, isTemporary: false)
+        }
+    }
+
+    private func preparePlace(_ directory: String) throws(TransferError) {
+        let isDefault = directory == self.configuration.directory
+        if isDefault, self.isPlacePrepared.load(ordering: .acquiring) { return }
+        try TemporaryPlace.prepare(directory)
+        if isDefault { self.isPlacePrepared.store(true, ordering: .releasing) }
+    }
+}

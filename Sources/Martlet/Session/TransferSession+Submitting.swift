@@ -1,0 +1,87 @@
+internal import Synchronization
+internal import TransferEngine
+
+/// What the engine is given for a task.
+extension TransferSession {
+    /// Gives a task to the engine.
+    func submit(_ task: TransferTask) throws(TransferError) -> TransferID {
+        self.registry.keep(task)
+        do throws(EngineError) {
+            return try self.engine.add(self.downloadRequest(task))
+        } catch {
+            switch error.code {
+            case .closed: throw TransferError(.invalidated, error.message)
+            case .badName, .nameTaken: throw TransferError(.badDestination, error.message)
+            }
+        }
+    }
+
+    private func downloadRequest(_ task: TransferTask) -> DownloadRequest {
+        let asked = task.request
+        var options = self.baseOptions
+        (options.priority, options.rateLimit) = task.facts.withLock { ($0.priority, $0.rateLimit) }
+        if let timeout = asked.requestTimeout { options.stallTimeout = timeout }
+        if let timeout = asked.resourceTimeout { options.totalTimeout = timeout }
+        var request = DownloadRequest([asked.url], options: options, userInfo: TaskBox(task))
+        request.fields = self.fields(asked)
+        request.method = asked.method
+        request.body = asked.body
+        request.conditions = asked.conditions
+        request.policy = self.policy
+        switch task {
+        case let download as DownloadTask:
+            let place = download.place
+            request.sources += asked.mirrors
+            request.expected = asked.expectedDigests
+            request.directory = place.directory
+            request.name = place.name
+            request.nameIsExact = place.name != nil && place.rule.isExact
+            request.options.ifExists = place.rule.engineRule
+        case let data as DataTask:
+            request.options.destination = .memory(BodySink(data))
+            request.options.connections = .fixed(1)
+        default: break
+        }
+        return request
+    }
+
+    private func fields(_ request: TransferRequest) -> [(String, String)] {
+        if request.headers.isEmpty, request.referer == nil { return self.baseFields }
+        var own = request.headers
+        if let referer = request.referer, !own.contains("Referer") { own.append("Referer", referer.withoutUserInfo) }
+        return own.pairs.map { ($0.name, $0.value) } + self.baseFields.filter { !own.contains($0.0) }
+    }
+
+    /// A delegate decided that a data task's body goes to a file.
+    func turn(
+        _ data: DataTask,
+        into destination: Destination,
+        _ id: TransferID,
+        _ box: TaskBox
+    ) throws(TransferError) -> DownloadTask {
+        let place = try self.place(destination)
+        let download = DownloadTask(
+            id: self.registry.numberForTurned(),
+            request: data.request,
+            session: self,
+            isPrivate: false,
+            destination: destination,
+            place: place
+        )
+        download.control.withLock { $0 = .submitted(id) }
+        let known = data.facts.withLock { $0 }
+        download.facts.withLock { facts in
+            facts.response = known.response
+            facts.bytesExpected = known.response?.expectedLength
+            facts.userInfo = known.userInfo
+            facts.description = known.description
+            facts.priority = known.priority
+            facts.rateLimit = known.rateLimit
+        }
+        download.takeDelegates(of: data)
+        self.registry.keep(download)
+        box.task = download
+        data.become(download)
+        return download
+    }
+}

@@ -1,0 +1,116 @@
+internal import Synchronization
+
+/// One task's events as an asynchronous sequence.
+///
+/// It ends with the task's end. A data task's transfer waits while more than about 1 MiB of its bytes was not taken from
+/// the sequence; of progress only the newest is kept. One consumer at a time; more sequences may be made of one task, each
+/// of which hears what happens from then on. Dropping it ends it.
+public struct TaskEvents: AsyncSequence, Sendable {
+    /// The element.
+    public typealias Element = TaskEvent
+    /// The sequence never fails: a task's failure is its last element.
+    public typealias Failure = Never
+
+    let mailbox: Mailbox
+
+    /// Makes the iterator; the sequence keeps nothing for a second one.
+    public func makeAsyncIterator() -> Iterator { Iterator(mailbox: self.mailbox) }
+
+    /// Waits for the next event.
+    public struct Iterator: AsyncIteratorProtocol {
+        let mailbox: Mailbox
+
+        /// The next event, or `nil` behind the end and where the surrounding Swift task was cancelled.
+        public mutating func next() async -> TaskEvent? { await self.mailbox.next() }
+    }
+}
+
+/// The events that one sequence has not been asked for yet.
+final class Mailbox: Sendable {
+    private struct State {
+        var events: [TaskEvent] = []
+        var first = 0
+        var waiter: CheckedContinuation<TaskEvent?, Never>?
+        var isClosed = false
+
+        mutating func takeFirst() -> TaskEvent {
+            let event = self.events[self.first]
+            self.first += 1
+            if self.first == self.events.count || self.first > 64 {
+                self.events.removeFirst(self.first)
+                self.first = 0
+            }
+            return event
+        }
+    }
+
+    /// Does not keep the mailbox: it lives as long as its sequence.
+    struct Reference: Sendable { weak let mailbox: Mailbox? }
+
+    private let flow: FlowGate
+    private let state = Mutex(State())
+
+    init(_ flow: FlowGate) { self.flow = flow }
+
+    deinit {
+        for event in self.state.withLock({ $0.events[$0.first...] }) { self.release(event) }
+    }
+
+    func put(_ event: TaskEvent) {
+        let waiter: CheckedContinuation<TaskEvent?, Never>? = self.state.withLock { state in
+            if let waiter = state.waiter {
+                state.waiter = nil
+                return waiter
+            }
+            if case .progress = event, state.first < state.events.count,
+                case .progress = state.events[state.events.count - 1]
+            {
+                state.events[state.events.count - 1] = event
+            } else {
+                state.events.append(event)
+            }
+            return nil
+        }
+        guard let waiter else { return }
+        self.release(event)
+        waiter.resume(returning: event)
+    }
+
+    /// Nothing more will come.
+    func close() {
+        let waiter = self.state.withLock { state in
+            state.isClosed = true
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume(returning: nil)
+    }
+
+    func next() async -> TaskEvent? {
+        let event = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let (event, isDone): (TaskEvent?, Bool) = self.state.withLock { state in
+                    if state.first < state.events.count { return (state.takeFirst(), true) }
+                    if state.isClosed || Task.isCancelled { return (nil, true) }
+                    state.waiter = continuation
+                    return (nil, false)
+                }
+                if isDone {
+                    if let event { self.release(event) }
+                    continuation.resume(returning: event)
+                }
+            }
+        } onCancel: {
+            let waiter = self.state.withLock { state in
+                defer { state.waiter = nil }
+                return state.waiter
+            }
+            waiter?.resume(returning: nil)
+        }
+        return event
+    }
+
+    private func release(_ event: TaskEvent) {
+        if case .data(let bytes) = event { self.flow.release(bytes.count) }
+    }
+}

@@ -1,0 +1,459 @@
+internal import Synchronization
+internal import TransferEngine
+
+/// One transfer of a session: the common part of ``DataTask`` and ``DownloadTask``.
+///
+/// A task is made suspended and begins with ``resume()``. Resuming a task that runs, suspending one that is suspended and
+/// cancelling one that has ended do nothing; suspends are not counted: one `resume()` undoes any number of them, so that
+/// two parts of a program that suspend the same task need not know of each other.
+///
+/// The session keeps a task from its first `resume()` to its end, suspensions excepted; a suspended task that the program
+/// lets go of is cancelled, which its handlers and sequences hear of, but no delegate: there is no task to name any more.
+public class TransferTask: @unchecked Sendable {
+    // Unchecked because the class is open to its two subclasses: every stored property here and there is a constant.
+
+    /// Where a task stands.
+    public enum State: String, Sendable, Hashable {
+        /// Not begun yet, or suspended.
+        case suspended
+        /// Waiting for its turn, for its next attempt, or for the conditions that the configuration sets.
+        case waiting
+        /// Transferring.
+        case running
+        /// Ended, in whatever way.
+        case ended
+    }
+
+    enum Phase {
+        case created
+        /// The configuration's conditions do not hold; a transfer that had begun is paused.
+        case held(TransferID?)
+        case submitted(TransferID)
+        case paused(TransferID)
+        case ended
+    }
+
+    struct Facts {
+        var response: HTTPResponse?
+        /// The last response without a body to take.
+        var latest: HTTPResponse?
+        var error: TransferError?
+        var bytesReceived: Int64 = 0
+        var bytesExpected: Int64?
+        var bytesSent: Int64 = 0
+        var bytesTold: Int64 = 0
+        var description = ""
+        var userInfo: (any Sendable)?
+        var priority: Priority
+        var rateLimit: Int64?
+        var sequences: [Mailbox.Reference] = []
+        /// What each delegate has not heard of yet.
+        var progress: [ObjectIdentifier: ProgressSlot] = [:]
+        var isEnded = false
+    }
+
+    /// The task's number in its session, from 1 on.
+    public let id: Int
+    /// The request that the task was made for.
+    public let request: TransferRequest
+
+    let session: TransferSession
+    /// Whether no delegate hears of it: a blocking call's, whose delegates may be what it blocks.
+    let isPrivate: Bool
+    let control = Mutex(Phase.created)
+    /// Whether the transfer has ended.
+    ///
+    /// Beside `control`, because the engine may tell the end on the thread that has just suspended or cancelled the task,
+    /// under that lock.
+    private let isOver = Atomic(false)
+    let facts: Mutex<Facts>
+    let flow = FlowGate()
+    private let ownDelegates = Mutex<DelegateList<any TransferDelegate>?>(nil)
+
+    init(id: Int, request: TransferRequest, session: TransferSession, isPrivate: Bool) {
+        self.id = id
+        self.request = request
+        self.session = session
+        self.isPrivate = isPrivate
+        self.facts = Mutex(Facts(priority: request.priority, rateLimit: request.rateLimit))
+    }
+
+    deinit {
+        // Nobody can resume it any more.
+        if case .paused(let id) = self.control.withLock({ $0 }) { self.session.engine.cancel(id) }
+        for sequence in self.markEnded(.cancelled) ?? [] {
+            sequence.put(.failed(.cancelled))
+            sequence.close()
+        }
+        self.session.forget(self)
+    }
+
+    // MARK: What is known of it
+
+    /// Where the task stands.
+    public final var state: State {
+        switch self.phase {
+        case .created, .paused: .suspended
+        case .held: .waiting
+        case .ended: .ended
+        case .submitted(let id):
+            switch self.session.engine.state(of: id) {
+            case .running: .running
+            case .waiting, .retrying: .waiting
+            case .paused: .suspended
+            // The end is known to the engine before it is told.
+            case nil, .finished, .failed, .cancelled: self.facts.withLock { $0.isEnded } ? .ended : .running
+            }
+        }
+    }
+
+    /// The response, once its head came and its body is taken.
+    public final var response: HTTPResponse? { self.facts.withLock { $0.response } }
+
+    /// Why the task failed; `nil` while it has not.
+    public final var error: TransferError? { self.facts.withLock { $0.error } }
+
+    /// The bytes of body that are there, those of earlier runs included.
+    public final var bytesReceived: Int64 {
+        if case .submitted(let id) = self.phase, let now = self.session.engine.progress(of: id) {
+            return max(now.bytes, self.facts.withLock { $0.bytesReceived })
+        }
+        return self.facts.withLock { $0.bytesReceived }
+    }
+
+    /// The length of the whole body, or `nil` while it is unknown.
+    public final var bytesExpected: Int64? {
+        if let known = self.facts.withLock({ $0.bytesExpected }) { return known }
+        if case .submitted(let id) = self.phase { return self.session.engine.progress(of: id)?.total }
+        return nil
+    }
+
+    /// The bytes of the request's content that were sent.
+    public final var bytesSent: Int64 { self.facts.withLock { $0.bytesSent } }
+
+    /// The bytes of the request's content in all.
+    public final var bytesExpectedToSend: Int64 { Int64(self.request.body?.count ?? 0) }
+
+    /// A text of the program's own; it also stands in log messages.
+    public final var description: String {
+        get { self.facts.withLock { $0.description } }
+        set { self.facts.withLock { $0.description = newValue } }
+    }
+
+    /// The program's own information.
+    public final var userInfo: (any Sendable)? {
+        get { self.facts.withLock { $0.userInfo } }
+        set { self.facts.withLock { $0.userInfo = newValue } }
+    }
+
+    // MARK: What can be changed
+
+    /// The order in which waiting tasks start; one that runs keeps running.
+    public final var priority: Priority {
+        get { self.facts.withLock { $0.priority } }
+        set {
+            self.facts.withLock { $0.priority = newValue }
+            if let id = self.transferID { self.session.engine.setPriority(newValue, of: id) }
+        }
+    }
+
+    /// The most bytes a second, or `nil`.
+    public final var rateLimit: Int64? {
+        get { self.facts.withLock { $0.rateLimit } }
+        set {
+            self.facts.withLock { $0.rateLimit = newValue }
+            if let id = self.transferID { self.session.engine.setRateLimit(newValue, of: id) }
+        }
+    }
+
+    private var phase: Phase { self.isOver.load(ordering: .acquiring) ? .ended : self.control.withLock { $0 } }
+
+    final var transferID: TransferID? {
+        switch self.phase {
+        case .submitted(let id), .paused(let id), .held(.some(let id)): id
+        case .created, .held(nil), .ended: nil
+        }
+    }
+
+    /// Lets a delegate of this task alone hear of it, after the session's.
+    ///
+    /// - Parameters:
+    ///   - delegate: The delegate, held weakly.
+    ///   - context: Where it is called.
+    public final func addDelegate(_ delegate: any TransferDelegate, on context: CallbackContext = .anyThread) {
+        let list = self.ownDelegates.withLock { list in
+            let known = list ?? DelegateList()
+            list = known
+            return known
+        }
+        list.add(ObjectIdentifier(delegate), on: context) { [weak delegate] in delegate }
+    }
+
+    /// Takes over the delegates of a task whose transfer goes on as this one's.
+    final func takeDelegates(of other: TransferTask) {
+        let list = other.ownDelegates.withLock { $0 }
+        self.ownDelegates.withLock { $0 = list }
+    }
+
+    /// Removes a delegate of this task alone; a call under way comes to its end.
+    public final func removeDelegate(_ delegate: any TransferDelegate) {
+        self.ownDelegates.withLock { $0 }?.remove(ObjectIdentifier(delegate))
+    }
+
+    /// The task's events from now on; see ``TaskEvents``.
+    ///
+    /// To hear of all of them, make it before ``resume()``. While it is held it is one of those who are told a finished
+    /// download's temporary file.
+    public final var events: TaskEvents {
+        let mailbox = Mailbox(self.flow)
+        let isOver = self.facts.withLock { facts in
+            facts.sequences.removeAll { $0.mailbox == nil }
+            if !facts.isEnded { facts.sequences.append(Mailbox.Reference(mailbox: mailbox)) }
+            return facts.isEnded
+        }
+        if isOver {
+            self.tellEnd(to: mailbox)
+            mailbox.close()
+        }
+        return TaskEvents(mailbox: mailbox)
+    }
+
+    // MARK: Beginning and ending
+
+    /// Begins the task, or goes on with it.
+    public final func resume() {
+        self.begin { phase in
+            switch phase {
+            case .created: .some(nil)
+            case .paused(let id): id
+            case .held, .submitted, .ended: nil
+            }
+        }
+    }
+
+    /// The conditions that it waits for hold now.
+    final func conditionsHold() {
+        self.begin { phase in if case .held(let id) = phase { .some(id) } else { nil } }
+    }
+
+    /// Begins or goes on where `from` gives the transfer to go on with, or `nil` inside for a new one.
+    private func begin(_ from: (Phase) -> TransferID??) {
+        let failure: TransferError? = self.control.withLock { phase in
+            guard !self.isOver.load(ordering: .acquiring), let id = from(phase) else { return nil }
+            guard self.session.mayStart(self) else {
+                phase = .held(id)
+                return nil
+            }
+            do throws(TransferError) {
+                if let id {
+                    self.session.registry.keep(self)
+                    phase = .submitted(id)
+                    self.session.engine.resume(id)
+                } else {
+                    phase = .submitted(try self.session.submit(self))
+                }
+                return nil
+            } catch {
+                phase = .ended
+                return error
+            }
+        }
+        if let failure { self.fail(failure) }
+    }
+
+    /// Suspends the task; it keeps what it has and loses its place among the running ones.
+    public final func suspend() {
+        self.control.withLock { phase in
+            guard !self.isOver.load(ordering: .acquiring) else { return }
+            switch phase {
+            case .held(let id):
+                self.session.registry.letGo(self)
+                phase = id.map { .paused($0) } ?? .created
+            case .submitted(let id):
+                self.session.engine.pause(id)
+                self.session.registry.letGo(self)
+                phase = .paused(id)
+            case .created, .paused, .ended: break
+            }
+        }
+    }
+
+    /// The conditions that it needs no longer hold: it waits for them again.
+    final func conditionsEnded() {
+        self.control.withLock { phase in
+            guard !self.isOver.load(ordering: .acquiring), case .submitted(let id) = phase,
+                !self.session.mayStart(self)
+            else { return }
+            self.session.engine.pause(id)
+            phase = .held(id)
+        }
+    }
+
+    /// Ends the task with the code `cancelled`; what a download has gathered is deleted.
+    public final func cancel() { self.cancel(keeping: false) }
+
+    final func cancel(keeping: Bool) {
+        let endsHere = self.control.withLock { phase in
+            guard !self.isOver.load(ordering: .acquiring) else { return false }
+            switch phase {
+            case .created, .held(nil):
+                phase = .ended
+                return true
+            case .submitted(let id), .paused(let id), .held(.some(let id)):
+                self.session.registry.keep(self)
+                self.session.engine.cancel(id, keeping: keeping)
+                return false
+            case .ended: return false
+            }
+        }
+        if endsHere { self.fail(.cancelled) }
+    }
+
+    /// Cancels the task and gives what ``TransferSession/download(resuming:)`` goes on from.
+    ///
+    /// - Returns: `nil` where nothing can be gone on from: a data task, nothing received yet, or ended already.
+    public func cancelProducingResumeData() async -> ResumeData? {
+        self.cancel()
+        return nil
+    }
+
+    // MARK: What the engine tells
+
+    /// An event of the task's transfer, on a thread that moves data.
+    final func received(_ event: TransferEvent) {
+        switch event.kind {
+        case .progress(let progress): self.tell(progress)
+        case .finished(let completion):
+            self.isOver.store(true, ordering: .releasing)
+            self.succeed(completion)
+        case .failed(let failure):
+            self.isOver.store(true, ordering: .releasing)
+            self.tellResponse(of: failure)
+            self.failed(failure, event.target)
+        case .cancelled:
+            self.isOver.store(true, ordering: .releasing)
+            self.wasCancelled(event.target)
+        case .started, .response, .retrying, .paused, .note, .drained, .missed: break
+        }
+    }
+
+    /// The transfer ended well.
+    func succeed(_ completion: TransferEvent.Completion) {}
+
+    /// The transfer failed; a file that is to be gone on from may lie at the target.
+    func failed(_ failure: TransferFailure, _ target: FileTarget?) { self.fail(TransferError(failure)) }
+
+    /// The transfer was cancelled.
+    func wasCancelled(_ target: FileTarget?) { self.fail(.cancelled) }
+
+    /// Ends the task with an error.
+    func fail(_ error: TransferError) {}
+
+    /// What the policy heard: a response whose body will be taken.
+    final func received(_ response: HTTPResponse) {
+        let sequences = self.facts.withLock { facts in
+            facts.response = response
+            facts.bytesExpected = response.expectedLength
+            facts.bytesSent = Int64(self.request.body?.count ?? 0)
+            if response.status == 206, !self.request.headers.contains("Range"),
+                let begin = response.headers["Content-Range"].flatMap({ ContentRange($0) })?.range?.lowerBound
+            {
+                // What an earlier run has brought is no news.
+                facts.bytesTold = begin
+                facts.bytesReceived = begin
+            }
+            return facts.sequences
+        }
+        self.relayResponse(response)
+        for sequence in sequences { sequence.mailbox?.put(.response(response)) }
+    }
+
+    /// Passes the response on to whoever made the task for a purpose of its own.
+    func relayResponse(_ response: HTTPResponse) {}
+
+    /// The head of a response came whose body nobody will take.
+    final func heard(_ response: HTTPResponse) {
+        self.facts.withLock { $0.latest = response }
+    }
+
+    /// A response that is no success was not told when it came, for it might have been asked again.
+    private func tellResponse(of failure: TransferFailure) {
+        guard let failed = failure.response, self.response == nil else { return }
+        self.tell(HTTPResponse(url: failed.url, head: failed.head, expectedLength: nil))
+    }
+
+    private func tell(_ response: HTTPResponse) {
+        self.received(response)
+        for member in self.hearers { member.tell { $0.task(self, didReceive: response) { _ in } } }
+    }
+
+    /// The response that the transfer ended well with; one without a body to take (304) is told only now.
+    final func finalResponse() -> HTTPResponse? {
+        let (response, latest) = self.facts.withLock { ($0.response, $0.latest) }
+        if let response { return response }
+        if let latest { self.tell(latest) }
+        return latest
+    }
+
+    private func tell(_ progress: TransferEvent.Progress) {
+        let news: (TransferProgress, [Mailbox.Reference])? = self.facts.withLock { facts in
+            if let total = progress.total { facts.bytesExpected = total }
+            // A sample of a transfer that still waits for its response, or has got nothing since, is no news.
+            guard facts.response != nil, progress.bytes != facts.bytesTold else { return nil }
+            let told = TransferProgress(
+                bytesReceived: progress.bytes,
+                bytesSinceLast: progress.bytes - facts.bytesTold,
+                bytesExpected: progress.total,
+                rate: progress.rate,
+                secondsLeft: progress.secondsLeft
+            )
+            facts.bytesTold = progress.bytes
+            // A data task counts as its bytes come, and a sample may be older.
+            facts.bytesReceived = self is DataTask ? max(facts.bytesReceived, progress.bytes) : progress.bytes
+            return (told, facts.sequences)
+        }
+        guard let (told, sequences) = news else { return }
+        for sequence in sequences { sequence.mailbox?.put(.progress(told)) }
+        for member in self.hearers {
+            let slot = self.facts.withLock { $0.progress[member.identity, default: ProgressSlot()] }
+            // One that has not heard of the last one yet hears of both at once.
+            guard slot.put(told) else { continue }
+            self.facts.withLock { $0.progress[member.identity] = slot }
+            member.tell { delegate in
+                if let told = slot.take() { delegate.task(self, didMake: told) }
+            }
+        }
+    }
+
+    /// Tells the last of the progress, so that who watches it sees the whole.
+    final func tellWhole(_ bytes: Int64) {
+        guard self.facts.withLock({ $0.bytesTold != bytes }) else { return }
+        self.tell(TransferEvent.Progress(bytes: bytes, total: bytes, rate: 0, secondsLeft: 0, connections: 0))
+    }
+
+    /// Those who hear of this task.
+    final var hearers: [DelegateList<any TransferDelegate>.Member] {
+        if self.isPrivate { return [] }
+        let shared = self.session.delegates.current
+        guard let own = self.ownDelegates.withLock({ $0 }) else { return shared }
+        return shared + own.current
+    }
+
+    // MARK: The end
+
+    /// Marks the end.
+    ///
+    /// - Returns: The sequences to tell, or `nil` where it was marked before.
+    final func markEnded(_ error: TransferError?) -> [Mailbox]? {
+        self.facts.withLock { facts in
+            guard !facts.isEnded else { return nil }
+            facts.isEnded = true
+            facts.error = error
+            defer { facts.sequences = [] }
+            return facts.sequences.compactMap(\.mailbox)
+        }
+    }
+
+    /// Puts the end into a sequence that was made after it.
+    func tellEnd(to mailbox: Mailbox) {}
+}

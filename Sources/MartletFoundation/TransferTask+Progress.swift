@@ -1,0 +1,58 @@
+public import Foundation
+public import Martlet
+
+extension TransferTask {
+    /// The task's progress as Foundation tells it, to be shown or to be part of another progress.
+    ///
+    /// Its unit is the byte; it is indeterminate until the length is known. Cancelling it cancels the task, pausing it
+    /// suspends the task, resuming it resumes the task. It hears of the task for as long as it is held; each call makes one.
+    public func makeProgress() -> Progress {
+        let progress = Progress.discreteProgress(totalUnitCount: self.bytesExpected ?? -1)
+        progress.kind = .file
+        progress.completedUnitCount = self.bytesReceived
+        progress.isCancellable = true
+        progress.isPausable = true
+        let watcher = ProgressWatcher(progress)
+        // The progress keeps its watcher, and the task neither of them.
+        progress.cancellationHandler = { [weak self] in
+            withExtendedLifetime(watcher) { self?.cancel() }
+        }
+        progress.pausingHandler = { [weak self] in self?.suspend() }
+        progress.resumingHandler = { [weak self] in self?.resume() }
+        self.addDelegate(watcher)
+        if self.state == .ended { watcher.ended(self.error == nil) }
+        return progress
+    }
+}
+
+/// Passes a task's progress on.
+///
+/// Unchecked because a weak variable is no constant; `Progress` may be changed on any thread.
+private final class ProgressWatcher: TransferDelegate, @unchecked Sendable {
+    private weak let progress: Progress?
+
+    init(_ progress: Progress) { self.progress = progress }
+
+    func task(_ task: TransferTask, didMake made: TransferProgress) {
+        guard let progress = self.progress else { return }
+        if let expected = made.bytesExpected { progress.totalUnitCount = expected }
+        progress.completedUnitCount = made.bytesReceived
+    }
+
+    func task(_ task: DataTask, didEndWith result: Result<DataResponse, TransferError>) {
+        if case .success(let response) = result { self.progress?.completedUnitCount = Int64(response.body.count) }
+        self.ended(task.error == nil)
+    }
+
+    func task(_ task: DownloadTask, didEndWith result: Result<DownloadedFile, TransferError>) {
+        if case .success(let file) = result { self.progress?.completedUnitCount = file.size }
+        self.ended(task.error == nil)
+    }
+
+    /// A progress is finished when all of a known total is done.
+    func ended(_ isWhole: Bool) {
+        guard let progress = self.progress, isWhole else { return }
+        if progress.completedUnitCount == 0 { progress.completedUnitCount = 1 }
+        progress.totalUnitCount = progress.completedUnitCount
+    }
+}

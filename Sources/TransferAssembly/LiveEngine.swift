@@ -1,0 +1,46 @@
+public import FileStorage
+public import HTTPTransport
+public import TransferEngine
+
+/// The engine over real connections and a real disk.
+public enum LiveEngine {
+    /// Makes an engine with threads of its own; it waits for `start()`.
+    ///
+    /// - Throws: Where the transport cannot be set up: a file of certificates that cannot be read.
+    public static func make(
+        _ configuration: TransferEngine.Configuration = .init(),
+        transport options: HTTPTransport.Configuration = .init()
+    ) throws -> TransferEngine {
+        let transport = try HTTPTransport(configuration: options)
+        return self.make(configuration, transport, DiskStore(), NIOBlockingPool())
+    }
+
+    /// Makes an engine on threads that others use, too; it waits for `start()`.
+    ///
+    /// - Throws: Where the transport cannot be set up: a file of certificates that cannot be read.
+    public static func make(
+        _ configuration: TransferEngine.Configuration,
+        transport options: HTTPTransport.Configuration,
+        on loops: SharedLoops,
+        store: DiskStore,
+        pool: NIOBlockingPool
+    ) throws -> TransferEngine {
+        let transport = try HTTPTransport(configuration: options, on: loops)
+        return self.make(configuration, transport, store, pool)
+    }
+
+    private static func make(
+        _ configuration: TransferEngine.Configuration,
+        _ transport: HTTPTransport,
+        _ store: DiskStore,
+        _ pool: NIOBlockingPool
+    ) -> TransferEngine {
+        TransferEngine(
+            configuration: configuration,
+            transport: transport,
+            store: store,
+            time: transport.makeTimeSource(),
+            pool: pool
+        )
+    }
+}

@@ -1,0 +1,104 @@
+import Dispatch
+import Martlet
+
+enum Delegates {
+    // snippet: delegates-class
+    final class Reporter: TransferDelegate {
+        func task(_ task: TransferTask, didMake progress: TransferProgress) {
+            print(task.description, progress.fraction ?? 0)
+        }
+
+        func task(_ task: DownloadTask, didEndWith result: Result<DownloadedFile, TransferError>) {
+            switch result {
+            case .success(let file): print(task.description, "is at", file.path)
+            case .failure(let error): print(task.description, "failed:", error)
+            }
+        }
+    }
+    // end
+
+    static func use() throws {
+        // snippet: delegates-use
+        let session = try TransferSession()
+        let reporter = Reporter()
+        session.addDelegate(reporter, on: .queue(DispatchQueue(label: "reports")))
+        let task = try session.downloadTask(for: "https://example.org/a.iso", to: .file("a.iso"))
+        task.description = "a.iso"
+        task.resume()
+        // end
+    }
+
+    // snippet: delegates-main-actor
+    @MainActor
+    final class Screen: @preconcurrency TransferDelegate {
+        private(set) var text = ""
+
+        func watch(_ session: TransferSession) { session.addDelegate(self, on: .main) }
+
+        func task(_ task: TransferTask, didMake progress: TransferProgress) {
+            self.text = "\(progress.bytesReceived) bytes"
+        }
+    }
+    // end
+
+    // snippet: delegates-actor
+    actor Counter: TransferDelegate {
+        private(set) var bytes: Int64 = 0
+
+        func watch(_ session: TransferSession) { session.addDelegate(self, on: .actor(self)) }
+
+        nonisolated func task(_ task: TransferTask, didMake progress: TransferProgress) {
+            self.assumeIsolated { $0.bytes += progress.bytesSinceLast }
+        }
+    }
+    // end
+
+    // snippet: delegates-decisions
+    final class Gatekeeper: TransferDelegate {
+        func task(
+            _ task: TransferTask,
+            didReceive response: HTTPResponse,
+            decide: @escaping @Sendable (ResponseDecision) -> Void
+        ) {
+            let isLarge = (response.expectedLength ?? 0) > 1 << 20
+            decide(isLarge ? .becomeDownload(to: .directory("downloads")) : .allow)
+        }
+
+        func task(_ task: DataTask, didBecome download: DownloadTask) {
+            print("task \(task.id) goes on as \(download.id)")
+        }
+
+        func task(
+            _ task: TransferTask,
+            willFollow redirect: Redirect,
+            decide: @escaping @Sendable (RedirectDecision) -> Void
+        ) {
+            decide(redirect.isToAnotherOrigin ? .refuse : .follow)
+        }
+    }
+    // end
+
+    // snippet: delegates-challenge
+    final class PasswordAsker: TransferDelegate {
+        func task(
+            _ task: TransferTask,
+            didReceive challenge: Challenge,
+            decide: @escaping @Sendable (ChallengeDecision) -> Void
+        ) {
+            guard challenge.refusals == 0 else { return decide(.useDefault) }
+            Task {
+                guard
+                    let password = await Self.ask(
+                        challenge.protectionSpace.realm ?? challenge.protectionSpace.origin.host
+                    )
+                else {
+                    return decide(.cancel)
+                }
+                decide(.use(.password(user: "anna", password: password)))
+            }
+        }
+
+        private static func ask(_ what: String) async -> String? { nil }
+    }
+    // end
+}

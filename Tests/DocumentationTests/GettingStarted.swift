@@ -1,0 +1,104 @@
+import Martlet
+import MartletFoundation
+
+enum GettingStarted {
+    static func overview() async throws {
+        // snippet: overview
+        let session = try TransferSession()
+        let file = try await session.download(from: "https://example.org/a.iso", to: .directory("downloads"))
+        print(file.path, file.size)
+        // end
+    }
+
+    static func readme() async throws {
+        // snippet: readme
+        let session = try TransferSession()
+        let list = try await session.data(from: "https://example.org/list.txt")
+        for url in list.text.split(separator: "\n") {
+            do {
+                let file = try await session.download(from: String(url), to: .directory("downloads"))
+                print(file.path, file.size)
+            } catch let error as TransferError {
+                print(error.status ?? 0, error)
+            }
+        }
+        // end
+    }
+
+    static func data() async throws {
+        // snippet: started-data
+        let answer = try await TransferSession.shared.data(from: "https://example.org/list.json")
+        print(answer.status, answer.response.mediaType ?? "no type", answer.body.count, "bytes")
+        print(answer.text)
+        // end
+    }
+
+    static func file() async throws {
+        // snippet: started-file
+        let file = try await TransferSession.shared.download(
+            from: "https://example.org/a.iso",
+            to: .file("downloads/a.iso")
+        )
+        print(file.path, file.size)
+        // end
+    }
+
+    static func temporary() async throws {
+        // snippet: started-temporary
+        let file = try await TransferSession.shared.download(from: "https://example.org/a.iso")
+        try file.move(to: "a.iso")
+        // end
+    }
+
+    static func request() async throws {
+        // snippet: started-request
+        var request = try TransferRequest("https://example.org/search")
+        request.method = "POST"
+        request.headers = ["Content-Type": "application/json", "Accept": "application/json"]
+        request.body = Array(#"{"q": "swift"}"#.utf8)
+        request.requestTimeout = .seconds(5)
+        let answer = try await TransferSession.shared.data(from: request, maximumBytes: 1 << 20)
+        print(answer.text)
+        // end
+    }
+
+    static func conditional(_ entityTag: String) async throws -> String? {
+        // snippet: started-conditional
+        let request = try TransferRequest("https://example.org/list.json").ifNoneMatch(entityTag)
+        let answer = try await TransferSession.shared.data(from: request)
+        return answer.isNotModified ? nil : answer.text
+        // end
+    }
+
+    static func task() async throws {
+        // snippet: started-task
+        let session = TransferSession.shared
+        let task = try session.downloadTask(for: "https://example.org/a.iso", to: .directory("downloads"))
+        task.description = "the image"
+        task.priority = .high
+        task.resume()
+        // … elsewhere:
+        task.suspend()
+        task.resume()
+        // …
+        print(task.state, task.bytesReceived, task.bytesExpected ?? -1)
+        let file = try await task.value
+        print(file.path)
+        // end
+    }
+
+    static func digest() async throws {
+        // snippet: started-digest
+        var request = try TransferRequest("https://example.org/a.iso")
+        request.mirrors = [try HTTPURL("https://mirror.example.net/a.iso")]
+        request.expectedDigests = [
+            try ExpectedDigest(
+                parsing: "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+                source: "the release notes"
+            )
+        ]
+        let file = try await TransferSession.shared.download(from: request, to: .file("a.iso", ifExists: .keepIfSame))
+        print(file.alreadyExisted ? "was there already" : "is there now")
+        // end
+    }
+}

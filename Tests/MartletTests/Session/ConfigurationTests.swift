@@ -1,0 +1,165 @@
+import Martlet
+import Testing
+import TransferTesting
+
+@Suite("Configuration", .timeLimit(.minutes(1)))
+struct ConfigurationTests {
+    @Test("The configuration is a value: a change after the session was made does not reach it")
+    func value() async throws {
+        let server = try await ScriptedServer.start { _ in .response(200, text: "x") }
+        let directory = try TemporaryDirectory()
+        var configuration = Harness.configuration(directory)
+        configuration.headers = ["X-Kind": "first"]
+        let session = try TransferSession(configuration: configuration)
+        configuration.headers = ["X-Kind": "second"]
+        _ = try await session.data(from: server.text("a"))
+        #expect(server.requests[0]["X-Kind"] == "first")
+        #expect(session.configuration.headers["X-Kind"] == "first")
+    }
+
+    @Test("The configuration's headers go with every request, and the request's own replace those of their name")
+    func headers() async throws {
+        let server = try await ScriptedServer.start { _ in .response(200, text: "x") }
+        let harness = try Harness {
+            $0.headers = ["X-One": "configured", "X-Two": "configured", "User-Agent": "test/1"]
+        }
+        var request = try TransferRequest(server.text("a"))
+        request.headers = ["x-two": "own", "X-Three": "own"]
+        _ = try await harness.session.data(from: request)
+        _ = try await harness.session.download(from: server.text("b"))
+        let (first, second) = (server.requests[0], server.requests[1])
+        #expect(first.fields.values("X-One") == ["configured"])
+        #expect(first.fields.values("X-Two") == ["own"])
+        #expect(first.fields.values("X-Three") == ["own"])
+        #expect(first.fields.values("User-Agent") == ["test/1"])
+        #expect(second.fields.values("X-Two") == ["configured"])
+    }
+
+    @Test("Without a User-Agent in the configuration Martlet names itself")
+    func userAgent() async throws {
+        let server = try await ScriptedServer.start { _ in .response(200, text: "x") }
+        let harness = try Harness()
+        _ = try await harness.session.data(from: server.text("a"))
+        #expect(server.requests[0]["User-Agent"]?.hasPrefix("martlet/") == true)
+    }
+
+    @Test("The referer is sent without its user information")
+    func referer() async throws {
+        let server = try await ScriptedServer.start { _ in .response(200, text: "x") }
+        let harness = try Harness { $0.headers = ["Referer": "http://configured.test/"] }
+        var request = try TransferRequest(server.text("a"))
+        request.referer = try HTTPURL("http://user:secret@page.test/index")
+        _ = try await harness.session.data(from: request)
+        #expect(server.requests[0].fields.values("Referer") == ["http://page.test/index"])
+    }
+
+    @Test(
+        "A header field that holds a line break, or has no name, is refused before anything is sent",
+        arguments: [("X-A", "a\r\nX-B: b"), ("X-A", "a\nb"), ("X\r\nY", "b"), ("X-A", "a\0b"), ("", "b")]
+    )
+    func injection(_ name: String, _ value: String) async throws {
+        let harness = try Harness()
+        var request = try TransferRequest("http://127.0.0.1:9/")
+        request.headers.append(name, value)
+        #expect(await code { try harness.session.dataTask(for: request) } == .badRequest)
+        #expect(await code { try harness.session.downloadTask(for: request) } == .badRequest)
+    }
+
+    @Test(
+        "A header field that breaks lines is refused in the configuration, too",
+        arguments: [("X-A", "a\r\nX-B: b"), ("X\nY", "b")]
+    )
+    func configuredInjection(_ name: String, _ value: String) async throws {
+        #expect(await code { try Harness { $0.headers.append(name, value) } } == .badConfiguration)
+    }
+
+    @Test("A method that is no token is refused", arguments: ["", "G ET", "GET\r\n", "GÉT"])
+    func method(_ method: String) async throws {
+        let harness = try Harness()
+        var request = try TransferRequest("http://127.0.0.1:9/")
+        request.method = method
+        #expect(await code { try harness.session.dataTask(for: request) } == .badRequest)
+    }
+
+    @Test("A URL that cannot be asked is refused with badURL", arguments: ["", "ftp://host/", "no url", "http://"])
+    func badURL(_ url: String) async throws {
+        let harness = try Harness()
+        #expect(await code { try harness.session.dataTask(for: url) } == .badURL)
+        #expect(await code { try await harness.session.download(from: url) } == .badURL)
+    }
+
+    @Test("No more tasks run at once than the configuration says, until the session is told another number")
+    func concurrentTransfers() async throws {
+        let gate = Gate()
+        let server = try await ScriptedServer.start { _ in
+            Reply([.waitUntil(gate)] + Reply.response(200, text: "x").steps)
+        }
+        let harness = try Harness { $0.concurrentTransfers = 2 }
+        let tasks = try (0..<6).map { try harness.session.dataTask(for: server.text("\($0)")) }
+        for task in tasks { task.resume() }
+        await server.waitForRequests(2)
+        #expect(tasks.map(\.state) == [.running, .running, .waiting, .waiting, .waiting, .waiting])
+        #expect(server.requests.count == 2)
+        harness.session.setConcurrentTransfers(4)
+        await server.waitForRequests(4)
+        #expect(tasks.count { $0.state == .running } == 4)
+        gate.open()
+        for task in tasks { #expect(try await task.value.text == "x") }
+    }
+
+    @Test("A host gets no more connections than the configuration says")
+    func connectionsPerHost() async throws {
+        let gate = Gate()
+        let server = try await ScriptedServer.start { _ in
+            Reply([.waitUntil(gate)] + Reply.response(200, text: "x").steps)
+        }
+        let other = try await ScriptedServer.start { _ in .response(200, text: "y") }
+        let harness = try Harness {
+            $0.concurrentTransfers = 8
+            $0.connectionsPerHost = 2
+        }
+        let tasks = try (0..<5).map { try harness.session.dataTask(for: server.text("\($0)")) }
+        for task in tasks { task.resume() }
+        await server.waitForRequests(2)
+        // Another host's task passes those that wait.
+        #expect(try await harness.session.data(from: other.text("a")).text == "y")
+        #expect(server.connectionCount == 2 && server.requests.count == 2)
+        gate.open()
+        for task in tasks { _ = try await task.value }
+        #expect(server.connectionCount == 2)
+    }
+
+    @Test("The most redirects that are followed are the configuration's")
+    func redirects() async throws {
+        let server = try await ScriptedServer.start { .redirect(to: $0.path + "a") }
+        let harness = try Harness { $0.maximumRedirects = 3 }
+        #expect(await code { try await harness.session.data(from: server.text("a")) } == .redirect)
+        #expect(server.requests.count == 4)
+    }
+
+    @Test("The directory for temporary files is made for its owner alone, when it is first needed")
+    func directory() async throws {
+        let server = try await ScriptedServer.start { _ in .response(200, text: "x") }
+        let harness = try Harness()
+        _ = try await harness.session.data(from: server.text("a"))
+        #expect(harness.directory.entries() == [])
+        _ = try await harness.session.download(from: server.text("a"))
+        #expect(Files.isPrivateDirectory(harness.path("place")))
+    }
+
+    @Test("A directory for temporary files that is a link is refused")
+    func linkedDirectory() async throws {
+        let harness = try Harness()
+        try harness.directory.link("place", to: harness.path("elsewhere"))
+        #expect(await code { try harness.session.downloadTask(for: "http://127.0.0.1:9/") } == .file)
+    }
+
+    @Test("The default configurations: cookies shared in one, private in the other")
+    func defaults() {
+        #expect(SessionConfiguration.default.cookies === CookieStorage.shared)
+        #expect(SessionConfiguration.ephemeral.cookies !== SessionConfiguration.ephemeral.cookies)
+        #expect(SessionConfiguration.default.resourceTimeout == .zero)
+        #expect(TransferQueue.defaultConfiguration.requestTimeout == .seconds(10))
+        #expect(TransferSession.shared === TransferSession.shared)
+    }
+}
