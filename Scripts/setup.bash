@@ -3,7 +3,7 @@
 
 say() { printf 'martlet: %s\n' "$*" >&2; }
 
-# Succeeds when Swift 6.2 or later is on PATH; otherwise says how to get it.
+# Succeeds when Swift 6.3 or later is on PATH; otherwise says how to get it.
 require_swift() {
     local environment="${SWIFTLY_HOME_DIR:-${HOME:-/nonexistent}/.local/share/swiftly}/env.sh"
     if ! command -v swift >/dev/null 2>&1 && [ -r "$environment" ]; then
@@ -12,7 +12,7 @@ require_swift() {
     fi
     if ! command -v swift >/dev/null 2>&1; then
         cat >&2 <<MESSAGE
-martlet: building needs Swift 6.2 or later, and there is no \`swift\` on PATH.
+martlet: building needs Swift 6.3 or later, and there is no \`swift\` on PATH.
   Get it with swiftly (https://www.swift.org/install/linux/):
     curl -O https://download.swift.org/swiftly/linux/swiftly-$(uname -m).tar.gz
     tar zxf swiftly-$(uname -m).tar.gz
@@ -30,8 +30,8 @@ MESSAGE
     major=${version%%.*}
     minor=${version#*.}
     minor=${minor%%.*}
-    if [ "$major" -lt 6 ] || { [ "$major" -eq 6 ] && [ "$minor" -lt 2 ]; }; then
-        say "building needs Swift 6.2 or later; \`swift\` here is $version. https://www.swift.org/install/linux/ has newer ones."
+    if [ "$major" -lt 6 ] || { [ "$major" -eq 6 ] && [ "$minor" -lt 3 ]; }; then
+        say "building needs Swift 6.3 or later; \`swift\` here is $version. https://www.swift.org/install/linux/ has newer ones."
         return 1
     fi
 }
