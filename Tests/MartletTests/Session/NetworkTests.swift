@@ -113,6 +113,8 @@ struct NetworkTests {
         var isNetworkExpensive: Bool { self.state.withLock { $0.expensive } }
 
         func clear() { self.state.withLock { $0 = (false, false) } }
+
+        func becomeExpensive() { self.state.withLock { $0.expensive = true } }
     }
 
     @Test(
@@ -138,6 +140,30 @@ struct NetworkTests {
         weather.clear()
         #expect(try await task.value.text == "x")
         #expect(server.requests.map(\.target) == ["/a"])
+    }
+
+    @Test("A task that runs when its conditions end keeps what it has, waits for them again, and goes on")
+    func conditionsEnd() async throws {
+        var file = ServedFile(length: 8 << 20)
+        file.rate = 1 << 20
+        let server = try await ScriptedServer.start { [file] in .file(file, $0) }
+        let weather = Weather()
+        let harness = try Harness {
+            $0.conditions = weather
+            $0.allowsExpensiveNetwork = false
+            $0.connectionsPerDownload = 1
+        }
+        let task = try harness.session.downloadTask(for: server.text("a"), to: .file(harness.path("a")))
+        var events = task.events.makeAsyncIterator()
+        task.resume()
+        while let event = await events.next() { if case .progress = event { break } }
+        weather.becomeExpensive()
+        await server.waitForOpenConnections(0)
+        #expect(task.state == .waiting)
+        weather.clear()
+        let got = try await task.value
+        #expect(file.pattern.difference(fromFileAt: got.path, length: file.length) == nil)
+        #expect(server.requests.count == 2 && server.requests[1]["Range"] != nil)
     }
 
     @Test("Conditions that nobody asked for hold nothing back")
