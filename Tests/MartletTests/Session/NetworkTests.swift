@@ -126,7 +126,7 @@ struct NetworkTests {
         let weather = Weather(battery: isBattery, expensive: !isBattery)
         let harness = try Harness {
             $0.conditions = weather
-            $0.resourceTimeout = .seconds(2)
+            $0.resourceTimeout = .seconds(4)
             if isBattery { $0.discretion = Discretion() } else { $0.allowsExpensiveNetwork = false }
         }
         let task = try harness.session.dataTask(for: server.text("a"))
