@@ -80,25 +80,57 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         static func named(_ name: String) -> Code { Code(Value(rawValue: name) ?? .unknown) }
     }
 
-    /// The kind of failure.
-    public let code: Code
-    /// What happened and where.
-    public let message: String
-    /// How to mend it; may be empty.
-    public let remedy: String
-    /// Whether asking again later may succeed.
-    public let isRetryable: Bool
-    /// The response that caused it, where one did.
-    public let response: HTTPResponse?
-    /// The first bytes of that response's body, at most 16 KiB.
-    public let body: [UInt8]
-    /// What a download can be gone on with, where something was kept.
-    public internal(set) var resumeData: ResumeData?
+    /// What it tells: one block behind one reference, for results with an error in them are handed on at every step.
+    private final class Contents: Sendable {
+        let code: Code
+        let message: String
+        let remedy: String
+        let isRetryable: Bool
+        let response: HTTPResponse?
+        let body: [UInt8]
+        let status: Int?
+        let resumeData: ResumeData?
 
-    private let knownStatus: Int?
+        init(
+            _ code: Code,
+            _ message: String,
+            _ remedy: String,
+            isRetryable: Bool,
+            response: HTTPResponse?,
+            body: [UInt8],
+            status: Int?,
+            resumeData: ResumeData?
+        ) {
+            self.code = code
+            self.message = message
+            self.remedy = remedy
+            self.isRetryable = isRetryable
+            self.response = response
+            self.body = body
+            self.status = status
+            self.resumeData = resumeData
+        }
+    }
+
+    private let contents: Contents
+
+    /// The kind of failure.
+    public var code: Code { self.contents.code }
+    /// What happened and where.
+    public var message: String { self.contents.message }
+    /// How to mend it; may be empty.
+    public var remedy: String { self.contents.remedy }
+    /// Whether asking again later may succeed.
+    public var isRetryable: Bool { self.contents.isRetryable }
+    /// The response that caused it, where one did.
+    public var response: HTTPResponse? { self.contents.response }
+    /// The first bytes of that response's body, at most 16 KiB.
+    public var body: [UInt8] { self.contents.body }
+    /// What a download can be gone on with, where something was kept.
+    public var resumeData: ResumeData? { self.contents.resumeData }
 
     /// The response's status, where one caused it.
-    public var status: Int? { self.response?.status ?? self.knownStatus }
+    public var status: Int? { self.response?.status ?? self.contents.status }
     /// The standard name of the status, or `nil` (RFC 9110 §15).
     public var reasonPhrase: String? { self.status.map { ReasonPhrase.of($0) } }
     /// The first bytes of the response's body as text; bytes that are not UTF-8 are repaired.
@@ -108,24 +140,44 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
     public var description: String { self.remedy.isEmpty ? self.message : "\(self.message); \(self.remedy)" }
 
     init(_ code: Code, _ message: String, remedy: String = "", isRetryable: Bool = false, status: Int? = nil) {
-        self.code = code
-        self.message = message
-        self.remedy = remedy
-        self.isRetryable = isRetryable
-        self.response = nil
-        self.body = []
-        self.knownStatus = status
+        self.contents = Contents(
+            code,
+            message,
+            remedy,
+            isRetryable: isRetryable,
+            response: nil,
+            body: [],
+            status: status,
+            resumeData: nil
+        )
     }
 
     init(_ failure: TransferFailure) {
         let isStatus = failure.response.map { !(200..<300).contains($0.head.status) } ?? (failure.status != nil)
-        self.code = Self.code(failure.code, isStatus: isStatus)
-        self.message = failure.message
-        self.remedy = Self.remedy(failure)
-        self.isRetryable = failure.isRetryable
-        self.response = failure.response.map { HTTPResponse(url: $0.url, head: $0.head, expectedLength: nil) }
-        self.body = failure.response?.prefix ?? []
-        self.knownStatus = failure.status
+        self.contents = Contents(
+            Self.code(failure.code, isStatus: isStatus),
+            failure.message,
+            Self.remedy(failure),
+            isRetryable: failure.isRetryable,
+            response: failure.response.map { HTTPResponse(url: $0.url, head: $0.head, expectedLength: nil) },
+            body: failure.response?.prefix ?? [],
+            status: failure.status,
+            resumeData: nil
+        )
+    }
+
+    /// The same error, of a download that can be gone on with.
+    init(_ error: TransferError, resumeData: ResumeData?) {
+        self.contents = Contents(
+            error.code,
+            error.message,
+            error.remedy,
+            isRetryable: error.isRetryable,
+            response: error.response,
+            body: error.body,
+            status: error.contents.status,
+            resumeData: resumeData
+        )
     }
 
     private static func remedy(_ failure: TransferFailure) -> String {

@@ -37,6 +37,7 @@ final class SessionInstruments: Sendable {
     }
 
     func note(_ event: TransferEvent) {
+        guard self.logger != nil || self.attemptsFailed != nil else { return }
         switch event.kind {
         case .finished(let completion):
             self.finished?.increment()

@@ -98,9 +98,7 @@ public final class DownloadTask: TransferTask, @unchecked Sendable {
     private func endKeeping(_ error: TransferError, _ target: FileTarget?) {
         guard let target else { return self.fail(error) }
         self.session.onPool {
-            var error = error
-            error.resumeData = ResumeData.survey(target, of: self)
-            self.fail(error)
+            self.fail(TransferError(error, resumeData: ResumeData.survey(target, of: self)))
         }
     }
 

@@ -8,8 +8,7 @@ final class Promise<Value: Sendable>: Sendable {
         var outcome: Outcome?
         /// Gives what was handed out, as long as somebody has it.
         var recall: (@Sendable () -> Value?)?
-        var nextNumber = 0
-        var waiters: [Int: @Sendable (Outcome) -> Void] = [:]
+        var waiters: [@Sendable (Outcome) -> Void] = []
     }
 
     private let state = Mutex(State())
@@ -26,8 +25,8 @@ final class Promise<Value: Sendable>: Sendable {
         let waiters = self.state.withLock { state in
             guard state.outcome == nil, state.recall == nil else { return [@Sendable (Outcome) -> Void]() }
             if let recall { state.recall = recall } else { state.outcome = outcome }
-            defer { state.waiters = [:] }
-            return state.waiters.sorted { $0.key < $1.key }.map(\.value)
+            defer { state.waiters = [] }
+            return state.waiters
         }
         for waiter in waiters { waiter(outcome) }
     }
@@ -37,8 +36,7 @@ final class Promise<Value: Sendable>: Sendable {
         let outcome: Outcome? = self.state.withLock { state in
             if let outcome = state.outcome { return outcome }
             if let recall = state.recall { return recall().map { .success($0) } ?? .failure(Self.handedOut) }
-            state.nextNumber += 1
-            state.waiters[state.nextNumber] = waiter
+            state.waiters.append(waiter)
             return nil
         }
         if let outcome { waiter(outcome) }
