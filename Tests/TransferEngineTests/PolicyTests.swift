@@ -331,6 +331,20 @@ struct PolicyTests {
         #expect(failure.response?.prefix == [7, 8, 9] && failure.response?.head.status == 401)
     }
 
+    @Test("a challenge that was answered is no redirect and takes none of their number")
+    func challengeBeforeRedirect() throws {
+        let stage = Stage()
+        let policy = Policy(.repeat)
+        let id = try self.add(stage, policy, Memory()) { $0.options.maximumRedirects = 1 }
+        try stage.exchange().respond(401, ["WWW-Authenticate": "Basic realm=x", "Content-Length": "0"], framing: .none)
+        try stage.exchange().end()
+        policy.state.withLock { $0.decision = .proceed }
+        try stage.exchange().respond(302, ["Location": "/g", "Content-Length": "0"], framing: .none)
+        try stage.exchange().end()
+        try self.file.answer(stage.exchange())
+        #expect(stage.end(id) == "finished", "\(stage.failure(id)?.message ?? "")")
+    }
+
     @Test("a server that refuses for ever is asked a bounded number of times")
     func endlessChallenge() throws {
         let stage = Stage()

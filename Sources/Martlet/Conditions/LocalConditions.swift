@@ -5,6 +5,7 @@ internal import Musl
 #else
 internal import Darwin
 #endif
+internal import FileStorage
 
 /// What Linux tells: `/sys/class/power_supply` for the power, the device of the default route for the network.
 ///
@@ -49,17 +50,7 @@ public struct LocalConditions: SystemConditions {
     }
 
     private func text(_ path: String) -> String {
-        guard let descriptor = Optional(open(path, O_RDONLY | O_CLOEXEC)), descriptor >= 0 else { return "" }
-        defer { close(descriptor) }
-        // Files of the kernel have no length: read until there is no more.
-        var bytes: [UInt8] = []
-        withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { buffer in
-            while bytes.count < 1 << 16 {
-                let count = read(descriptor, buffer.baseAddress, buffer.count)
-                guard count > 0 else { return }
-                bytes += buffer[..<count]
-            }
-        }
+        guard let bytes = try? AtomicFile.read(path, atMost: 1 << 16) else { return "" }
         let text = String(decoding: bytes, as: UTF8.self)
         return text.hasSuffix("\n") ? String(text.dropLast()) : text
     }

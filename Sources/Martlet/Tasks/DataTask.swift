@@ -37,15 +37,7 @@ public final class DataTask: TransferTask, @unchecked Sendable {
     ///
     /// - Throws: ``TransferError``, or `CancellationError` where the Swift task was cancelled.
     public var value: DataResponse {
-        get async throws {
-            let outcome = await withTaskCancellationHandler {
-                await self.promise.outcome()
-            } onCancel: {
-                self.cancel()
-            }
-            if case .failure(let error) = outcome, error.code == .cancelled { try Task.checkCancellation() }
-            return try outcome.get()
-        }
+        get async throws { try await self.promise.value(of: self) }
     }
 
     /// Calls a handler with the task's end, in the configuration's callback context; any number of handlers is kept.

@@ -47,6 +47,17 @@ final class Promise<Value: Sendable>: Sendable {
         await withCheckedContinuation { continuation in self.whenFulfilled { continuation.resume(returning: $0) } }
     }
 
+    /// Waits for the result; where the surrounding Swift task is cancelled, so is the transfer.
+    func value(of task: TransferTask) async throws -> Value {
+        let outcome = await withTaskCancellationHandler {
+            await self.outcome()
+        } onCancel: {
+            task.cancel()
+        }
+        if case .failure(let error) = outcome, error.code == .cancelled { try Task.checkCancellation() }
+        return try outcome.get()
+    }
+
     private static var handedOut: TransferError {
         TransferError(
             .fileWasHandedOut,

@@ -39,8 +39,6 @@ public struct RequestFacts: Sendable {
     public var url: HTTPURL
     /// The URL that the transfer began with.
     public var source: HTTPURL
-    /// The redirects and repetitions that led here, 0 for the first request.
-    public var hops: Int
     /// How often credentials were refused on the way here.
     public var refusals: Int
 }

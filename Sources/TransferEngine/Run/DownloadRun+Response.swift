@@ -109,129 +109,8 @@ extension DownloadRun {
         }
     }
 
-    /// The method to go on with after a redirect (RFC 9110 §15.4: a POST becomes a GET at 301, 302 and 303).
-    private func method(of attempt: Attempt, redirectedBy status: Int) -> String {
-        let method = attempt.isRewritten ? "GET" : self.transfer.request.method
-        switch status {
-        case 303: return method == "HEAD" ? method : "GET"
-        case 301, 302: return method == "POST" ? "GET" : method
-        default: return method
-        }
-    }
-
-    // MARK: Asking the policy
-
-    var policy: (any TransferPolicy)? { self.transfer.request.policy }
-
-    func requestFacts(_ attempt: Attempt) -> RequestFacts {
-        RequestFacts(
-            id: self.transfer.id,
-            userInfo: self.transfer.request.userInfo,
-            method: self.method(of: attempt),
-            url: attempt.url,
-            source: self.transfer.request.sources[attempt.source],
-            hops: attempt.hops,
-            refusals: attempt.refusals
-        )
-    }
-
-    /// Asks the policy; where it takes its time, reading waits for the decision.
-    private func ask(
-        _ question: PolicyQuestion,
-        _ attempt: Attempt,
-        then act: @escaping @Sendable (PolicyDecision) -> ReadDecision
-    ) -> ReadDecision {
-        guard let policy = self.policy else { return act(.proceed) }
-        self.state.withLock { _ in attempt.isHeld = true }
-        let isFirst = Countdown(1)
-        let now = policy.decide(question, about: self.requestFacts(attempt)) { decision in
-            guard isFirst.isLast() else { return }
-            self.engine.transport.execute(onLane: attempt.lane) {
-                guard self.state.withLock({ _ in !attempt.isOver }) else { return }
-                switch act(decision) {
-                case .read: self.letGo(attempt)
-                case .pause: break
-                case .close:
-                    let exchange = self.state.withLock { _ in
-                        defer { attempt.exchange = nil }
-                        return attempt.exchange
-                    }
-                    exchange?.cancel()
-                }
-            }
-        }
-        guard let now else { return .pause }
-        self.state.withLock { _ in attempt.isHeld = false }
-        return act(now)
-    }
-
-    /// The server wants credentials.
-    private func challenged(_ attempt: Attempt, _ head: ResponseHead, _ failure: TransferFailure) -> ReadDecision {
-        guard attempt.refusals < Self.refusalLimit else { return self.drain(attempt, head, then: .fail(failure)) }
-        return self.ask(.challenge(head), attempt) { decision in
-            switch decision {
-            case .repeat: return self.drain(attempt, head, then: .repeat)
-            case .cancel:
-                self.end(.cancelled(keeping: false), except: attempt)
-                return .close
-            case .proceed, .refuse, .divert: return self.drain(attempt, head, then: .fail(failure))
-            }
-        }
-    }
-
-    private static let refusalLimit = 8
-
-    /// Asks about the first response whose body is to be taken, once for each transfer, then takes it.
-    private func decide(
-        _ attempt: Attempt,
-        _ head: ResponseHead,
-        _ length: Int64?,
-        then take: @escaping @Sendable () -> ReadDecision
-    ) -> ReadDecision {
-        let isFirst =
-            self.policy != nil
-            && self.transfer.memory.withLock { memory in
-                defer { memory.isResponseDecided = true }
-                return !memory.isResponseDecided
-            }
-        guard isFirst else { return take() }
-        return self.ask(.response(head, length: length), attempt) { decision in
-            switch decision {
-            case .proceed, .refuse, .repeat: break
-            case .divert(let diversion): self.divert(to: diversion)
-            case .cancel:
-                self.end(.cancelled(keeping: false), except: attempt)
-                return .close
-            }
-            return take()
-        }
-    }
-
-    /// What was to go to memory goes to a file.
-    private func divert(to diversion: Diversion) {
-        let base = diversion.name ?? self.transfer.baseName
-        let target = self.engine.takeName(directory: diversion.directory, base: base)
-        let isDiverted = self.state.withLock { state in
-            guard case .stream = state.file, state.phase == .active else { return false }
-            state.file = .none
-            state.phase = .opening
-            state.planner = nil
-            state.target = target
-            state.baseName = base
-            state.isNamedByUser = diversion.name != nil
-            state.ifExists = diversion.ifExists
-            state.isDiverted = true
-            return true
-        }
-        guard isDiverted else { return }
-        self.transfer.memory.withLock { memory in
-            memory.diversion = diversion
-            memory.target = target
-        }
-    }
-
     /// Reads a short body that nobody wants, to keep its connection; closes on a long one.
-    private func drain(_ attempt: Attempt, _ head: ResponseHead, then next: Attempt.AfterDrain) -> ReadDecision {
+    func drain(_ attempt: Attempt, _ head: ResponseHead, then next: Attempt.AfterDrain) -> ReadDecision {
         let isShort =
             switch head.framing {
             case .none: true
@@ -267,7 +146,7 @@ extension DownloadRun {
             self.attemptFailed(attempt, failure)
         case .repeat:
             self.state.withLock { _ in attempt.refusals += 1 }
-            self.follow(attempt, to: attempt.url)
+            self.follow(attempt, to: attempt.url, isRedirect: false)
         case .notModified:
             self.notModified(attempt)
         case .skip:
@@ -276,11 +155,11 @@ extension DownloadRun {
         case .examined(let agrees):
             self.examined(attempt, agrees: agrees)
         case .redirect(let url):
-            self.follow(attempt, to: url)
+            self.follow(attempt, to: url, isRedirect: true)
         }
     }
 
-    private func follow(_ attempt: Attempt, to url: HTTPURL) {
+    private func follow(_ attempt: Attempt, to url: HTTPURL, isRedirect: Bool) {
         let slot: Origin? = self.state.withLock { state in
             guard !attempt.isOver, let slot = attempt.slot else { return nil }
             attempt.slot = nil
@@ -301,7 +180,7 @@ extension DownloadRun {
                     url: url,
                     purpose: attempt.purpose,
                     slot: url.origin,
-                    hops: attempt.hops + 1,
+                    hops: attempt.hops + (isRedirect ? 1 : 0),
                     lane: attempt.lane
                 )
                 follower.isRewritten = attempt.isRewritten

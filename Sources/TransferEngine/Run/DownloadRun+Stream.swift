@@ -41,8 +41,10 @@ extension DownloadRun {
         }
         let facts = self.facts(of: head, from: attempt, length: length)
         let digests = Self.digests(in: head)
+        let keepsTail = !self.hasStrongValidator(facts)
         self.transfer.memory.withLock { memory in
             memory.stream.facts = facts
+            memory.stream.keepsTail = keepsTail
             memory.stream.serverDigests = digests
         }
         self.state.withLock { state in
@@ -66,6 +68,7 @@ extension DownloadRun {
     private func advanceStream(by bytes: UnsafeRawBufferPointer) {
         self.transfer.memory.withLock { memory in
             memory.stream.count += Int64(bytes.count)
+            guard memory.stream.keepsTail else { return }
             memory.stream.tail = Array((memory.stream.tail + bytes.suffix(Int(Self.overlap))).suffix(Int(Self.overlap)))
         }
     }

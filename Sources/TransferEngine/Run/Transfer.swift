@@ -56,8 +56,9 @@ final class Transfer: Sendable {
     /// How far a stream has come; its bytes cannot be taken back.
     struct StreamPosition: Sendable {
         var count: Int64 = 0
-        /// The last bytes, for comparing an overlap where there is no strong validator.
+        /// The last bytes, for comparing an overlap; kept only where there is no strong validator.
         var tail: [UInt8] = []
+        var keepsTail = true
         var facts: ResourceFacts?
         /// What the server said of the whole.
         var serverDigests: [ExpectedDigest] = []

@@ -66,7 +66,8 @@ struct TimeoutTests {
         for task in tasks { task.resume() }
         for task in tasks { #expect(try await task.value.text == "x") }
         #expect(ContinuousClock.now - start > .seconds(5))
-        #expect(server.connectionCount <= 5)
+        // Five at once; each of two event loops keeps connections of its own for the next.
+        #expect(server.connectionCount <= 10)
     }
 
     @Test("Time that a task is suspended does not count")

@@ -1,0 +1,123 @@
+internal import Synchronization
+internal import TransferCore
+
+/// What the transfer's policy is told and asked.
+extension DownloadRun {
+    /// The method to go on with after a redirect (RFC 9110 §15.4: a POST becomes a GET at 301, 302 and 303).
+    func method(of attempt: Attempt, redirectedBy status: Int) -> String {
+        let method = attempt.isRewritten ? "GET" : self.transfer.request.method
+        switch status {
+        case 303: return method == "HEAD" ? method : "GET"
+        case 301, 302: return method == "POST" ? "GET" : method
+        default: return method
+        }
+    }
+
+    var policy: (any TransferPolicy)? { self.transfer.request.policy }
+
+    func requestFacts(_ attempt: Attempt) -> RequestFacts {
+        RequestFacts(
+            id: self.transfer.id,
+            userInfo: self.transfer.request.userInfo,
+            method: self.method(of: attempt),
+            url: attempt.url,
+            source: self.transfer.request.sources[attempt.source],
+            refusals: attempt.refusals
+        )
+    }
+
+    /// Asks the policy; where it takes its time, reading waits for the decision.
+    func ask(
+        _ question: PolicyQuestion,
+        _ attempt: Attempt,
+        then act: @escaping @Sendable (PolicyDecision) -> ReadDecision
+    ) -> ReadDecision {
+        guard let policy = self.policy else { return act(.proceed) }
+        self.state.withLock { _ in attempt.isHeld = true }
+        let isFirst = Countdown(1)
+        let now = policy.decide(question, about: self.requestFacts(attempt)) { decision in
+            guard isFirst.isLast() else { return }
+            self.engine.transport.execute(onLane: attempt.lane) {
+                guard self.state.withLock({ _ in !attempt.isOver }) else { return }
+                switch act(decision) {
+                case .read: self.letGo(attempt)
+                case .pause: break
+                case .close:
+                    let exchange = self.state.withLock { _ in
+                        defer { attempt.exchange = nil }
+                        return attempt.exchange
+                    }
+                    exchange?.cancel()
+                }
+            }
+        }
+        guard let now else { return .pause }
+        self.state.withLock { _ in attempt.isHeld = false }
+        return act(now)
+    }
+
+    /// The server wants credentials.
+    func challenged(_ attempt: Attempt, _ head: ResponseHead, _ failure: TransferFailure) -> ReadDecision {
+        guard attempt.refusals < Self.refusalLimit else { return self.drain(attempt, head, then: .fail(failure)) }
+        return self.ask(.challenge(head), attempt) { decision in
+            switch decision {
+            case .repeat: return self.drain(attempt, head, then: .repeat)
+            case .cancel:
+                self.end(.cancelled(keeping: false), except: attempt)
+                return .close
+            case .proceed, .refuse, .divert: return self.drain(attempt, head, then: .fail(failure))
+            }
+        }
+    }
+
+    private static let refusalLimit = 8
+
+    /// Asks about the first response whose body is to be taken, once for each transfer, then takes it.
+    func decide(
+        _ attempt: Attempt,
+        _ head: ResponseHead,
+        _ length: Int64?,
+        then take: @escaping @Sendable () -> ReadDecision
+    ) -> ReadDecision {
+        let isFirst =
+            self.policy != nil
+            && self.transfer.memory.withLock { memory in
+                defer { memory.isResponseDecided = true }
+                return !memory.isResponseDecided
+            }
+        guard isFirst else { return take() }
+        return self.ask(.response(head, length: length), attempt) { decision in
+            switch decision {
+            case .proceed, .refuse, .repeat: break
+            case .divert(let diversion): self.divert(to: diversion)
+            case .cancel:
+                self.end(.cancelled(keeping: false), except: attempt)
+                return .close
+            }
+            return take()
+        }
+    }
+
+    /// What was to go to memory goes to a file.
+    private func divert(to diversion: Diversion) {
+        let base = diversion.name ?? self.transfer.baseName
+        let target = self.engine.takeName(directory: diversion.directory, base: base)
+        let isDiverted = self.state.withLock { state in
+            guard case .stream = state.file, state.phase == .active else { return false }
+            state.file = .none
+            state.phase = .opening
+            state.planner = nil
+            state.target = target
+            state.baseName = base
+            state.isNamedByUser = diversion.name != nil
+            state.ifExists = diversion.ifExists
+            state.isDiverted = true
+            return true
+        }
+        guard isDiverted else { return }
+        self.transfer.memory.withLock { memory in
+            memory.diversion = diversion
+            memory.target = target
+        }
+    }
+}
