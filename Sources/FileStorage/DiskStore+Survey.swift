@@ -19,7 +19,8 @@ extension DiskStore {
                 isRegular: isRegular,
                 size: Int64(status.st_size),
                 modified: Int64(status.st_mtim.tv_sec),
-                entityTag: isRegular ? EntityTagAttribute.read(directory, target.name, status) : nil
+                entityTag: isRegular ? FileAttribute.entityTag.read(directory, target.name, status) : nil,
+                mark: isRegular ? FileAttribute.mark.read(directory, target.name, status) : nil
             )
         }
         return FileSurvey(existing: existing, partial: try self.partialState(directory, names, existing: status))

@@ -1,4 +1,4 @@
-internal import NIOCore
+package import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
@@ -19,6 +19,9 @@ public final class SharedLoops: Sendable {
         self.laneCount = max(1, laneCount)
         self.group = MultiThreadedEventLoopGroup(numberOfThreads: self.laneCount)
     }
+
+    /// One of the loops, for a connection of another kind.
+    package var next: any EventLoop { self.group.next() }
 
     /// Whether the caller is on an event loop, of these or any other: where it must not block.
     public static var isCurrentThread: Bool { MultiThreadedEventLoopGroup.currentEventLoop != nil }

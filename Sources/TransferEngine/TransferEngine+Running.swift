@@ -139,8 +139,9 @@ extension TransferEngine {
         if isHostsFault { state.hostFailures[origin, default: 0] += 1 }
         let isHostDown = state.hostFailures[origin, default: 0] > 3 * (transfer.request.options.retries + 1)
         let jitter = Double.random(in: 0...1)
-        let delay = transfer.memory.withLock { $0.budget.failed(retryAfter: failure.retryAfter, jitter: jitter) }
-        guard let delay, !isHostDown else {
+        let own = transfer.memory.withLock { $0.budget.failed(retryAfter: failure.retryAfter, jitter: jitter) }
+        let wait = transfer.request.options.retryWait.inNanoseconds
+        guard let delay = own.map({ max($0, wait) }), !isHostDown else {
             var last = failure
             if transfer.request.options.retries > 0 {
                 last.message +=

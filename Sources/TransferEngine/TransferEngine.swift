@@ -304,6 +304,12 @@ public final class TransferEngine: Sendable {
         self.pump(lane: nil)
     }
 
+    /// Changes the caps of connections to single hosts, by their names in lower case; they hold in place of the one for all.
+    public func setConnectionLimits(ofHosts limits: [String: Int]) {
+        self.state.withLock { $0.scheduler.hostLimits = limits.mapValues { max(1, $0) } }
+        self.pump(lane: nil)
+    }
+
     /// Changes the rate over all transfers, in bytes a second; `nil` lifts the limit.
     public func setRateLimit(_ rate: Int64?) {
         let now = self.time.now

@@ -18,6 +18,18 @@ struct RetryTests {
         #expect(stage.words(id) == ["started", "retrying", "started", "response", "finished"])
     }
 
+    @Test("the time between attempts is at least the one that was asked for")
+    func retryWait() throws {
+        let stage = Stage()
+        let id = try stage.add("http://a/f") { $0.retryWait = .seconds(9) }
+        try stage.exchange().fail(TransportError(.reset, "reset"))
+        #expect(stage.retries(id) == [.seconds(9)])
+        stage.clock.advance(by: .seconds(9))
+        try stage.exchange().respond(503, ["Retry-After": "20", "Content-Length": "0"])
+        try stage.exchange().end()
+        #expect(stage.retries(id).last == .seconds(20))
+    }
+
     @Test("Retry-After in seconds and as a date is the delay, capped")
     func retryAfter() throws {
         let stage = Stage()

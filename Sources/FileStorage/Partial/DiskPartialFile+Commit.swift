@@ -41,7 +41,8 @@ extension DiskPartialFile {
         self.journal.store(.committing)
         try self.check(self.data.truncate(length), "cannot set the length of")
         if let modified = options.modified { _ = self.data.setModified(modified) }
-        EntityTagAttribute.store(options.entityTag, on: self.data)
+        FileAttribute.entityTag.store(options.entityTag, on: self.data)
+        FileAttribute.mark.store(options.mark, on: self.data)
         try self.check(self.data.sync(), "cannot sync")
 
         let number = self.directory.rename(

@@ -52,7 +52,8 @@ final class DiskSmallFile: SmallFile {
         }
         let digest = try self.verify(target, length, options)
         if let modified = options.modified { _ = self.file.setModified(modified) }
-        EntityTagAttribute.store(options.entityTag, on: self.file)
+        FileAttribute.entityTag.store(options.entityTag, on: self.file)
+        FileAttribute.mark.store(options.mark, on: self.file)
         var destination = try self.store.directories.making(target.directory)
         if options.durability == .grouped {
             // Before it is in the queue, which another thread may flush at once.

@@ -7,7 +7,7 @@
 /// - Source: RFC 3986; RFC 9110 §4.2.
 public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     /// The whole URL in normal form, user information included.
-    let text: String
+    package let text: String
     /// The offset of the host in `text`, behind `//` and the user information.
     let hostStart: UInt32
     /// The offset behind the host and an IPv6 address's bracket.

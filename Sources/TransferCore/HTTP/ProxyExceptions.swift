@@ -20,8 +20,12 @@ public struct ProxyExceptions: Hashable, Sendable {
 
     private var entries: [Entry]
 
+    /// The list as it was parsed.
+    package let text: String
+
     /// Parses a list; an empty one has no exceptions.
     public init(_ text: String = "") {
+        self.text = text
         self.entries = text.utf8.split { $0 == 0x2C || $0 == 0x20 || ($0 >= 0x09 && $0 <= 0x0D) }
             .compactMap { Self.entry($0.map(ASCII.lowercase)) }
     }

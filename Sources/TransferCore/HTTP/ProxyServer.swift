@@ -19,6 +19,12 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
         self.authorization = user.map { "Basic " + Base64.encode("\($0):\(password ?? "")".utf8) }
     }
 
+    /// Creates a proxy from the value of its `Proxy-Authorization` field.
+    package init(origin: Origin, authorization: String?) {
+        self.origin = origin
+        self.authorization = authorization
+    }
+
     /// Parses `http://user:password@host:port` or `https://…`; without a scheme it means `http`.
     ///
     /// A port that is left out is the scheme's own, 80 or 443; name and password are percent-decoded.

@@ -13,6 +13,9 @@ package struct Scheduler: Sendable {
     /// The most connections to one host over all transfers.
     package var perHost: Int
 
+    /// The most connections to single hosts, by their names in lower case; in place of ``perHost``.
+    package var hostLimits: [String: Int] = [:]
+
     /// The transfers that run.
     package private(set) var runningCount = 0
 
@@ -126,7 +129,8 @@ package struct Scheduler: Sendable {
             guard until <= now else { return false }
             self.heldBack[origin] = nil
         }
-        return self.connections[origin, default: 0] < self.perHost
+        let limit = self.hostLimits.isEmpty ? self.perHost : self.hostLimits[origin.host] ?? self.perHost
+        return self.connections[origin, default: 0] < limit
     }
 
     private mutating func takeFrom(_ index: Int, now: Int64) -> (PriorityClass.Entry, Origin)? {

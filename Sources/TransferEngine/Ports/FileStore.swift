@@ -88,13 +88,16 @@ public struct ExistingFile: Sendable {
     /// The entity tag that a Martlet stored with it (extended attribute `user.martlet.etag`, which also
     /// holds the size and the modification time it belongs to; `nil` where they no longer agree).
     public var entityTag: String?
+    /// The mark of the transfer that brought it (extended attribute `user.martlet.transfer`, believed as the tag is).
+    public var mark: String?
 
     /// Creates the description of a file.
-    public init(isRegular: Bool, size: Int64, modified: Int64, entityTag: String?) {
+    public init(isRegular: Bool, size: Int64, modified: Int64, entityTag: String?, mark: String? = nil) {
         self.isRegular = isRegular
         self.size = size
         self.modified = modified
         self.entityTag = entityTag
+        self.mark = mark
     }
 }
 
@@ -159,6 +162,8 @@ public struct CommitOptions: Sendable {
     public var modified: Int64?
     /// The entity tag to store with the file, where there is no modification time to recognise it by.
     public var entityTag: String?
+    /// The transfer's mark to store with the file.
+    public var mark: String?
     /// How durable the file is when the call returns.
     public var durability: Durability
     /// The digests to compare before the file gets its name, computed here unless they were computed on the way.
@@ -183,6 +188,7 @@ public struct CommitOptions: Sendable {
         overwrite: Bool = false,
         modified: Int64? = nil,
         entityTag: String? = nil,
+        mark: String? = nil,
         durability: Durability = .none,
         expected: [ExpectedDigest] = [],
         report: DigestAlgorithm? = nil,
@@ -191,6 +197,7 @@ public struct CommitOptions: Sendable {
         self.overwrite = overwrite
         self.modified = modified
         self.entityTag = entityTag
+        self.mark = mark
         self.durability = durability
         self.expected = expected
         self.report = report

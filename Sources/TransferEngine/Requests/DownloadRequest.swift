@@ -20,6 +20,12 @@ public struct DownloadRequest: Sendable {
     /// Whether the file must have the name given and no numbered one, as long as another transfer has that.
     public var nameIsExact = false
 
+    /// A text that nobody else has, stored with the finished file; a file that carries it is this transfer's.
+    ///
+    /// Whoever keeps a record of finished transfers starts one again that ended just before a crash, and it ends at once,
+    /// with the file that it has brought already.
+    public var mark: String?
+
     /// The method, a token; other than `GET` and `HEAD` it is asked once and whole, and repeated only where RFC 9110
     /// §9.2.2 calls it idempotent, or where nothing was sent yet.
     public var method = "GET"
@@ -84,6 +90,8 @@ public struct DownloadOptions: Sendable {
     public var minimumSplit: Int64 = 1 << 20
     /// Attempts beyond the first that bring nothing new.
     public var retries: Int = 5
+    /// The least time between two attempts; what the server asks for, and the growing delay of its own, may be longer.
+    public var retryWait: Duration = .zero
     /// The statuses that are worth another attempt.
     public var retryStatuses: Set<Int> = [408, 429, 500, 502, 503, 504]
     /// The most redirects to follow.

@@ -10,6 +10,7 @@ extension DownloadRun {
             overwrite: overwrite,
             modified: modified,
             entityTag: modified == nil ? facts?.entityTag : nil,
+            mark: self.transfer.request.mark,
             durability: durability,
             expected: self.expectedDigests(),
             report: self.options.reportDigest,
@@ -44,10 +45,13 @@ extension DownloadRun {
     }
 
     func commitSmall(_ small: any SmallFile) {
-        let length = self.state.withLock { state in
+        let length: Int64? = self.state.withLock { state in
+            // An interruption may have come since its last byte.
+            guard state.phase == .active else { return nil }
             state.phase = .committing
             return state.smallLength
         }
+        guard let length else { return }
         do throws(StorageError) {
             let digest = try self.naming { target throws(StorageError) in
                 try small.commit(as: target, self.commitOptions(self.options.durable ? .grouped : .none))

@@ -66,6 +66,7 @@ extension DownloadRun {
         case .none: break
         }
         guard let existing = survey.existing else { return .fetch }
+        if let mark = self.transfer.request.mark, existing.mark == mark { return .skip(existing) }
         let canReplace = existing.isRegular
         switch self.state.withLock({ $0.ifExists }) {
         case .skip: return .skip(existing)
@@ -179,8 +180,12 @@ extension DownloadRun {
             if plan.completed > 0, isForeign || !self.hasStrongValidator(partial.facts) {
                 self.probe(partial, .goOn)
             } else if isForeign {
-                self.state.withLock { $0.phase = .opening }
-                self.beginAnew(closing: [])
+                let isEnded = self.state.withLock { state in
+                    if state.phase == .ending { return true }
+                    state.phase = .opening
+                    return false
+                }
+                if !isEnded { self.beginAnew(closing: []) }
             } else {
                 self.launchFirst(.fetch)
             }

@@ -31,7 +31,7 @@ extension MemoryStore {
         {
             throw StorageError(.exists, "\(target.path) exists; choose another name or overwrite it")
         }
-        let file = File(bytes, modified: options.modified ?? 0, entityTag: options.entityTag)
+        let file = File(bytes, modified: options.modified ?? 0, entityTag: options.entityTag, mark: options.mark)
         if case .grouped = options.durability {
             state.grouped.append((target.path, file))
         } else {

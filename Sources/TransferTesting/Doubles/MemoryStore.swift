@@ -14,14 +14,17 @@ public final class MemoryStore: FileStore {
         public var modified: Int64
         /// The entity tag stored with it.
         public var entityTag: String?
+        /// The mark of the transfer that brought it.
+        public var mark: String?
         /// Whether a directory or the like has the name.
         public var isRegular = true
 
         /// Creates a file.
-        public init(_ bytes: [UInt8], modified: Int64 = 0, entityTag: String? = nil) {
+        public init(_ bytes: [UInt8], modified: Int64 = 0, entityTag: String? = nil, mark: String? = nil) {
             self.bytes = bytes
             self.modified = modified
             self.entityTag = entityTag
+            self.mark = mark
         }
     }
 
@@ -146,7 +149,8 @@ public final class MemoryStore: FileStore {
                         isRegular: file.isRegular,
                         size: Int64(file.bytes.count),
                         modified: file.modified,
-                        entityTag: file.entityTag
+                        entityTag: file.entityTag,
+                        mark: file.mark
                     )
                 }
             guard let partial = state.partials[target.path] else {

@@ -30,6 +30,12 @@ public final class TemporaryDirectory: Sendable {
     /// The names of the entries, hidden ones included, sorted.
     public func entries() -> [String] { Self.entries(of: self.path) }
 
+    /// The permission bits of whatever lies at a path, a link not followed; `nil` where nothing does.
+    public static func permissions(of path: String) -> Int? {
+        var status = stat()
+        return lstat(path, &status) == 0 ? Int(status.st_mode & 0o7777) : nil
+    }
+
     /// Whether an entry exists, as a file, a link or anything else.
     public func contains(_ name: String) -> Bool {
         var status = stat()
@@ -110,7 +116,8 @@ public final class TemporaryDirectory: Sendable {
         #endif
     }
 
-    private static func entries(of path: String) -> [String] {
+    /// The names of the entries of a directory, hidden ones included, sorted.
+    public static func entries(of path: String) -> [String] {
         guard let directory = opendir(path) else { return [] }
         defer { closedir(directory) }
         var names: [String] = []

@@ -65,6 +65,28 @@ public final class ScriptedServer: Sendable {
         return ScriptedServer(channel: channel, record: record, host: host, port: port, isTLS: tls != nil)
     }
 
+    /// Starts a server on a Unix socket; ``port`` and ``baseURL`` mean nothing then.
+    ///
+    /// - Parameters:
+    ///   - socketPath: The socket's path; nothing may be there.
+    ///   - handler: The script.
+    /// - Returns: The server, listening; it stops when it is let go of.
+    /// - Throws: What NIO throws where the socket cannot be made.
+    public static func start(socketPath: String, handler: @escaping Script) async throws -> ScriptedServer {
+        let record = ServerRecord()
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.backlog, value: 1024)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let connection = ScriptedConnection(index: record.accept(channel), record: record, script: handler)
+                    try channel.pipeline.syncOperations.addHandler(connection)
+                }
+            }
+            .bind(unixDomainSocketPath: socketPath)
+            .get()
+        return ScriptedServer(channel: channel, record: record, host: "localhost", port: 0, isTLS: false)
+    }
+
     private init(channel: any Channel, record: ServerRecord, host: String, port: Int, isTLS: Bool) {
         self.channel = channel
         self.record = record

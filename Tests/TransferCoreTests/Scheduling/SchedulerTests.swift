@@ -19,6 +19,21 @@ struct SchedulerTests {
         #expect(result16)
     }
 
+    @Test("a host's own limit holds in place of the one for all, whatever its port")
+    func hostLimits() {
+        var scheduler = Scheduler(limit: 10, perHost: 2)
+        scheduler.hostLimits = ["one.test": 1, "two.test": 3]
+        for number in 1...4 {
+            scheduler.enqueue(self.id(UInt64(number)), origin: self.one, priority: .normal)
+            scheduler.enqueue(self.id(UInt64(number + 10)), origin: self.two, priority: .normal)
+        }
+        let started = (1...10).compactMap { _ in scheduler.admitNext(now: 0)?.rawValue }
+        #expect(started.filter { $0 < 10 } == [1] && started.filter { $0 > 10 } == [11, 12, 13])
+        scheduler.hostLimits = [:]
+        let next = scheduler.admitNext(now: 0)
+        #expect(next == self.id(2))
+    }
+
     @Test("a more urgent priority starts first")
     func priorities() {
         var scheduler = Scheduler(limit: 10, perHost: 10)

@@ -1,0 +1,21 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// When files were changed.
+package enum FileTime {
+    /// Seconds since 1970 at which a plain file was changed; `nil` where there is none.
+    package static func modified(_ path: String) -> Int64? {
+        var facts = stat()
+        guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return nil }
+        #if canImport(Darwin)
+        return Int64(facts.st_mtimespec.tv_sec)
+        #else
+        return Int64(facts.st_mtim.tv_sec)
+        #endif
+    }
+}
