@@ -12,6 +12,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .executable(name: "martlet", targets: ["MartletExecutable"]),
+        .executable(name: "martletd", targets: ["DaemonExecutable"]),
         .library(name: "Martlet", targets: ["Martlet"]),
         .library(name: "MartletFoundation", targets: ["MartletFoundation"]),
         .library(name: "TransferTesting", targets: ["TransferTesting"]),
@@ -19,10 +20,15 @@ let package = Package(
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
         .target(name: "TransferCore", swiftSettings: settings),
@@ -59,18 +65,58 @@ let package = Package(
         .target(
             name: "Martlet",
             dependencies: [
-                "FileStorage", "HTTPTransport", "TransferAssembly", "TransferCore", "TransferEngine",
+                "Control", "FileStorage", "HTTPTransport", "TransferAssembly", "TransferCore", "TransferEngine",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
         ),
+        .target(
+            name: "Control",
+            dependencies: [
+                "TransferCore", .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "QueueStore",
+            dependencies: [
+                "Control", .product(name: "GRDB", package: "GRDB.swift"),
+                .product(name: "GRDBSQLite", package: "GRDB.swift"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "Daemon",
+            dependencies: [
+                "Control", "FileStorage", "HTTPTransport", "Martlet", "QueueStore", "TransferAssembly", "TransferCore",
+                "TransferEngine",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(name: "DaemonExecutable", dependencies: ["Daemon"], swiftSettings: settings),
         .target(name: "MartletFoundation", dependencies: ["Martlet"], swiftSettings: settings),
         .target(
             name: "CommandLineTool",
             dependencies: [
-                "HTTPTransport", "TransferAssembly", "TransferCore", "TransferEngine",
+                "Control", "HTTPTransport", "TransferAssembly", "TransferCore", "TransferEngine",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings
@@ -83,6 +129,13 @@ let package = Package(
             path: "Benchmarks/Overhead",
             swiftSettings: settings
         ),
+        // A queue of a million entries: QueueBenchmark [COUNT].
+        .executableTarget(
+            name: "QueueBenchmark",
+            dependencies: ["Control", "QueueStore"],
+            path: "Benchmarks/Queue",
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "ImageQueue",
             dependencies: ["Martlet"],
@@ -93,6 +146,12 @@ let package = Package(
             name: "OfflineDownloader",
             dependencies: ["Martlet"],
             path: "Examples/OfflineDownloader",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "BackgroundDownloads",
+            dependencies: ["Martlet"],
+            path: "Examples/BackgroundDownloads",
             swiftSettings: settings
         ),
         .target(
@@ -129,8 +188,30 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "ControlTests",
+            dependencies: [
+                "Control", "TransferTesting", .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "QueueStoreTests",
+            dependencies: ["Control", "QueueStore", "TransferTesting", .product(name: "GRDB", package: "GRDB.swift")],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "DaemonTests",
+            dependencies: [
+                "Control", "Daemon", "Martlet", "QueueStore", "TransferCore", "TransferEngine", "TransferTesting",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "CommandLineToolTests",
-            dependencies: ["CommandLineTool", "TransferTesting"],
+            dependencies: ["CommandLineTool", "Control", "TransferTesting"],
             swiftSettings: settings
         ),
         .testTarget(
@@ -148,10 +229,12 @@ let package = Package(
         .testTarget(
             name: "MartletTests",
             dependencies: [
-                "Martlet", "MartletFoundation", "TransferTesting",
+                "Control", "Martlet", "MartletFoundation", "TransferCore", "TransferTesting",
                 .product(name: "InMemoryLogging", package: "swift-log"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: settings
         ),

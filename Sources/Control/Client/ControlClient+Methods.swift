@@ -1,0 +1,124 @@
+extension ControlClient {
+    /// Adds transfers, all or none, in their order.
+    ///
+    /// - Parameters:
+    ///   - entries: The transfers. One with an identifier of its own may be asked for again after a lost connection:
+    ///     `duplicate` then means that it was done.
+    ///   - position: The place of the first among those that have not ended, or `nil` for the end.
+    /// - Returns: Their identifiers.
+    /// - Throws: ``ControlError``; see `martlet.add`.
+    package func add(_ entries: [NewTransfer], at position: Int? = nil) async throws(ControlError) -> [GID] {
+        var params: [JSON.Member] = [.init("entries", .array(entries.map(\.json)))]
+        if let position { params.append(.init("position", .integer(Int64(position)))) }
+        let ids = try await self.call("martlet.add", .object(params)).array?
+            .compactMap { $0.string.flatMap { GID($0) } }
+        guard let ids, ids.count == entries.count else { throw Self.strange("martlet.add") }
+        return ids
+    }
+
+    /// The transfers of these identifiers, which may be shortened.
+    ///
+    /// - Throws: ``ControlError`` with `notFound` or `ambiguous` for the first that is not one.
+    package func show(_ ids: [String]) async throws(ControlError) -> [TransferRecord] {
+        try await self.records("martlet.show", ["ids": .array(ids.map { .string($0) })])
+    }
+
+    /// A page of transfers: those that have not ended in the line's order, then those that have.
+    ///
+    /// - Parameters:
+    ///   - states: The states; empty is all.
+    ///   - session: A background session, or `nil` for all there are.
+    ///   - offset: How many to leave out.
+    ///   - limit: At most how many.
+    /// - Returns: The transfers.
+    /// - Throws: ``ControlError``; see `martlet.list`.
+    package func list(
+        states: [TransferRecord.State] = [],
+        session: String? = nil,
+        offset: Int = 0,
+        limit: Int = 1000
+    ) async throws(ControlError) -> [TransferRecord] {
+        var params: [JSON.Member] = [.init("offset", .integer(Int64(offset))), .init("limit", .integer(Int64(limit)))]
+        if !states.isEmpty { params.append(.init("states", .array(states.map { .string($0.rawValue) }))) }
+        if let session { params.append(.init("session", .string(session))) }
+        return try await self.records("martlet.list", .object(params))
+    }
+
+    /// How many transfers stand where.
+    package func counts() async throws(ControlError) -> QueueCounts {
+        QueueCounts(json: try await self.call("martlet.counts"))
+    }
+
+    /// Does the same to each of a selection.
+    ///
+    /// - Parameters:
+    ///   - method: `martlet.pause`, `resume`, `retry`, `remove`, `forget` or `setPriority`.
+    ///   - selection: Which.
+    ///   - more: The method's other parameters.
+    /// - Returns: How many were changed.
+    /// - Throws: ``ControlError`` with `notFound`, `ambiguous` or `wrongState`; then nothing was changed.
+    @discardableResult
+    package func perform(
+        _ method: String,
+        on selection: ControlSelection,
+        _ more: [JSON.Member] = []
+    ) async throws(ControlError) -> Int {
+        let result = try await self.call(method, .object(selection.members + more))
+        return Int(clamping: result["changed"]?.integer ?? 0)
+    }
+
+    /// What the daemon tells of itself: `version`, `protocol`, `pid`, `stateDirectory`, `dir`, `listen`, `started`.
+    ///
+    /// - Throws: ``ControlError`` with `protocolMismatch` where it speaks another version of the protocol.
+    @discardableResult
+    package func daemon() async throws(ControlError) -> JSON {
+        let answer = try await self.call("martlet.daemon")
+        guard answer["protocol"]?.integer == Self.protocolVersion else {
+            throw ControlError(
+                .protocolMismatch,
+                "the daemon that runs is version \(answer["version"]?.string ?? "unknown") and speaks another protocol",
+                remedy: "stop it and start it again from this version (martlet stop; martlet daemon)"
+            )
+        }
+        return answer
+    }
+
+    /// The version of the protocol that this client speaks.
+    package static let protocolVersion: Int64 = 1
+
+    private func records(_ method: String, _ params: JSON) async throws(ControlError) -> [TransferRecord] {
+        guard let array = try await self.call(method, params).array else { throw Self.strange(method) }
+        var records: [TransferRecord] = []
+        records.reserveCapacity(array.count)
+        for json in array {
+            guard let record = TransferRecord(json: json) else { throw Self.strange(method) }
+            records.append(record)
+        }
+        return records
+    }
+
+    private static func strange(_ method: String) -> ControlError {
+        ControlError(
+            .protocolMismatch,
+            "the daemon's answer to \(method) has another form than this version knows",
+            remedy: "stop the daemon and start it again from this version"
+        )
+    }
+}
+
+/// Which transfers something is asked for.
+package enum ControlSelection: Sendable, Hashable {
+    /// These, by identifiers that may be shortened.
+    case ids([String])
+    /// All, of the shared queue or of one background session.
+    case all(session: String?)
+
+    /// The selection as members of a method's parameters.
+    package var members: [JSON.Member] {
+        switch self {
+        case .ids(let ids): [.init("ids", .array(ids.map { .string($0) }))]
+        case .all(let session):
+            [.init("all", true)] + (session.map { [.init("session", .string($0))] } ?? [])
+        }
+    }
+}

@@ -1,0 +1,41 @@
+internal import NIOCore
+
+/// A request as it is sent to the daemon.
+struct ControlRequest: Sendable {
+    /// The bytes, head and body.
+    let bytes: ByteBuffer
+    /// What is asked, for messages.
+    let subject: String
+    /// Whether asking twice is as good as once, so that it may be asked again where no answer came.
+    let isRepeatable: Bool
+
+    /// A call of a method over JSON-RPC 2.0.
+    static func call(_ method: String, _ params: JSON) -> ControlRequest {
+        let body: JSON = ["jsonrpc": "2.0", "id": 1, "method": .string(method), "params": params]
+        let content = body.bytes
+        var bytes = ByteBuffer()
+        bytes.reserveCapacity(content.count + 128)
+        bytes.writeString(
+            "POST /jsonrpc HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                + "Content-Length: \(content.count)\r\n\r\n"
+        )
+        bytes.writeBytes(content)
+        return ControlRequest(bytes: bytes, subject: method, isRepeatable: Self.readers.contains(method))
+    }
+
+    /// A request for a stream of events.
+    ///
+    /// - Throws: ``ControlError`` with `badParameter` where the path is none that can stand in a request line.
+    static func events(_ path: String) throws(ControlError) -> ControlRequest {
+        guard path.hasPrefix("/"), path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw ControlError(.badParameter, "'\(path)' is no path of the daemon's", remedy: "encode it with %XX")
+        }
+        let head = "GET \(path) HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n"
+        return ControlRequest(bytes: ByteBuffer(string: head), subject: path, isRepeatable: true)
+    }
+
+    private static let readers: Set<String> = [
+        "martlet.show", "martlet.list", "martlet.counts", "martlet.limits", "martlet.sessions", "martlet.daemon",
+        "martlet.acknowledge", "martlet.openSession",
+    ]
+}

@@ -1,0 +1,65 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// Finds the program `martletd`.
+package enum DaemonExecutable {
+    /// The program's path: `MARTLET_DAEMON`, else the one beside the running program, else the first on `PATH`.
+    ///
+    /// - Parameters:
+    ///   - environment: What tells the environment's variables.
+    ///   - own: The running program.
+    /// - Returns: The program's path.
+    /// - Throws: ``ControlError`` with `unreachable` where there is none.
+    package static func find(
+        environment: (String) -> String? = StateDirectory.environment,
+        beside own: String? = Self.own()
+    ) throws(ControlError) -> String {
+        if let named = environment("MARTLET_DAEMON") {
+            let path = PosixPath.absolute(named)
+            guard self.isProgram(path) else {
+                throw ControlError(
+                    .unreachable,
+                    "MARTLET_DAEMON names '\(path)', which is no program",
+                    remedy: "set it to the path of martletd, or take it away"
+                )
+            }
+            return path
+        }
+        var directories = own.map { [PosixPath.parent($0)] } ?? []
+        // A relative entry would run what lies in whatever directory this is.
+        directories += (environment("PATH") ?? "").split(separator: ":").filter { $0.hasPrefix("/") }.map(String.init)
+        for directory in directories {
+            let path = directory + "/martletd"
+            if self.isProgram(path) { return path }
+        }
+        throw ControlError(
+            .unreachable,
+            "the program martletd is not found, neither beside this program nor on PATH",
+            remedy: "install it there, or name it by MARTLET_DAEMON"
+        )
+    }
+
+    /// The running program, links resolved; `nil` where the system does not tell.
+    package static func own() -> String? {
+        #if canImport(Darwin)
+        var size: UInt32 = 4096
+        var bytes = [CChar](repeating: 0, count: Int(size))
+        guard _NSGetExecutablePath(&bytes, &size) == 0 else { return nil }
+        return PosixPath.canonical(
+            String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        )
+        #else
+        return PosixPath.linkTarget("/proc/self/exe")
+        #endif
+    }
+
+    private static func isProgram(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
+    }
+}

@@ -1,0 +1,96 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// A process in a session of its own, which outlives the one that starts it.
+struct DetachedProcess: Sendable {
+    /// Its process identifier.
+    let id: Int32
+
+    /// How it stands.
+    enum Standing: Equatable {
+        /// It runs.
+        case running
+        /// It ended with this status; 128 and the signal's number where a signal ended it.
+        case exited(Int32)
+        /// Somebody else took its end, such as a program that ignores SIGCHLD.
+        case unknown
+    }
+
+    /// Starts a program with no descriptors but the standard ones and `inherited`.
+    ///
+    /// Its input is empty; what it prints is appended to `log` (mode 0600).
+    ///
+    /// - Parameters:
+    ///   - arguments: The program's path and its arguments.
+    ///   - log: A file's path.
+    ///   - directory: Its working directory.
+    ///   - inherited: A descriptor that it gets as number 3, or `nil`.
+    /// - Returns: The process, which runs.
+    /// - Throws: ``ControlError`` with `unreachable`.
+    static func start(
+        _ arguments: [String],
+        log: String,
+        directory: String,
+        inherited: Int32? = nil
+    ) throws(ControlError) -> DetachedProcess {
+        #if canImport(Darwin)
+        var actions: SpawnActions
+        var attributes: SpawnAttributes
+        #else
+        var actions = SpawnActions()
+        var attributes = SpawnAttributes()
+        #endif
+        posix_spawn_file_actions_init(&actions)
+        posix_spawnattr_init(&attributes)
+        defer {
+            posix_spawn_file_actions_destroy(&actions)
+            posix_spawnattr_destroy(&attributes)
+        }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0o600)
+        posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        if let inherited { posix_spawn_file_actions_adddup2(&actions, inherited, 3) }
+        SpawnCalls.changeDirectory(&actions, to: directory)
+        // The starter may block or ignore signals that the daemon must hear.
+        var none = sigset_t()
+        var all = sigset_t()
+        sigemptyset(&none)
+        sigfillset(&all)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        var flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF) | SpawnCalls.newSession
+        flags |= SpawnCalls.closeAll(&actions, from: inherited == nil ? 3 : 4)
+        posix_spawnattr_setflags(&attributes, Int16(truncatingIfNeeded: flags))
+
+        var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
+        words.append(nil)
+        defer { for word in words { free(word) } }
+        var id: pid_t = 0
+        let status = posix_spawn(&id, arguments[0], &actions, &attributes, words, environ)
+        guard status == 0 else {
+            throw ControlError(
+                .unreachable,
+                "cannot start '\(arguments[0])': \(String(cString: strerror(status)))",
+                remedy: "look whether it can be run, and whether '\(log)' can be written"
+            )
+        }
+        return DetachedProcess(id: id)
+    }
+
+    /// How it stands now; its end can be asked for once.
+    func standing() -> Standing {
+        var status: Int32 = 0
+        switch waitpid(self.id, &status, WNOHANG) {
+        case 0: return .running
+        case self.id:
+            let signal = status & 0x7F
+            return .exited(signal == 0 ? status >> 8 & 0xFF : 128 + signal)
+        default: return .unknown
+        }
+    }
+}

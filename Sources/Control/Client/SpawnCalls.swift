@@ -1,0 +1,68 @@
+#if canImport(Darwin)
+internal import Darwin
+
+typealias SpawnActions = posix_spawn_file_actions_t?
+typealias SpawnAttributes = posix_spawnattr_t?
+
+/// What posix_spawn(2) can do beyond POSIX.
+enum SpawnCalls {
+    static let newSession = Int32(POSIX_SPAWN_SETSID)
+
+    static func changeDirectory(_ actions: inout SpawnActions, to path: String) {
+        posix_spawn_file_actions_addchdir_np(&actions, path)
+    }
+
+    /// Closes everything from a descriptor on; Darwin closes all that the actions did not open.
+    static func closeAll(_ actions: inout SpawnActions, from first: Int32) -> Int32 {
+        Int32(POSIX_SPAWN_CLOEXEC_DEFAULT)
+    }
+}
+#else
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Musl
+#endif
+
+typealias SpawnActions = posix_spawn_file_actions_t
+typealias SpawnAttributes = posix_spawnattr_t
+
+/// What posix_spawn(3) can do beyond POSIX: glibc's module does not show it to Swift (it needs `_GNU_SOURCE`).
+enum SpawnCalls {
+    /// `POSIX_SPAWN_SETSID` of glibc and musl.
+    static let newSession: Int32 = 0x80
+
+    private typealias ChangeDirectory =
+        @convention(c) (UnsafeMutablePointer<SpawnActions>, UnsafePointer<CChar>) -> Int32
+    private typealias CloseFrom = @convention(c) (UnsafeMutablePointer<SpawnActions>, Int32) -> Int32
+
+    private static let changeCall = unsafeBitCast(
+        dlsym(nil, "posix_spawn_file_actions_addchdir_np"),
+        to: ChangeDirectory?.self
+    )
+    private static let closeCall = unsafeBitCast(
+        dlsym(nil, "posix_spawn_file_actions_addclosefrom_np"),
+        to: CloseFrom?.self
+    )
+
+    static func changeDirectory(_ actions: inout SpawnActions, to path: String) {
+        if let changeCall { _ = changeCall(&actions, path) }
+    }
+
+    /// Closes everything from a descriptor on.
+    ///
+    /// - Returns: Flags that are needed for it.
+    static func closeAll(_ actions: inout SpawnActions, from first: Int32) -> Int32 {
+        if let closeCall {
+            _ = closeCall(&actions, first)
+            return 0
+        }
+        // A C library without it: what is open now and would be inherited, as far as it lies where descriptors usually do.
+        for descriptor in first..<1024 {
+            let flags = fcntl(descriptor, F_GETFD)
+            if flags >= 0, flags & FD_CLOEXEC == 0 { posix_spawn_file_actions_addclose(&actions, descriptor) }
+        }
+        return 0
+    }
+}
+#endif

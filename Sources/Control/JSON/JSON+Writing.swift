@@ -1,0 +1,60 @@
+extension JSON {
+    /// The value as JSON text in one line.
+    public var text: String { String(decoding: self.bytes, as: UTF8.self) }
+
+    /// The value as UTF-8 JSON text in one line.
+    public var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        self.write(to: &bytes)
+        return bytes
+    }
+
+    /// Appends the value as UTF-8 JSON text.
+    public func write(to bytes: inout [UInt8]) {
+        switch self {
+        case .null: bytes.append(contentsOf: "null".utf8)
+        case .bool(let value): bytes.append(contentsOf: (value ? "true" : "false").utf8)
+        case .integer(let value): bytes.append(contentsOf: "\(value)".utf8)
+        case .number(let value):
+            bytes.append(contentsOf: (value.isFinite ? "\(value)" : "null").utf8)
+        case .string(let value): Self.write(value, to: &bytes)
+        case .array(let elements):
+            bytes.append(0x5B)
+            for (index, element) in elements.enumerated() {
+                if index > 0 { bytes.append(0x2C) }
+                element.write(to: &bytes)
+            }
+            bytes.append(0x5D)
+        case .object(let members):
+            bytes.append(0x7B)
+            for (index, member) in members.enumerated() {
+                if index > 0 { bytes.append(0x2C) }
+                Self.write(member.name, to: &bytes)
+                bytes.append(0x3A)
+                member.value.write(to: &bytes)
+            }
+            bytes.append(0x7D)
+        }
+    }
+
+    private static func write(_ string: String, to bytes: inout [UInt8]) {
+        bytes.append(0x22)
+        for byte in string.utf8 {
+            switch byte {
+            case 0x22: bytes.append(contentsOf: #"\""#.utf8)
+            case 0x5C: bytes.append(contentsOf: #"\\"#.utf8)
+            case 0x0A: bytes.append(contentsOf: #"\n"#.utf8)
+            case 0x0D: bytes.append(contentsOf: #"\r"#.utf8)
+            case 0x09: bytes.append(contentsOf: #"\t"#.utf8)
+            case 0..<0x20, 0x7F:
+                bytes.append(contentsOf: #"\u00"#.utf8)
+                bytes.append(Self.digit(byte >> 4))
+                bytes.append(Self.digit(byte & 0xF))
+            default: bytes.append(byte)
+            }
+        }
+        bytes.append(0x22)
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x61 + value - 10 }
+}

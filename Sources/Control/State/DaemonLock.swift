@@ -1,0 +1,96 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+internal import Synchronization
+
+/// Keeps a state directory for one daemon.
+///
+/// The lock is the kernel's (flock(2)): it ends with the process, however that ends. The file stays, for one that is
+/// deleted and made again could be locked twice; in it stands the holder's process identifier.
+package final class DaemonLock: Sendable {
+    private let descriptor: Mutex<Int32>
+
+    private init(_ descriptor: Int32) { self.descriptor = Mutex(descriptor) }
+
+    deinit { self.release() }
+
+    /// Takes the lock, without waiting for a holder to let go.
+    ///
+    /// - Parameters:
+    ///   - path: ``StateDirectory/lockPath``; the file is made where it is missing.
+    ///   - pause: Waits a moment: whoever asks for the holder may have the lock that long, see ``holder(of:)``.
+    /// - Returns: `nil` where another has it.
+    /// - Throws: ``ControlError`` with `storage` or `diskFull` where the file cannot be made or locked.
+    package static func take(
+        _ path: String,
+        pause: () -> Void = { usleep(5000) }
+    ) throws(ControlError) -> DaemonLock? {
+        let raw = self.open(path, O_RDWR | O_CREAT)
+        guard raw >= 0 else { throw PosixPath.cannotMake(path) }
+        var isLocked = false
+        for attempt in 0..<20 where !isLocked {
+            if attempt > 0 { pause() }
+            isLocked = flock(raw, LOCK_EX | LOCK_NB) == 0
+            if !isLocked, errno != EWOULDBLOCK, errno != EINTR {
+                let reason = String(cString: strerror(errno))
+                close(raw)
+                throw ControlError(
+                    .storage,
+                    "cannot lock '\(path)': \(reason)",
+                    remedy: "use a --state-dir on a filesystem that has locks"
+                )
+            }
+        }
+        guard isLocked else {
+            // Not released: that would take the holder's number away.
+            close(raw)
+            return nil
+        }
+        let lock = DaemonLock(raw)
+        let text = Array("\(getpid())\n".utf8)
+        guard ftruncate(raw, 0) == 0, pwrite(raw, text, text.count, 0) == text.count else {
+            throw PosixPath.cannotMake(path)
+        }
+        return lock
+    }
+
+    /// Lets others have it.
+    package func release() {
+        let raw = self.descriptor.withLock { raw in
+            defer { raw = -1 }
+            return raw
+        }
+        guard raw >= 0 else { return }
+        _ = ftruncate(raw, 0)
+        close(raw)
+    }
+
+    /// The process that has the lock, or `nil` where none does.
+    package static func holder(of path: String) -> Int32? {
+        let raw = self.open(path, O_RDONLY)
+        guard raw >= 0 else { return nil }
+        defer { close(raw) }
+        var text = [UInt8](repeating: 0, count: 16)
+        let count = pread(raw, &text, text.count, 0)
+        guard count > 0, let process = Int32(String(decoding: text[..<count].prefix { $0 != 0x0A }, as: UTF8.self)),
+            process > 0, kill(process, 0) == 0 || errno == EPERM
+        else { return nil }
+        // The number may be left over from one that was killed; only the lock tells.
+        if flock(raw, LOCK_SH | LOCK_NB) == 0 { return nil }
+        return process
+    }
+
+    private static func open(_ path: String, _ flags: Int32) -> Int32 {
+        var raw: Int32
+        repeat { raw = systemOpen(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) } while raw < 0 && errno == EINTR
+        return raw
+    }
+}
+
+/// open(2) under a name that a method called `open` does not hide.
+func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t = 0) -> Int32 { open(path, flags, mode) }

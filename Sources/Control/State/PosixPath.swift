@@ -1,0 +1,76 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// Paths of the filesystem as texts.
+package enum PosixPath {
+    /// The path from the root, with the working directory before a relative one; links and `..` are left as they are.
+    package static func absolute(_ path: String) -> String {
+        let whole: String
+        if path.hasPrefix("/") {
+            whole = path
+        } else if let working = getcwd(nil, 0) {
+            defer { free(working) }
+            whole = String(cString: working) + "/" + path
+        } else {
+            whole = "/" + path
+        }
+        return "/" + whole.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
+    }
+
+    /// The absolute path with its links resolved as far as it exists.
+    static func canonical(_ path: String) -> String {
+        var existing = self.absolute(path)
+        var missing: [Substring] = []
+        while true {
+            if let resolved = realpath(existing, nil) {
+                defer { free(resolved) }
+                let base = String(cString: resolved)
+                guard !missing.isEmpty else { return base }
+                return (base == "/" ? "" : base) + "/" + missing.reversed().joined(separator: "/")
+            }
+            guard existing != "/", let slash = existing.lastIndex(of: "/") else { return self.absolute(path) }
+            missing.append(existing[existing.index(after: slash)...])
+            existing = self.parent(existing)
+        }
+    }
+
+    /// The path up to its last slash.
+    static func parent(_ path: String) -> String {
+        let directory = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
+        return directory.isEmpty ? "/" : String(directory)
+    }
+
+    /// Where a symbolic link leads; `nil` where there is none.
+    static func linkTarget(_ path: String) -> String? {
+        var target = [UInt8](repeating: 0, count: 4096)
+        let count = target.withUnsafeMutableBytes { buffer in
+            buffer.withMemoryRebound(to: CChar.self) { characters in
+                characters.baseAddress.map { readlink(path, $0, characters.count) } ?? -1
+            }
+        }
+        return count > 0 && count < target.count ? String(decoding: target[..<count], as: UTF8.self) : nil
+    }
+
+    /// Makes a directory and those above it where they are missing, with mode 0700 (XDG base directories).
+    static func makeDirectories(_ path: String) throws(ControlError) {
+        if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
+        guard errno == ENOENT, path != "/" else { throw self.cannotMake(path) }
+        try self.makeDirectories(self.parent(path))
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw self.cannotMake(path) }
+    }
+
+    /// The error that something cannot be made, by `errno`.
+    static func cannotMake(_ path: String) -> ControlError {
+        let reason = errno
+        return ControlError(
+            reason == ENOSPC || reason == EDQUOT ? .diskFull : .storage,
+            "cannot make '\(path)': \(String(cString: strerror(reason)))",
+            remedy: "name a directory that can be written by --state-dir or MARTLET_STATE_DIR"
+        )
+    }
+}

@@ -1,0 +1,44 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// Looks whether a directory is the user's own, so that nobody else can put anything into it.
+enum PrivateDirectory {
+    /// Checks owner and mode of a directory.
+    ///
+    /// - Parameters:
+    ///   - path: The directory; a symbolic link in its place is refused.
+    ///   - permissions: What group and others may have, as the low six bits of a mode.
+    /// - Throws: ``ControlError`` with `forbidden`, which says how to mend it.
+    static func check(_ path: String, allowing permissions: UInt32) throws(ControlError) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else {
+            throw ControlError(.storage, "cannot look at '\(path)': \(String(cString: strerror(errno)))")
+        }
+        guard status.st_mode & S_IFMT == S_IFDIR else {
+            throw ControlError(
+                .forbidden,
+                "'\(path)' is no directory",
+                remedy: "move it away, or name another --state-dir"
+            )
+        }
+        guard status.st_uid == geteuid() else {
+            throw ControlError(
+                .forbidden,
+                "'\(path)' belongs to user \(status.st_uid), and this is user \(geteuid())",
+                remedy: "name another directory by --state-dir, or run as that user"
+            )
+        }
+        guard UInt32(status.st_mode) & 0o077 & ~permissions == 0 else {
+            throw ControlError(
+                .forbidden,
+                "others may write to '\(path)'" + (permissions == 0 ? ", or read it" : ""),
+                remedy: "take that away with: chmod \(permissions == 0 ? "700" : "go-w") '\(path)'"
+            )
+        }
+    }
+}

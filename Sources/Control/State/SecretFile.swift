@@ -1,0 +1,134 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+internal import TransferCore
+
+/// A file with the token that the RPC asks for over TCP: one line of text, for its owner alone.
+package enum SecretFile {
+    /// The longest token.
+    package static let limit = 1024
+
+    /// Reads the token, or makes one of 32 random bytes in hexadecimal digits where there is no file (mode 0600).
+    ///
+    /// - Throws: ``ControlError`` with `forbidden` where others may read the file, `badParameter` where it holds no token,
+    ///   `storage` or `diskFull` where it cannot be read or made.
+    package static func readOrMake(_ path: String) throws(ControlError) -> String {
+        if let secret = try self.readIfThere(path) { return secret }
+        // Written whole under another name first, and linked: nobody reads half a token, and the first of two wins.
+        let temporary = path + "." + Hexadecimal.encode(self.random(8))
+        try self.write(Hexadecimal.encode(self.random(32)) + "\n", to: temporary)
+        let linked = link(temporary, path)
+        let reason = errno
+        unlink(temporary)
+        errno = reason
+        guard linked == 0 || reason == EEXIST else { throw PosixPath.cannotMake(path) }
+        return try self.read(path)
+    }
+
+    /// Reads the token.
+    ///
+    /// - Throws: ``ControlError`` like ``readOrMake(_:)``; `notFound` where there is no file.
+    package static func read(_ path: String) throws(ControlError) -> String {
+        guard let secret = try self.readIfThere(path) else {
+            throw ControlError(.notFound, "there is no token file '\(path)'", remedy: "name one that is there")
+        }
+        return secret
+    }
+
+    private static func readIfThere(_ path: String) throws(ControlError) -> String? {
+        // Not blocking, so that a named pipe in its place is told instead of waited for.
+        let raw = systemOpen(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard raw >= 0 else {
+            if errno == ENOENT { return nil }
+            throw ControlError(
+                .storage,
+                "cannot read the token file '\(path)': \(String(cString: strerror(errno)))",
+                remedy: "name one that can be read"
+            )
+        }
+        defer { close(raw) }
+        try self.check(raw, path)
+        var bytes = [UInt8](repeating: 0, count: self.limit + 2)
+        let count = systemRead(raw, &bytes, bytes.count)
+        guard count >= 0 else {
+            throw ControlError(.storage, "cannot read '\(path)': \(String(cString: strerror(errno)))")
+        }
+        return try self.token(bytes[..<count], from: "the token file '\(path)'")
+    }
+
+    /// Checks a token that was given in some way.
+    ///
+    /// - Parameters:
+    ///   - bytes: The token, with or without the end of its line.
+    ///   - source: Where it came from, for the message.
+    /// - Returns: The token.
+    /// - Throws: ``ControlError`` with `badParameter` where it is empty, too long, or holds more than visible ASCII.
+    package static func token(_ bytes: some Collection<UInt8>, from source: String) throws(ControlError) -> String {
+        var token = Array(bytes)
+        if token.last == 0x0A { token.removeLast() }
+        if token.last == 0x0D { token.removeLast() }
+        guard !token.isEmpty, token.count <= self.limit, token.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw ControlError(
+                .badParameter,
+                "\(source) holds no token: one line of 1 to \(self.limit) visible ASCII characters",
+                remedy: "delete it to have one made, or write one into it"
+            )
+        }
+        return String(decoding: token, as: UTF8.self)
+    }
+
+    private static func check(_ raw: Int32, _ path: String) throws(ControlError) {
+        var status = stat()
+        guard fstat(raw, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            throw ControlError(.badParameter, "'\(path)' is no regular file", remedy: "name a file with a token")
+        }
+        guard status.st_uid == geteuid() || status.st_uid == 0 else {
+            throw ControlError(
+                .forbidden,
+                "the token file '\(path)' belongs to user \(status.st_uid)",
+                remedy: "make one of your own: a new token is made where the file is missing"
+            )
+        }
+        guard status.st_mode & 0o077 == 0 else {
+            throw ControlError(
+                .forbidden,
+                "others may read the token file '\(path)'",
+                remedy: "take that away with: chmod 600 '\(path)', and have a new token made if it may have been read"
+            )
+        }
+    }
+
+    private static func write(_ text: String, to path: String) throws(ControlError) {
+        let raw = systemOpen(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard raw >= 0 else { throw PosixPath.cannotMake(path) }
+        let bytes = Array(text.utf8)
+        let isWritten = systemWrite(raw, bytes, bytes.count) == bytes.count && fsync(raw) == 0
+        let reason = errno
+        close(raw)
+        guard isWritten else {
+            unlink(path)
+            errno = reason
+            throw PosixPath.cannotMake(path)
+        }
+    }
+
+    private static func random(_ count: Int) -> [UInt8] {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    }
+}
+
+/// read(2) under a name that a method called `read` does not hide.
+func systemRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int {
+    read(descriptor, bytes, count)
+}
+
+/// write(2) under a name that a method called `write` does not hide.
+func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+    write(descriptor, bytes, count)
+}

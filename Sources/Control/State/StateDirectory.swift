@@ -1,0 +1,170 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// The directory in which a daemon keeps everything, and the names in it.
+///
+/// Its path is absolute and free of symbolic links as far as it exists, so that every spelling of one directory finds the
+/// same daemon.
+package struct StateDirectory: Sendable, Hashable {
+    /// The longest path of a Unix socket: `sun_path` has 108 bytes with its NUL, and 104 on Darwin.
+    package static var longestSocketPath: Int {
+        #if canImport(Darwin)
+        103
+        #else
+        107
+        #endif
+    }
+
+    /// The directory; absolute.
+    package let path: String
+
+    /// Where the socket is made if its usual path is too long.
+    private let runtimeDirectory: String
+
+    /// Finds the directory; nothing is made.
+    ///
+    /// - Parameters:
+    ///   - chosen: What `--state-dir` said, or `nil`: then `MARTLET_STATE_DIR`, `$XDG_STATE_HOME/martlet` and
+    ///     `$HOME/.local/state/martlet` are asked, in this order.
+    ///   - environment: What tells the environment's variables.
+    /// - Throws: ``ControlError`` with `badParameter` where no directory can be told.
+    package init(
+        _ chosen: String? = nil,
+        environment: (String) -> String? = StateDirectory.environment
+    ) throws(ControlError) {
+        self.path = PosixPath.canonical(try Self.named(chosen, environment))
+        guard !self.path.utf8.contains(0) else {
+            throw ControlError(.badParameter, "the state directory's name holds a NUL", remedy: "take it out")
+        }
+        self.runtimeDirectory = Self.runtimeDirectory(for: self.path, environment)
+    }
+
+    /// A variable of the process's environment; an empty one counts as missing.
+    package static func environment(_ name: String) -> String? {
+        getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// The database.
+    package var databasePath: String { self.member("queue.sqlite") }
+    /// What keeps the directory for one daemon, see ``DaemonLock``.
+    package var lockPath: String { self.member("martletd.lock") }
+    /// The token for TCP, see ``SecretFile``.
+    package var secretPath: String { self.member("rpc-secret") }
+    /// Where a detached daemon's log goes.
+    package var logPath: String { self.member("martletd.log") }
+    /// The containers of background sessions.
+    package var sessionsPath: String { self.member("sessions") }
+
+    /// Whether the socket lies outside of the directory because its path would be too long.
+    package var hasDistantSocket: Bool { self.nearSocketPath.utf8.count > Self.longestSocketPath }
+
+    /// The socket.
+    ///
+    /// Where that of the directory would be too long, a daemon leaves a symbolic link there to the one it made: its
+    /// runtime directory may be another than the caller's.
+    package var socketPath: String {
+        guard self.hasDistantSocket else { return self.nearSocketPath }
+        let linked = PosixPath.linkTarget(self.nearSocketPath)
+        if let linked, linked.hasPrefix("/"), linked.utf8.count <= Self.longestSocketPath { return linked }
+        return self.runtimeDirectory + "/" + Self.socketName
+    }
+
+    /// Makes the directory where it is missing (mode 0700), and looks whether it can be trusted.
+    ///
+    /// - Throws: ``ControlError`` with `forbidden` where it belongs to somebody else or others can write to it, `storage`
+    ///   where it cannot be made.
+    package func make() throws(ControlError) {
+        try PosixPath.makeDirectories(self.path)
+        try PrivateDirectory.check(self.path, allowing: 0o055)
+    }
+
+    /// Makes the directory that the socket is to be in, for the daemon that has the lock.
+    ///
+    /// - Returns: The path to bind the socket to.
+    /// - Throws: ``ControlError`` like ``make()``.
+    package func makeSocketDirectory() throws(ControlError) -> String {
+        guard self.hasDistantSocket else { return self.nearSocketPath }
+        let path = self.runtimeDirectory + "/" + Self.socketName
+        if mkdir(self.runtimeDirectory, 0o700) != 0, errno != EEXIST {
+            throw PosixPath.cannotMake(self.runtimeDirectory)
+        }
+        try PrivateDirectory.check(self.runtimeDirectory, allowing: 0)
+        if PosixPath.linkTarget(self.nearSocketPath) != path {
+            unlink(self.nearSocketPath)
+            guard symlink(path, self.nearSocketPath) == 0 else { throw PosixPath.cannotMake(self.nearSocketPath) }
+        }
+        return path
+    }
+
+    /// Looks whether the socket's directory can be trusted, before anything is sent to what listens there.
+    ///
+    /// - Throws: ``ControlError`` with `forbidden`; `notRunning` where it is not there.
+    package func checkSocketDirectory() throws(ControlError) {
+        let directory = PosixPath.parent(self.socketPath)
+        var status = stat()
+        guard lstat(directory, &status) == 0 else { throw .notRunning(for: self) }
+        try PrivateDirectory.check(directory, allowing: self.hasDistantSocket ? 0 : 0o055)
+    }
+
+    private static let socketName = "martletd.sock"
+
+    private var nearSocketPath: String { self.member(Self.socketName) }
+
+    private func member(_ name: String) -> String { self.path == "/" ? "/" + name : self.path + "/" + name }
+
+    private static func named(
+        _ chosen: String?,
+        _ environment: (String) -> String?
+    ) throws(ControlError) -> String {
+        if let chosen {
+            guard !chosen.isEmpty else {
+                throw ControlError(.badParameter, "the state directory's name is empty", remedy: "name a directory")
+            }
+            return chosen
+        }
+        if let path = environment("MARTLET_STATE_DIR"), !path.isEmpty { return path }
+        // The XDG specification says that a relative path is to be ignored.
+        if let path = environment("XDG_STATE_HOME"), path.hasPrefix("/") { return path + "/martlet" }
+        if let path = environment("HOME"), path.hasPrefix("/") { return path + "/.local/state/martlet" }
+        throw ControlError(
+            .badParameter,
+            "there is no HOME to keep the daemon's state in",
+            remedy: "name a directory by --state-dir or MARTLET_STATE_DIR"
+        )
+    }
+
+    private static func runtimeDirectory(for path: String, _ environment: (String) -> String?) -> String {
+        let hash = Self.hash(path)
+        if let runtime = environment("XDG_RUNTIME_DIR"), runtime.hasPrefix("/") {
+            let directory = "\(runtime)/martlet-\(hash)"
+            if directory.utf8.count + 1 + Self.socketName.utf8.count <= Self.longestSocketPath { return directory }
+        }
+        return "/tmp/martlet-\(geteuid())-\(hash)"
+    }
+
+    /// Sixteen hexadecimal digits that stand for a path.
+    ///
+    /// - Source: FNV-1a, 64 bits. That two paths share a hash does no harm: the second daemon's directory is refused.
+    private static func hash(_ path: String) -> String {
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        for byte in path.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        let digits = String(hash, radix: 16)
+        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    }
+}
+
+extension ControlError {
+    /// The error that no daemon runs for a state directory.
+    package static func notRunning(for state: StateDirectory) -> ControlError {
+        ControlError(
+            .notRunning,
+            "no daemon runs for \(state.path)",
+            remedy: "start one with martlet daemon (or martlet daemon --detach), or name another --state-dir"
+        )
+    }
+}

@@ -1,0 +1,37 @@
+/// A transfer's identifier in the daemon, as aria2 has it: 64 bits, written as 16 hexadecimal digits; never zero.
+public struct GID: Hashable, Sendable, Comparable, CustomStringConvertible {
+    /// The number.
+    public let rawValue: UInt64
+
+    /// Creates an identifier from its number.
+    ///
+    /// - Returns: `nil` for zero.
+    public init?(rawValue: UInt64) {
+        guard rawValue != 0 else { return nil }
+        self.rawValue = rawValue
+    }
+
+    /// Reads 16 hexadecimal digits, of either case.
+    ///
+    /// - Returns: `nil` for anything else.
+    public init?(_ text: some StringProtocol) {
+        guard text.utf8.count == 16, text.utf8.allSatisfy({ $0 != 0x2B && $0 != 0x2D }),
+            let value = UInt64(text, radix: 16)
+        else { return nil }
+        self.init(rawValue: value)
+    }
+
+    /// An identifier that nobody has: random.
+    public static func random() -> GID { GID(number: UInt64.random(in: 1...UInt64.max)) }
+
+    private init(number: UInt64) { self.rawValue = number }
+
+    /// Sixteen hexadecimal digits in lower case.
+    public var description: String {
+        let digits = String(self.rawValue, radix: 16)
+        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+    }
+
+    /// Compares the numbers.
+    public static func < (left: GID, right: GID) -> Bool { left.rawValue < right.rawValue }
+}

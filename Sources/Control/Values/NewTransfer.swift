@@ -1,0 +1,42 @@
+/// One transfer to be added to the daemon's queue.
+public struct NewTransfer: Sendable, Hashable {
+    /// The identifier that it is to have; `nil` lets the daemon choose one.
+    ///
+    /// One that is known already is refused, so that a client that did not hear the answer can ask again without doubling.
+    public var id: GID?
+    /// The file's URLs, at least one; more are mirrors.
+    public var urls: [String]
+    /// Its options; `gid`, `pause` and `position` are not among them, they have become the members here.
+    public var options: TransferOptions
+    /// Whether it begins paused.
+    public var isPaused: Bool
+    /// The background session that it belongs to.
+    public var session: String?
+
+    /// Creates one.
+    public init(
+        id: GID? = nil,
+        urls: [String],
+        options: TransferOptions = TransferOptions(),
+        isPaused: Bool = false,
+        session: String? = nil
+    ) {
+        self.id = id
+        self.urls = urls
+        self.options = options
+        self.isPaused = isPaused
+        self.session = session
+    }
+}
+
+extension NewTransfer {
+    /// The transfer as an entry of `martlet.add`.
+    public var json: JSON {
+        var members: [JSON.Member] = [.init("urls", .array(self.urls.map { .string($0) }))]
+        if let id = self.id { members.append(.init("id", .string(id.description))) }
+        if !self.options.isEmpty { members.append(.init("options", self.options.json)) }
+        if self.isPaused { members.append(.init("paused", true)) }
+        if let session = self.session { members.append(.init("session", .string(session))) }
+        return .object(members)
+    }
+}

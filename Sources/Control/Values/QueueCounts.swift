@@ -1,0 +1,48 @@
+/// How many transfers stand where, and how fast all of them go.
+public struct QueueCounts: Sendable, Hashable {
+    /// Waiting for their turn.
+    public var waiting = 0
+    /// Running, or between attempts.
+    public var active = 0
+    /// Paused.
+    public var paused = 0
+    /// In the history: finished.
+    public var finished = 0
+    /// In the history: failed.
+    public var failed = 0
+    /// In the history: removed.
+    public var removed = 0
+    /// Ended since the daemon's start, whether or not the history still has them.
+    public var endedInAll = 0
+    /// Bytes a second over all transfers.
+    public var rate: Int64 = 0
+
+    /// Creates counts of zero.
+    public init() {}
+}
+
+extension QueueCounts {
+    /// The counts as an object.
+    public var json: JSON {
+        [
+            "waiting": .integer(Int64(self.waiting)), "active": .integer(Int64(self.active)),
+            "paused": .integer(Int64(self.paused)), "finished": .integer(Int64(self.finished)),
+            "failed": .integer(Int64(self.failed)), "removed": .integer(Int64(self.removed)),
+            "endedInAll": .integer(Int64(self.endedInAll)), "rate": .integer(self.rate),
+        ]
+    }
+
+    /// Reads what ``json`` writes.
+    public init(json: JSON) {
+        func count(_ name: String) -> Int { Int(clamping: json[name]?.integer ?? 0) }
+        self.init()
+        self.waiting = count("waiting")
+        self.active = count("active")
+        self.paused = count("paused")
+        self.finished = count("finished")
+        self.failed = count("failed")
+        self.removed = count("removed")
+        self.endedInAll = count("endedInAll")
+        self.rate = json["rate"]?.integer ?? 0
+    }
+}

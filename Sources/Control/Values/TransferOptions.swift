@@ -1,0 +1,120 @@
+/// The options of one transfer, or of the queue, by aria2's names (`man aria2c`), with a few of Martlet's own.
+///
+/// Values are texts, as on a command line; `header` and `conditions` may have several. What a name means and which values it takes is
+/// decided where it is used, see ``OptionName``.
+public struct TransferOptions: Sendable, Hashable {
+    /// The values by name.
+    public private(set) var values: [String: [String]]
+
+    /// Creates options.
+    public init(_ values: [String: [String]] = [:]) { self.values = values }
+
+    /// One option's value, the last one where it has several; setting `nil` removes it.
+    public subscript(name: OptionName) -> String? {
+        get { self.values[name.rawValue]?.last }
+        set { self.values[name.rawValue] = newValue.map { [$0] } }
+    }
+
+    /// All values of an option.
+    public subscript(all name: OptionName) -> [String] {
+        get { self.values[name.rawValue] ?? [] }
+        set { self.values[name.rawValue] = newValue.isEmpty ? nil : newValue }
+    }
+
+    /// Whether there is none.
+    public var isEmpty: Bool { self.values.isEmpty }
+
+    /// These options, with those of `other` in place of the same names.
+    public func merging(_ other: TransferOptions) -> TransferOptions {
+        TransferOptions(self.values.merging(other.values) { _, new in new })
+    }
+
+    /// Reads an object whose values are strings, or arrays of strings; numbers and truth values are taken as texts.
+    ///
+    /// Names that Martlet does not know are left out, and so are values of other types, as aria2 does.
+    public init(json: JSON) {
+        var values: [String: [String]] = [:]
+        for member in json.object ?? [] where OptionName(rawValue: member.name) != nil {
+            switch member.value {
+            case .string(let text): values[member.name] = [text]
+            case .integer(let number): values[member.name] = ["\(number)"]
+            case .bool(let flag): values[member.name] = [flag ? "true" : "false"]
+            case .array(let elements):
+                let texts = elements.compactMap(\.string)
+                if !texts.isEmpty { values[member.name] = texts }
+            case .null, .number, .object: break
+            }
+        }
+        self.values = values
+    }
+
+    /// The options as an object, in the order of their names; `header` and `conditions` as arrays.
+    public var json: JSON {
+        .object(
+            self.values.sorted { $0.key < $1.key }
+                .map { name, texts in
+                    JSON.Member(
+                        name,
+                        OptionName(rawValue: name)?.hasSeveral == true
+                            ? .array(texts.map { .string($0) }) : .optional(texts.last)
+                    )
+                }
+        )
+    }
+}
+
+/// The options that Martlet knows, by aria2's names; the last group is Martlet's own.
+public enum OptionName: String, Sendable, Hashable, CaseIterable {
+    // Where and how the file lands.
+    case dir, out, checksum
+    case allowOverwrite = "allow-overwrite"
+    case autoFileRenaming = "auto-file-renaming"
+    case `continue`
+    case conditionalGet = "conditional-get"
+    case gid, pause, position
+    // The request.
+    case header, referer
+    case userAgent = "user-agent"
+    case allProxy = "all-proxy"
+    case httpProxy = "http-proxy"
+    case httpsProxy = "https-proxy"
+    case noProxy = "no-proxy"
+    case httpUser = "http-user"
+    case httpPassword = "http-passwd"
+    case loadCookies = "load-cookies"
+    // Connections and rates.
+    case split
+    case maxConnectionPerServer = "max-connection-per-server"
+    case minSplitSize = "min-split-size"
+    case maxDownloadLimit = "max-download-limit"
+    case lowestSpeedLimit = "lowest-speed-limit"
+    // Failures and times.
+    case maxTries = "max-tries"
+    case retryWait = "retry-wait"
+    case timeout
+    case connectTimeout = "connect-timeout"
+    // The queue's own.
+    case maxConcurrentDownloads = "max-concurrent-downloads"
+    case maxOverallDownloadLimit = "max-overall-download-limit"
+    case maxDownloadResult = "max-download-result"
+    // Martlet's own: seconds for the whole transfer; auto, skip, resume, rename, overwrite or fail; an integer.
+    case resourceTimeout = "resource-timeout"
+    case ifExists = "if-exists"
+    case priority
+    // A text for people; any JSON text of the caller's own.
+    case description
+    case userInfo = "user-info"
+    // The method; the content in Base64; header fields that make the request conditional, as `header` has them.
+    case method, body, conditions
+
+    /// Whether it may have several values, so that JSON has an array of them.
+    public var hasSeveral: Bool { self == .header || self == .conditions }
+
+    /// Whether its value must not be shown or logged.
+    public var isSecret: Bool {
+        switch self {
+        case .httpPassword, .header, .body, .allProxy, .httpProxy, .httpsProxy: true
+        default: false
+        }
+    }
+}

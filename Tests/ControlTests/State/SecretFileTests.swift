@@ -1,0 +1,76 @@
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+import Testing
+import TransferTesting
+
+@testable import Control
+
+@Suite struct SecretFileTests {
+    private let temporary: TemporaryDirectory
+    private var path: String { self.temporary.path + "/rpc-secret" }
+
+    init() throws { self.temporary = try TemporaryDirectory() }
+
+    @Test func oneIsMadeAndStays() throws {
+        let secret = try SecretFile.readOrMake(self.path)
+        #expect(secret.utf8.count == 64 && secret.allSatisfy(\.isHexDigit))
+        #expect(try SecretFile.readOrMake(self.path) == secret)
+        #expect(try SecretFile.read(self.path) == secret)
+        var status = stat()
+        #expect(lstat(self.path, &status) == 0 && status.st_mode & 0o777 == 0o600)
+        #expect(self.temporary.entries() == ["rpc-secret"])
+        #expect(try SecretFile.readOrMake(self.path + "2") != secret)
+    }
+
+    @Test func theUsersOwnIsReadWithoutTheEndOfItsLine() throws {
+        for (text, secret) in [("abc", "abc"), ("abc\n", "abc"), ("a-b:c/d\r\n", "a-b:c/d")] {
+            try self.write(text)
+            #expect(try SecretFile.readOrMake(self.path) == secret)
+        }
+    }
+
+    @Test(arguments: [0o640, 0o604, 0o660, 0o620]) func oneThatOthersMayTouchIsRefused(mode: Int) throws {
+        try self.write("abc")
+        chmod(self.path, mode_t(mode))
+        let error = #expect(throws: ControlError.self) { try SecretFile.readOrMake(self.path) }
+        #expect(error?.code == .forbidden)
+        #expect(error?.remedy.contains("chmod 600 '\(self.path)'") == true)
+        #expect(error?.description.contains("abc") == false)
+    }
+
+    @Test(arguments: ["", "\n", "a b", "a\nb", "\u{7F}", "é", String(repeating: "x", count: 1025)])
+    func whatIsNoTokenIsRefused(text: String) throws {
+        try self.write(text)
+        let error = #expect(throws: ControlError.self) { try SecretFile.read(self.path) }
+        #expect(error?.code == .badParameter)
+    }
+
+    @Test func whatIsNoFileIsRefused() throws {
+        #expect(throws: ControlError.self) { try SecretFile.read(self.path) }
+        #expect(mkfifo(self.path, 0o600) == 0)
+        #expect(throws: ControlError.self) { try SecretFile.read(self.path) }
+        unlink(self.path)
+        #expect(mkdir(self.path, 0o700) == 0)
+        #expect(throws: ControlError.self) { try SecretFile.readOrMake(self.path) }
+    }
+
+    @Test func ofManyThatMakeItAtOnceAllGetTheSame() async throws {
+        let path = self.path
+        let secrets = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<16 { group.addTask { try SecretFile.readOrMake(path) } }
+            return try await group.reduce(into: Set()) { $0.insert($1) }
+        }
+        #expect(secrets.count == 1)
+    }
+
+    private func write(_ text: String) throws {
+        unlink(self.path)
+        let raw = open(self.path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+        defer { close(raw) }
+        let bytes = Array(text.utf8)
+        try #require(Glibc.write(raw, bytes, bytes.count) == bytes.count)
+    }
+}
