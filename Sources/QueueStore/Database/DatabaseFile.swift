@@ -1,0 +1,36 @@
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+
+/// The database's file as the filesystem sees it.
+enum DatabaseFile {
+    /// Makes the file where there is none, and lets nobody but its owner read it: URLs and headers hold secrets.
+    ///
+    /// SQLite gives `-wal` and `-shm` the file's own mode. A file that is there is not opened: closing it again would drop
+    /// the locks that another store in this process holds (fcntl(2)).
+    static func prepare(_ path: String) throws(QueueStoreError) {
+        guard !path.isEmpty, !path.utf8.contains(0) else {
+            throw QueueStoreError(.inputOutput, "a database needs a path; got '\(path.stored)'")
+        }
+        let file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        if file >= 0 {
+            close(file)
+            return
+        }
+        guard errno == EEXIST else { throw Self.error(path, "made", errno) }
+        for suffix in ["", "-wal", "-shm"] where chmod(path + suffix, 0o600) != 0 && errno != ENOENT {
+            throw Self.error(path + suffix, "made private", errno)
+        }
+    }
+
+    private static func error(_ path: String, _ what: String, _ number: Int32) -> QueueStoreError {
+        let reason = String(cString: strerror(number))
+        if number == ENOSPC || number == EDQUOT { return .full(path, reason) }
+        return QueueStoreError(
+            .inputOutput,
+            "the database '\(path)' cannot be \(what) (\(reason)); its directory must be there and belong to this user"
+        )
+    }
+}

@@ -1,0 +1,113 @@
+package import Control
+
+extension QueueReader {
+    /// A page of transfers: unfinished ones in the line's order (priority does not count here), ended ones by their end.
+    ///
+    /// The lines of several queues follow one another, the shared one first.
+    ///
+    /// - Parameters:
+    ///   - states: The states, not empty; unfinished ones come before ended ones where both are asked for.
+    ///   - session: `.some(nil)` the shared queue alone, `nil` everything.
+    ///   - offset: How many to leave out.
+    ///   - limit: At most how many.
+    ///   - fromEnd: Whether to count from the end, and to give the last one first.
+    /// - Returns: The transfers.
+    /// - Throws: ``QueueStoreError``.
+    package func transfers(
+        in states: Set<TransferRecord.State>,
+        session: String??,
+        offset: Int,
+        limit: Int,
+        fromEnd: Bool
+    ) throws(QueueStoreError) -> [StoredTransfer] {
+        var queues: ClosedRange<Int64> = 0...Int64.max
+        if case .some(let session) = session {
+            guard let queue = try self.connection.queue(of: session) else { return [] }
+            queues = queue...queue
+        }
+        var page = Page(offset: max(0, offset), limit: max(0, limit), isBackward: fromEnd)
+        for isEnded in fromEnd ? [true, false] : [false, true] where page.limit > 0 {
+            let half = Half(isEnded: isEnded, queues: queues, mask: states.mask & (isEnded ? 0b11100 : 0b00011))
+            guard half.mask != 0 else { continue }
+            try self.append(half, to: &page)
+        }
+        return page.transfers
+    }
+
+    private struct Page {
+        var offset: Int
+        var limit: Int
+        var isBackward: Bool
+        var transfers: [StoredTransfer] = []
+
+        var direction: String { self.isBackward ? "DESC" : "ASC" }
+        var comparison: String { self.isBackward ? "<=" : ">=" }
+
+        mutating func append(_ found: [StoredTransfer]) {
+            self.transfers += found
+            self.limit -= found.count
+            self.offset = 0
+        }
+    }
+
+    private func append(_ half: Half, to page: inout Page) throws(QueueStoreError) {
+        let start = try self.connection.start(of: half, offset: page.offset, isBackward: page.isBackward)
+        page.offset = start.left
+        guard let first = start.first else { return }
+        if half.isEnded {
+            try self.appendHistory(half, from: first.position, to: &page)
+        } else {
+            try self.appendLine(half, queue: first.queue, from: first.position, to: &page)
+            var last = first.queue
+            // One queue after the other: SQLite does not seek into an index by two columns at once.
+            while page.limit > 0,
+                let queue = try self.connection.queue(next: last, of: half, isBackward: page.isBackward)
+            {
+                try self.appendLine(half, queue: queue, from: page.isBackward ? .max : .min, to: &page)
+                last = queue
+            }
+        }
+        page.offset = 0
+    }
+
+    // The rows that are left out are passed in the index alone.
+    private func appendHistory(_ half: Half, from position: Int64, to page: inout Page) throws(QueueStoreError) {
+        page.append(
+            try self.fetch(
+                """
+                INDEXED BY history WHERE position \(page.comparison) ? AND state > 1
+                AND queue BETWEEN ? AND ? AND (? >> state) & 1 ORDER BY position \(page.direction) LIMIT ? OFFSET ?
+                """,
+                [position, half.queues.lowerBound, half.queues.upperBound, half.mask, page.limit, page.offset]
+            )
+        )
+    }
+
+    private func appendLine(
+        _ half: Half,
+        queue: Int64,
+        from position: Int64,
+        to page: inout Page
+    ) throws(QueueStoreError) {
+        page.append(
+            try self.fetch(
+                """
+                INDEXED BY line WHERE queue = ? AND position \(page.comparison) ? AND state < 2
+                AND (? >> state) & 1 ORDER BY position \(page.direction) LIMIT ? OFFSET ?
+                """,
+                [queue, position, half.mask, page.limit, page.offset]
+            )
+        )
+    }
+
+    /// The transfers of `selection`, all that follows the table's name.
+    func fetch(_ selection: String, _ arguments: Connection.Arguments) throws(QueueStoreError) -> [StoredTransfer] {
+        let connection = self.connection
+        var names = SessionNames()
+        return try connection.all("SELECT \(TransferColumns.names) FROM transfers \(selection)", arguments) {
+            (row) throws(QueueStoreError) in
+            let session = try names.name(of: row.integer(1) ?? 0, connection)
+            return try TransferColumns.read(row, session: session, path: connection.path)
+        }
+    }
+}

@@ -1,0 +1,120 @@
+package import Control
+
+/// What can be read; valid only inside ``QueueStore/read(_:)`` or ``QueueStore/write(_:)``.
+package struct QueueReader: ~Copyable {
+    let connection: Connection
+
+    /// One transfer, or `nil`.
+    package func transfer(_ id: GID) throws(QueueStoreError) -> StoredTransfer? {
+        try self.fetch("WHERE id = ?", [id.bits]).first
+    }
+
+    /// The one transfer whose identifier begins with these 1 to 16 hexadecimal digits.
+    ///
+    /// - Throws: `ambiguous`; `nil` where there is none.
+    package func transfer(beginning prefix: String) throws(QueueStoreError) -> GID? {
+        guard (1...16).contains(prefix.utf8.count), prefix.utf8.first != 0x2B, let digits = UInt64(prefix, radix: 16)
+        else { return nil }
+        let shift = UInt64(64 - 4 * prefix.utf8.count)
+        let first = digits << shift
+        let last = first | ((1 << shift) - 1)
+        let path = self.connection.path
+        let found = try self.connection.all(
+            "SELECT id FROM transfers WHERE id BETWEEN ? AND ? LIMIT 2",
+            [Int64(bitPattern: first), Int64(bitPattern: last)]
+        ) { (row) throws(QueueStoreError) in
+            guard let id = row.integer(0).flatMap({ GID(rawValue: UInt64(bitPattern: $0)) }) else {
+                throw .damaged(path, "an identifier cannot be read")
+            }
+            return id
+        }
+        guard found.count < 2 else {
+            throw QueueStoreError(.ambiguous, "several transfers begin with '\(prefix)'; give more digits")
+        }
+        return found.first
+    }
+
+    /// The waiting ones that are next to run: greater priority first, then the line's order.
+    package func nextToRun(session: String?, limit: Int) throws(QueueStoreError) -> [StoredTransfer] {
+        guard let queue = try self.connection.queue(of: session) else { return [] }
+        return try self.fetch(
+            "INDEXED BY turn WHERE queue = ? AND state = 0 ORDER BY priority DESC, position LIMIT ?",
+            [queue, max(0, limit)]
+        )
+    }
+
+    /// The waiting ones that are next to run, without some: greater priority first, then the line's order.
+    ///
+    /// - Parameters:
+    ///   - session: The session, or `nil` for the shared queue.
+    ///   - limit: At most how many.
+    ///   - excluded: Those that are passed over; few, for they are read.
+    /// - Returns: Those that are next, in their order.
+    /// - Throws: `damaged`, `inputOutput`.
+    package func nextToRun(
+        session: String?,
+        limit: Int,
+        excluding excluded: Set<GID>
+    ) throws(QueueStoreError) -> [StoredTransfer] {
+        guard limit > 0, let queue = try self.connection.queue(of: session) else { return [] }
+        let connection = self.connection
+        var found: [StoredTransfer] = []
+        try connection.each(
+            """
+            SELECT \(TransferColumns.names) FROM transfers INDEXED BY turn
+            WHERE queue = ? AND state = 0 ORDER BY priority DESC, position LIMIT ?
+            """,
+            [queue, limit + excluded.count]
+        ) { (row) throws(QueueStoreError) in
+            // Those passed over are not built.
+            if let id = row.integer(0).flatMap({ GID(rawValue: UInt64(bitPattern: $0)) }), excluded.contains(id) {
+                return true
+            }
+            found.append(try TransferColumns.read(row, session: session, path: connection.path))
+            return found.count < limit
+        }
+        return found
+    }
+
+    /// How many a session has, or the shared queue, by state; without looking at each.
+    package func counts(session: String?) throws(QueueStoreError) -> [TransferRecord.State: Int] {
+        guard let queue = try self.connection.queue(of: session) else { return [:] }
+        var counts: [TransferRecord.State: Int] = [:]
+        let path = self.connection.path
+        try self.connection.each("SELECT state, sum(count) FROM tally WHERE queue = ? GROUP BY state", [queue]) {
+            (row) throws(QueueStoreError) in
+            guard let state = row.integer(0).flatMap({ TransferRecord.State(code: $0) }), let count = row.integer(1)
+            else { throw .damaged(path, "the counts cannot be read") }
+            counts[state] = Int(clamping: count)
+            return true
+        }
+        return counts
+    }
+
+    /// A transfer's place among the unfinished ones of its queue, from 0; `nil` where it has ended.
+    package func place(of id: GID) throws(QueueStoreError) -> Int? {
+        guard let standing = try self.connection.standing(of: id), standing.state < 2 else { return nil }
+        return try self.connection.place(of: standing)
+    }
+
+    /// How many there are, by session (`nil` for the shared queue) and state; without looking at each.
+    package func counts() throws(QueueStoreError) -> [CountKey: Int] {
+        var names = SessionNames()
+        var counts: [CountKey: Int] = [:]
+        let connection = self.connection
+        try connection.each("SELECT queue, state, sum(count) FROM tally GROUP BY queue, state") {
+            (row) throws(QueueStoreError) in
+            guard let queue = row.integer(0), let state = row.integer(1).flatMap({ TransferRecord.State(code: $0) }),
+                let count = row.integer(2)
+            else { throw .damaged(connection.path, "the counts cannot be read") }
+            counts[CountKey(session: try names.name(of: queue, connection), state: state)] = Int(clamping: count)
+            return true
+        }
+        return counts
+    }
+
+    /// A setting's JSON text.
+    package func setting(_ name: String) throws(QueueStoreError) -> String? {
+        try self.connection.first("SELECT value FROM settings WHERE name = ?", [name.stored]) { $0.text(0) } ?? nil
+    }
+}

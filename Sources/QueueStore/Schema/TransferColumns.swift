@@ -1,0 +1,57 @@
+internal import Control
+internal import GRDB
+
+/// How a transfer lies in its row.
+enum TransferColumns {
+    /// The columns that ``read(_:_:)`` takes, in its order.
+    static let names = """
+        id, queue, state, priority, bytes, total, added, ended, directory, urls, options, path, failure
+        """
+
+    /// Reads a row of ``names``.
+    static func read(_ row: Row, session: String?, path: String) throws(QueueStoreError) -> StoredTransfer {
+        guard let id = row.integer(0).flatMap({ GID(rawValue: UInt64(bitPattern: $0)) }),
+            let state = row.integer(2).flatMap({ TransferRecord.State(code: $0) }),
+            let directory = row.text(8), let urls = row.text(9).flatMap({ Self.urls($0) })
+        else { throw .damaged(path, "a transfer cannot be read") }
+        var transfer = StoredTransfer(
+            id: id,
+            session: session,
+            state: state,
+            urls: urls,
+            directory: directory,
+            added: row.real(6) ?? 0
+        )
+        transfer.priority = Int(clamping: row.integer(3) ?? 0)
+        transfer.bytes = row.integer(4) ?? 0
+        transfer.total = row.integer(5)
+        transfer.ended = row.real(7)
+        if let text = row.text(10) {
+            guard let json = try? JSON(parsing: text) else { throw .damaged(path, "options of \(id) cannot be read") }
+            transfer.options = TransferOptions(json: json)
+        }
+        transfer.path = row.text(11)
+        transfer.failure = row.text(12).flatMap { try? JSON(parsing: $0) }
+            .flatMap { TransferRecord.Failure(json: $0) }
+        return transfer
+    }
+
+    /// URLs as one text: mostly there is one, and then it stands for itself.
+    static func text(_ urls: [String]) -> String {
+        if urls.count == 1, !urls[0].hasPrefix("["), !urls[0].utf8.contains(0) { return urls[0] }
+        return JSON.array(urls.map { .string($0) }).text
+    }
+
+    /// Options as text, or `nil` for none.
+    static func text(_ options: TransferOptions) -> String? { options.isEmpty ? nil : options.json.text.stored }
+
+    private static func urls(_ text: String) -> [String]? {
+        guard text.hasPrefix("[") else { return [text] }
+        return (try? JSON(parsing: text))?.array?.compactMap(\.string)
+    }
+}
+
+extension GID {
+    /// The identifier as the database has it: the same bits, so that a prefix is a range.
+    var bits: Int64 { Int64(bitPattern: self.rawValue) }
+}

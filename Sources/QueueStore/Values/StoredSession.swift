@@ -1,0 +1,38 @@
+package import Control
+
+/// A session as the database has it.
+package struct StoredSession: Sendable, Hashable {
+    /// Its identifier.
+    package var identifier: String
+    /// Its configuration, JSON text.
+    package var configuration: String
+    /// The last event that was acknowledged, or 0.
+    package var acknowledged: Int64
+    /// The last event there ever was, or 0.
+    package var last: Int64
+
+    /// Creates one.
+    package init(identifier: String, configuration: String, acknowledged: Int64, last: Int64) {
+        self.identifier = identifier
+        self.configuration = configuration
+        self.acknowledged = acknowledged
+        self.last = last
+    }
+}
+
+/// A session's event as the database has it.
+package struct StoredEvent: Sendable, Hashable {
+    /// Its number in the session, from 1 on.
+    package var number: Int64
+    /// The transfer.
+    package var transfer: GID
+    /// The event, JSON text.
+    package var json: String
+
+    /// Creates one.
+    package init(number: Int64, transfer: GID, json: String) {
+        self.number = number
+        self.transfer = transfer
+        self.json = json
+    }
+}

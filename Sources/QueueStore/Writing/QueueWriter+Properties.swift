@@ -1,0 +1,59 @@
+package import Control
+
+extension QueueWriter {
+    /// Changes the options of one that is unfinished or has failed.
+    ///
+    /// - Throws: `notFound`, `wrongState`.
+    package func setOptions(
+        _ options: TransferOptions,
+        directory: String,
+        of id: GID
+    ) throws(QueueStoreError) {
+        for standing in try self.standings(of: [id], allowing: { !$0.isEnd || $0 == .failed }, "given options") {
+            try self.connection.run(
+                "UPDATE transfers SET options = ?, directory = ? WHERE number = ?",
+                [TransferColumns.text(options), directory.stored, standing.number]
+            )
+        }
+    }
+
+    /// Replaces the URLs of one that is unfinished or has failed.
+    ///
+    /// - Throws: `notFound`, `wrongState`.
+    package func setURLs(_ urls: [String], of id: GID) throws(QueueStoreError) {
+        for standing in try self.standings(of: [id], allowing: { !$0.isEnd || $0 == .failed }, "given other URLs") {
+            try self.connection.run(
+                "UPDATE transfers SET urls = ? WHERE number = ?",
+                [TransferColumns.text(urls), standing.number]
+            )
+        }
+    }
+
+    /// Changes the priorities of unfinished ones.
+    ///
+    /// - Throws: `notFound`, `wrongState`; then none was changed.
+    package func setPriority(_ priority: Int, of ids: [GID]) throws(QueueStoreError) {
+        for standing in try self.standings(of: ids, allowing: { !$0.isEnd }, "given a priority") {
+            try self.connection.run(
+                "UPDATE transfers SET priority = ? WHERE number = ?",
+                [priority, standing.number]
+            )
+        }
+    }
+
+    /// Stores how far unfinished transfers have come; those that are not there or have ended are left out.
+    ///
+    /// A path of `nil` leaves the one that is known.
+    package func setProgress(
+        _ progress: [(id: GID, bytes: Int64, total: Int64?, path: String?)]
+    ) throws(QueueStoreError) {
+        for one in progress {
+            try self.connection.run(
+                """
+                UPDATE transfers SET bytes = ?, total = ?, path = coalesce(?, path) WHERE id = ? AND state < 2
+                """,
+                [one.bytes, one.total, one.path?.stored, one.id.bits]
+            )
+        }
+    }
+}

@@ -1,0 +1,53 @@
+internal import Control
+
+/// What can be changed; valid only inside ``QueueStore/write(_:)``.
+///
+/// Everything that can be read can be read here too.
+package struct QueueWriter: ~Copyable {
+    let connection: Connection
+
+    init(connection: Connection) { self.connection = connection }
+
+    /// Reads inside the transaction.
+    package var reader: QueueReader { QueueReader(connection: self.connection) }
+
+    /// Stores a setting's JSON text, or removes it.
+    package func setSetting(_ name: String, _ text: String?) throws(QueueStoreError) {
+        if let text {
+            try self.connection.run(
+                "INSERT OR REPLACE INTO settings (name, value) VALUES (?, ?)",
+                [name.stored, text.stored]
+            )
+        } else {
+            try self.connection.run("DELETE FROM settings WHERE name = ?", [name.stored])
+        }
+    }
+
+    /// Where transfers are, in the order of `ids`, each once.
+    ///
+    /// - Throws: `notFound`, or `wrongState` for one whose state is not allowed; before anything was changed.
+    func standings(
+        of ids: [GID],
+        allowing isAllowed: (TransferRecord.State) -> Bool,
+        _ what: String
+    ) throws(QueueStoreError) -> [Standing] {
+        var seen: Set<GID> = []
+        var standings: [Standing] = []
+        for id in ids where seen.insert(id).inserted {
+            guard let standing = try self.connection.standing(of: id) else {
+                throw QueueStoreError(.notFound(id), "there is no transfer \(id)")
+            }
+            guard let state = TransferRecord.State(code: standing.state) else {
+                throw .damaged(self.connection.path, "transfer \(id) cannot be read")
+            }
+            guard isAllowed(state) else {
+                throw QueueStoreError(
+                    .wrongState(id, state),
+                    "transfer \(id) is \(state.rawValue): it cannot be \(what)"
+                )
+            }
+            standings.append(standing)
+        }
+        return standings
+    }
+}

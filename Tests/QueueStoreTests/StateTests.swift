@@ -1,0 +1,155 @@
+import Control
+import Testing
+
+@testable import QueueStore
+
+@Suite struct StateTests {
+    @Test func anEndStoresWhatIsKnownAndComesOnce() async throws {
+        let scratch = try ScratchStore()
+        try await scratch.add(transfers([1, 2]))
+        let failure = TransferRecord.Failure(code: 3, message: "404", remedy: "look", status: 404)
+        try await scratch.store.write { (w) throws(QueueStoreError) in
+            try w.setProgress([
+                (gid(1), 7, 9, "/data/1"), (gid(99), 1, nil, nil), (gid(2), 5, nil, "/data/2"),
+            ])
+            try w.end([
+                StoredEnd(id: gid(1), state: .failed, path: nil, bytes: 8, total: 10, failure: failure, at: 2000.5),
+                StoredEnd(id: gid(99), state: .finished, path: nil, bytes: 0, total: nil, at: 1),
+            ])
+            // Late reports of one that has ended.
+            try w.end([StoredEnd(id: gid(1), state: .finished, path: "/x", bytes: 1, total: 1, at: 3000)])
+            try w.setProgress([(gid(1), 1, 1, "/y")])
+        }
+        let found = try await scratch.store.read { (r) throws(QueueStoreError) in
+            [try r.transfer(gid(1)), try r.transfer(gid(2))]
+        }
+        var first = transfer(1)
+        first.state = .failed
+        first.bytes = 8
+        first.total = 10
+        first.path = "/data/1"
+        first.failure = failure
+        first.ended = 2000.5
+        var second = transfer(2)
+        second.bytes = 5
+        second.path = "/data/2"
+        #expect(found == [first, second])
+    }
+
+    @Test func aRetryIsAtTheEndWithItsBytes() async throws {
+        let scratch = try ScratchStore()
+        try await scratch.add(transfers(1...4))
+        try await scratch.end(gid(1), .failed)
+        try await scratch.end(gid(2), .removed)
+        try await scratch.end(gid(3), .finished)
+        #expect(
+            await scratch.code { (w) throws(QueueStoreError) in try w.retry([gid(1), gid(3)]) }
+                == .wrongState(gid(3), .finished)
+        )
+        try await scratch.store.write { (w) throws(QueueStoreError) in try w.retry([gid(2), gid(1), gid(2)]) }
+        #expect(try await scratch.ids([.waiting]) == [4, 2, 1].map { gid($0) })
+        let found = try await scratch.store.read { (r) throws(QueueStoreError) in try r.transfer(gid(1)) }
+        #expect(found?.bytes == 1 && found?.ended == nil && found?.state == .waiting)
+        try await scratch.expectExactTally()
+    }
+
+    @Test func whatCannotBeDoneIsNamedAndChangesNothing() async throws {
+        let scratch = try ScratchStore()
+        try await scratch.add(transfers([1, 2]))
+        try await scratch.end(gid(2))
+        let refused = QueueStoreError.Code.wrongState(gid(2), .finished)
+        #expect(
+            await scratch.code { (w) throws(QueueStoreError) in try w.setState(.paused, of: [gid(1), gid(2)]) }
+                == refused
+        )
+        #expect(
+            await scratch.code { (w) throws(QueueStoreError) in try w.setPriority(3, of: [gid(1), gid(2)]) } == refused
+        )
+        #expect(await scratch.code { (w) throws(QueueStoreError) in _ = try w.move(gid(2), to: 0) } == refused)
+        #expect(await scratch.code { (w) throws(QueueStoreError) in try w.setURLs([], of: gid(2)) } == refused)
+        #expect(
+            await scratch.code { (w) throws(QueueStoreError) in
+                try w.setOptions(TransferOptions(), directory: "/", of: gid(2))
+            } == refused
+        )
+        #expect(
+            await scratch.code { (w) throws(QueueStoreError) in try w.forget([gid(2), gid(1)]) }
+                == .wrongState(gid(1), .waiting)
+        )
+        #expect(
+            await scratch.code { (w) throws(QueueStoreError) in try w.setState(.finished, of: [gid(1)]) }
+                == .wrongState(gid(1), .waiting)
+        )
+        #expect(
+            await scratch.code { (w) throws(QueueStoreError) in try w.setState(.paused, of: [gid(1), gid(9)]) }
+                == .notFound(gid(9))
+        )
+        let found = try await scratch.store.read { (r) throws(QueueStoreError) in try r.transfer(gid(1)) }
+        #expect(found == transfer(1))
+    }
+
+    @Test func propertiesOfAFailedOneCanBeReplaced() async throws {
+        let scratch = try ScratchStore()
+        try await scratch.add(transfers([1]))
+        try await scratch.end(gid(1), .failed)
+        let options = TransferOptions(["out": ["name"]])
+        try await scratch.store.write { (w) throws(QueueStoreError) in
+            try w.setURLs(["http://a.example/", "http://b.example/"], of: gid(1))
+            try w.setOptions(options, directory: "/other", of: gid(1))
+        }
+        let found = try await scratch.store.read { (r) throws(QueueStoreError) in try r.transfer(gid(1)) }
+        #expect(found?.urls == ["http://a.example/", "http://b.example/"])
+        #expect(found?.options == options)
+        #expect(found?.directory == "/other")
+    }
+
+    @Test func theHistoryIsTrimmedByCountAndByAge() async throws {
+        let scratch = try ScratchStore()
+        try await scratch.add(transfers(1...10) + transfers([20], session: "s"))
+        // The clock went back once: age goes by the time, count by the order.
+        for (index, time) in [100.0, 900, 300, 400, 500, 600, 700, 800].enumerated() {
+            try await scratch.end(gid(UInt64(index + 1)), at: time)
+        }
+        try await scratch.end(gid(20), at: 1)
+        func trim(_ count: Int, _ time: Double) async throws -> Int {
+            try await scratch.store.write { (w) throws(QueueStoreError) in
+                try w.trimHistory(count: count, before: time)
+            }
+        }
+        #expect(try await trim(100, 0) == 0)
+        #expect(try await trim(100, 400) == 2)
+        #expect(try await scratch.ids([.finished]) == [2, 4, 5, 6, 7, 8].map { gid($0) })
+        #expect(try await trim(4, 400) == 2)
+        #expect(try await scratch.ids([.finished]) == [5, 6, 7, 8].map { gid($0) })
+        #expect(try await trim(-1, 0) == 4)
+        #expect(try await scratch.ids([.waiting, .finished], session: nil) == [9, 10, 20].map { gid($0) })
+        try await scratch.expectExactTally()
+    }
+
+    @Test func allEndedOfAQueueAreForgotten() async throws {
+        let scratch = try ScratchStore()
+        try await scratch.add(transfers(1...3) + transfers(11...13, session: "s"))
+        for id in [1, 2, 11] as [UInt64] { try await scratch.end(gid(id)) }
+        func forget(_ session: String?) async throws -> Int {
+            try await scratch.store.write { (w) throws(QueueStoreError) in try w.forgetEnded(session: session) }
+        }
+        #expect(try await forget("s") == 1)
+        #expect(try await forget("none") == 0)
+        #expect(try await scratch.ids(session: nil) == [3, 12, 13, 1, 2].map { gid($0) })
+        #expect(try await forget(nil) == 2)
+        try await scratch.expectExactTally()
+    }
+
+    @Test func settingsAreReplacedAndRemoved() async throws {
+        let scratch = try ScratchStore()
+        func value(_ name: String) async throws -> String? {
+            try await scratch.store.read { (r) throws(QueueStoreError) in try r.setting(name) }
+        }
+        for text in ["{}", "[1]"] {
+            try await scratch.store.write { (w) throws(QueueStoreError) in try w.setSetting("a", text) }
+            #expect(try await value("a") == text)
+        }
+        try await scratch.store.write { (w) throws(QueueStoreError) in try w.setSetting("a", nil) }
+        #expect(try await value("a") == nil)
+    }
+}
