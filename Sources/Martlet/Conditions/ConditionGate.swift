@@ -2,7 +2,7 @@ internal import Dispatch
 internal import Synchronization
 
 /// Lets tasks start while the conditions that the configuration sets hold.
-final class ConditionGate: Sendable {
+package final class ConditionGate: Sendable {
     private let discretion: Discretion?
     private let allowsExpensiveNetwork: Bool
     private let conditions: any SystemConditions
@@ -22,10 +22,14 @@ final class ConditionGate: Sendable {
     private let state = Mutex(State())
 
     /// A gate, or `nil` where everything may start at once.
+    package convenience init?(_ configuration: SessionConfiguration) {
+        self.init(configuration, minuteOfDay: { WallClock.minuteOfDay })
+    }
+
     init?(
         _ configuration: SessionConfiguration,
         interval: Double = 5,
-        minuteOfDay: @escaping @Sendable () -> Int = { WallClock.minuteOfDay }
+        minuteOfDay: @escaping @Sendable () -> Int
     ) {
         guard configuration.discretion != nil || !configuration.allowsExpensiveNetwork else { return nil }
         self.discretion = configuration.discretion
@@ -36,7 +40,7 @@ final class ConditionGate: Sendable {
     }
 
     /// Whether the conditions hold at this moment.
-    var isOpen: Bool {
+    package var isOpen: Bool {
         if !self.allowsExpensiveNetwork, self.conditions.isNetworkExpensive { return false }
         guard let discretion = self.discretion else { return true }
         if discretion.requiresMainsPower, self.conditions.isOnBattery { return false }

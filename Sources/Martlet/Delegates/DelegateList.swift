@@ -22,6 +22,9 @@ final class DelegateList<Delegate: Sendable>: Sendable {
             self.inbox.put { if let delegate = self.delegate() { call(delegate) } }
         }
 
+        /// Keeps something until all calls made before have returned.
+        func keep(_ hold: EventHold) { self.inbox.put { withExtendedLifetime(hold) {} } }
+
         /// Calls the delegate in its context, or the other where it is gone by then.
         func ask(_ call: @escaping @Sendable (Delegate) -> Void, otherwise: @escaping @Sendable () -> Void) {
             self.inbox.put { if let delegate = self.delegate() { call(delegate) } else { otherwise() } }

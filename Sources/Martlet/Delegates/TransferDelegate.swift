@@ -69,6 +69,19 @@ public protocol TransferDelegate: AnyObject, Sendable {
 
     /// The session was invalidated and its last task has ended: nothing more will be told.
     func sessionDidBecomeInvalid(_ session: TransferSession)
+
+    /// All that happened to a background session before it was opened has been told; exactly once for each opening.
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - completion: To be called once the program has stored what it makes of these events; where it is not called the
+    ///     log has a warning.
+    func sessionDidFinishEvents(_ session: TransferSession, completion: @escaping @Sendable () -> Void)
+
+    /// A background session cannot go on: another program has it open, or the daemon refuses it.
+    ///
+    /// Nothing more will be told by this session object; what the daemon does goes on.
+    func session(_ session: TransferSession, didFailWith error: TransferError)
 }
 
 extension TransferDelegate {
@@ -110,4 +123,12 @@ extension TransferDelegate {
 
     /// Does nothing.
     public func sessionDidBecomeInvalid(_ session: TransferSession) {}
+
+    /// Says that all is done.
+    public func sessionDidFinishEvents(_ session: TransferSession, completion: @escaping @Sendable () -> Void) {
+        completion()
+    }
+
+    /// Does nothing.
+    public func session(_ session: TransferSession, didFailWith error: TransferError) {}
 }

@@ -6,6 +6,8 @@ internal import TransferEngine
 extension OfflineCore {
     private enum Step {
         case start(TransferRequest, String)
+        case go(DownloadTask)
+        case rest(DownloadTask)
         case cut(DownloadTask, keeping: Bool)
         case discard(String, deletingFile: Bool)
         case nothing
@@ -13,14 +15,20 @@ extension OfflineCore {
 
     /// Does the next thing that follows from what was decided; on the disk's thread.
     func reconcile(_ id: String) {
+        if let error = self.session.failure { return self.interrupt(id, error) }
         let step: Step = self.state.withLock { state in
-            guard let entry = state.entries[id] else { return .nothing }
-            let isWanted = entry.record.standing == .downloading && !entry.isInterrupted && !state.isClosing
+            guard state.isMatched, let entry = state.entries[id] else { return .nothing }
+            let isWanted = entry.isWanted && (self.isBackground || !state.isClosing)
             switch entry.work {
-            case .running(let task, let runner, let isCut):
-                if isCut || (isWanted && !entry.discards) { return .nothing }
-                state.entries[id]?.work = .running(task, runner, isCut: true)
-                return .cut(task, keeping: !entry.discards)
+            case .running(let task, let runner, let order):
+                let next = self.order(entry, isWanted: isWanted)
+                guard next != order, order != .end else { return .nothing }
+                state.entries[id]?.work = .running(task, runner, next)
+                switch next {
+                case .go: return .go(task)
+                case .rest: return .rest(task)
+                case .end: return .cut(task, keeping: !entry.discards)
+                }
             case .none:
                 if entry.discards { return .discard(entry.record.name, deletingFile: entry.deletesFile) }
                 return isWanted ? .start(entry.request, entry.record.name) : .nothing
@@ -28,10 +36,19 @@ extension OfflineCore {
         }
         switch step {
         case .nothing: return
+        case .go(let task): task.resume()
+        case .rest(let task): task.suspend()
         case .cut(let task, let keeping): task.cancel(keeping: keeping)
         case .start(let request, let name): self.start(id, request, name)
         case .discard(let name, let deletingFile): self.discard(id, name, deletingFile: deletingFile)
         }
+    }
+
+    /// What a task is to do: one of this process cannot rest, for it would end with the process.
+    private func order(_ entry: OfflineEntry, isWanted: Bool) -> OfflineEntry.Order {
+        if entry.discards { return .end }
+        if isWanted { return .go }
+        return self.isBackground && entry.record.standing == .suspended ? .rest : .end
     }
 
     private func start(_ id: String, _ request: TransferRequest, _ name: String) {
@@ -43,10 +60,11 @@ extension OfflineCore {
         }
         do throws(TransferError) {
             let task = try self.session.makeDownload(request, .file(target.path, ifExists: rule), isPrivate: false)
+            task.persistentInfo = id
             let runner = OfflineRunner(id: id, core: self)
             task.addDelegate(runner, on: .anyThread)
             self.state.withLock { state in
-                state.entries[id]?.work = .running(task, runner, isCut: false)
+                state.entries[id]?.work = .running(task, runner, .go)
                 state.entries[id]?.meter = RateMeter()
             }
             task.resume()
@@ -104,12 +122,26 @@ extension OfflineCore {
     }
 
     /// A task has ended; its thread is somebody else's.
-    func ended(_ id: String, _ result: Result<DownloadedFile, TransferError>) {
+    ///
+    /// - Parameters:
+    ///   - id: The download's.
+    ///   - result: How it ended.
+    ///   - isLost: Whether the daemon lost it.
+    ///   - hold: What lets the daemon forget the end, once the list has it on disk.
+    func ended(
+        _ id: String,
+        _ result: Result<DownloadedFile, TransferError>,
+        isLost: Bool = false,
+        hold: EventHold? = nil
+    ) {
         self.disk.put {
+            guard !self.state.withLock({ $0.isClosed }) else { return }
             switch result {
             case .success(let file): self.succeed(id, file)
-            case .failure(let error): self.fail(id, error)
+            case .failure(let error):
+                self.fail(id, error, isDecided: !isLost && self.session.failure?.code != error.code)
             }
+            if let hold { self.state.withLock { $0.holds.append(hold) } }
             self.reconcile(id)
             self.scheduleSave()
         }
@@ -137,18 +169,19 @@ extension OfflineCore {
         }
     }
 
-    private func fail(_ id: String, _ error: TransferError) {
+    /// A download's task ended badly, which fails the download where that was not its owner's wish, nor the daemon's loss.
+    private func fail(_ id: String, _ error: TransferError, isDecided: Bool = true) {
         let known = error.resumeData?.contents.name ?? self.state.withLock { $0.entries[id]?.record.name }
         guard let known else { return }
         let left = self.left(known)
         self.state.withLock { state in
             guard var entry = state.entries[id] else { return }
-            let wasCut = if case .running(_, _, isCut: true) = entry.work { true } else { false }
+            let wasCut = if case .running(_, _, .end) = entry.work { true } else { false }
             entry.work = .none
             entry.record.name = known
             entry.record.received = entry.discards ? 0 : left.bytes
             entry.record.expected = left.length ?? entry.record.expected
-            if entry.record.standing == .downloading, !(wasCut && error.code == .cancelled) {
+            if isDecided, entry.record.standing == .downloading, !(wasCut && error.code == .cancelled) {
                 entry.record.standing = .failed
                 entry.record.failure = OfflineRecord.Failure(error)
                 entry.error = error
@@ -179,6 +212,8 @@ final class OfflineRunner: TransferDelegate {
     func task(_ task: TransferTask, didMake progress: TransferProgress) { self.core.received(progress, of: self.id) }
 
     func task(_ task: DownloadTask, didEndWith result: Result<DownloadedFile, TransferError>) {
-        self.core.ended(self.id, result)
+        let (isLost, number) = task.facts.withLock { ($0.isLost, $0.eventNumber) }
+        let hold = number.flatMap { task.session.background?.hold($0) }
+        self.core.ended(self.id, result, isLost: isLost, hold: hold)
     }
 }

@@ -23,7 +23,13 @@ final class OfflineCore: Sendable {
         var meter = RateMeter()
         /// Finished downloads that observers of the list have not been told of.
         var untold: [String] = []
+        /// What lets the daemon forget ends of downloads, as long as they are not on disk.
+        var holds: [EventHold] = []
         var isSaveScheduled = false
+        /// Whether the tasks are known that there are already; before that nothing is done about any download.
+        var isMatched = true
+        /// In a background session: whether the daemon was told everything, or could not be.
+        var hasLeft = false
         var isClosing = false
         var isClosed = false
         var closeWaiters: [@Sendable () -> Void] = []
@@ -71,15 +77,21 @@ final class OfflineCore: Sendable {
         var configuration = configuration
         // A list that says "finished" must not outlive the file.
         configuration.isDurable = true
+        // An end is acknowledged when the list has it on disk.
+        configuration.acknowledgesEvents = .automatically
+        // The list's lock is held: who has the session is most likely an earlier run whose end was not noticed yet.
+        configuration.background?.patience = .seconds(15)
         self.session = try TransferSession(configuration: configuration)
-        if let records = try self.file.read() {
-            try self.load(records)
-            // A list that cannot be written now can still be looked at, and its files be deleted to make room.
-            try? self.save()
-        } else {
-            try self.file.write([])
+        do throws(TransferError) {
+            try self.read()
+        } catch {
+            self.session.leave()
+            throw error
         }
+        if let background = self.session.background { self.match(background) }
     }
+
+    var isBackground: Bool { self.session.isBackground }
 
     /// The list that observers are told of.
     func attach(_ list: OfflineDownloads) { self.facade.withLock { $0 = Facade(list: list) } }
@@ -93,8 +105,20 @@ final class OfflineCore: Sendable {
 
     // MARK: The beginning
 
+    private func read() throws(TransferError) {
+        guard let records = try self.file.read() else {
+            try self.file.write([])
+            self.state.withLock { $0.isMatched = !self.isBackground }
+            return
+        }
+        try self.load(records)
+        // A list that cannot be written now can still be looked at, and its files be deleted to make room.
+        try? self.save()
+    }
+
     private func load(_ records: [OfflineRecord]) throws(TransferError) {
         var state = State()
+        state.isMatched = !self.isBackground
         for record in records {
             var entry = OfflineEntry(record, try record.request.request())
             let isDropped = entry.isRemoved || !record.isKept
@@ -104,6 +128,14 @@ final class OfflineCore: Sendable {
                     continue
                 }
                 state.finished.append(record.id)
+            } else if self.isBackground {
+                // What the daemon may be writing is looked at only once its tasks are known.
+                let left = self.left(record.name)
+                entry.discards = isDropped || record.standing == .stopped
+                entry.record.received = entry.discards ? 0 : left.bytes
+                entry.record.expected = left.length ?? record.expected
+                if isDropped { entry.record.standing = .removed }
+                state.active.append(record.id)
             } else if isDropped || record.standing == .stopped {
                 let isGone = self.discard(record.name)
                 if isDropped, isGone {
@@ -149,10 +181,13 @@ final class OfflineCore: Sendable {
     /// - Throws: ``TransferError`` with `noSpace` or `file`; the list on disk is then as it was.
     func save() throws(TransferError) {
         let error: TransferError? = self.writer.withLock { _ in
-            let (records, generation, isSaved) = self.state.withLock {
-                ($0.records, $0.generation, $0.isSaved || $0.isClosed)
+            let (records, generation, isSaved, holds) = self.state.withLock { state in
+                defer { state.holds = [] }
+                return (state.records, state.generation, state.isSaved || state.isClosed, state.holds)
             }
-            return isSaved ? nil : self.write(records, generation)
+            guard !isSaved, let error = self.write(records, generation) else { return nil }
+            self.state.withLock { $0.holds = holds + $0.holds }
+            return error
         }
         if let error { throw error }
     }
@@ -345,19 +380,23 @@ final class OfflineCore: Sendable {
             state.isClosing = true
             return state.active
         }
+        if let background = self.session.background { return self.leave(background) }
         for id in ids { self.disk.put { self.reconcile(id) } }
         self.disk.put { self.closeIfQuiet() }
     }
 
     func closeIfQuiet() {
-        guard self.state.withLock({ $0.isClosing && !$0.hasWork && !$0.isSaveScheduled }) else { return }
+        let isQuiet = self.state.withLock { state in
+            state.isClosing && !state.isSaveScheduled && (self.isBackground ? state.hasLeft : !state.hasWork)
+        }
+        guard isQuiet else { return }
         self.saveQuietly()
         let waiters = self.state.withLock { state in
             state.isClosed = true
             defer { state.closeWaiters = [] }
             return state.closeWaiters
         }
-        self.session.finishTasksAndInvalidate()
+        if self.isBackground { self.letGo() } else { self.session.finishTasksAndInvalidate() }
         self.lock.release()
         self.notices.put { for waiter in waiters { waiter() } }
     }

@@ -39,7 +39,8 @@ public struct OfflineDownload: Sendable, Identifiable {
 
     /// Whether it was downloading when the last run of the program ended, and was not gone on with yet.
     ///
-    /// It is shown as suspended; ``OfflineDownloads/resumeInterrupted()`` goes on with it.
+    /// It is shown as suspended; ``OfflineDownloads/resumeInterrupted()`` goes on with it. In a background session it means
+    /// that the session cannot go on, which ``error`` explains; the next opening of the list goes on by itself.
     public var isInterrupted: Bool { self.read { $0.isInterrupted } ?? false }
 
     /// The file's name; it is chosen when the download is added.

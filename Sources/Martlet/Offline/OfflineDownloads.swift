@@ -17,12 +17,16 @@ internal import Synchronization
 /// `Proxy-Authorization` fields, and the user name and password of a URL, serve this run of the program only; the
 /// configuration's credentials and cookies serve every run that has them.
 ///
+/// With a configuration for a background session (``SessionConfiguration/background(identifier:stateDirectory:)``) the
+/// downloads are the daemon's: they go on when the program is gone, and the next opening finds them downloading, or at their
+/// end. The session is then the list's alone.
+///
 /// A list is open once at a time. It closes when it is let go of, or by ``close()``: what runs is then cut off with its
-/// bytes kept, and counts as interrupted. Every method may be called from any thread, and from observers.
+/// bytes kept, and counts as interrupted; in a background session it goes on. Every method may be called from any thread, and from observers.
 public final class OfflineDownloads: Sendable {
     private let core: OfflineCore
 
-    /// Opens a list, or makes a new one; nothing begins to download by that.
+    /// Opens a list, or makes a new one; nothing begins to download by that, but for what a background session goes on with.
     ///
     /// Downloads that are not kept over restarts are dropped with their partial bytes. Blocks while it looks at the
     /// partial files.
@@ -30,7 +34,8 @@ public final class OfflineDownloads: Sendable {
     /// - Parameters:
     ///   - list: The list's file; a lock file lies beside it.
     ///   - directory: The directory of the downloaded files.
-    ///   - configuration: How the downloads are made; they are always synced to disk before they count as finished.
+    ///   - configuration: How the downloads are made; they are always synced to disk before they count as finished. A
+    ///     background session's events are acknowledged by the list, once it has them on disk.
     ///   - finishedLimit: How many finished downloads stay in the list; beyond that the oldest are forgotten. Files stay.
     ///   - keepsSecrets: Whether credentials in header fields and URLs are written to the list.
     /// - Throws: ``TransferError`` with `listDamaged` where the file cannot be read as a list: it is then set aside under
@@ -56,6 +61,9 @@ public final class OfflineDownloads: Sendable {
     deinit { self.core.close() }
 
     /// Closes the list: what runs is cut off and keeps its bytes, and others may open the list.
+    ///
+    /// In a background session what runs goes on, and this returns when the daemon was told all that was decided, or could
+    /// be neither reached nor started; what it was not told then, the next opening tells it.
     ///
     /// The downloads keep the states that they have in the list's file. Later changes throw `invalidated`.
     public func close() async {

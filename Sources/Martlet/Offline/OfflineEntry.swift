@@ -3,8 +3,16 @@ struct OfflineEntry: Sendable {
     /// What is being done about it just now.
     enum Work: Sendable {
         case none
-        /// A task runs or waits; `isCut` once it was told to end.
-        case running(DownloadTask, OfflineRunner, isCut: Bool)
+        /// There is a task, and what it was told last.
+        case running(DownloadTask, OfflineRunner, Order)
+    }
+
+    /// What a task was told.
+    enum Order: Sendable {
+        case go
+        /// To rest in the daemon, of which a background session goes on with it.
+        case rest
+        case end
     }
 
     var record: OfflineRecord
@@ -26,6 +34,9 @@ struct OfflineEntry: Sendable {
         self.request = request
         self.error = record.failure?.error
     }
+
+    /// Whether it is to be gone on with.
+    var isWanted: Bool { self.record.standing == .downloading && !self.isInterrupted }
 
     var isRemoved: Bool { self.record.standing == .removed }
 

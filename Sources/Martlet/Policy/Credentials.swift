@@ -7,6 +7,8 @@ public struct Credentials: Sendable {
     /// Creates an empty collection.
     public init() {}
 
+    var all: [ProtectionSpace: Credential] { self.entries }
+
     var isEmpty: Bool { self.entries.isEmpty }
 
     /// Sets credentials for a server.
@@ -18,6 +20,8 @@ public struct Credentials: Sendable {
     public mutating func set(_ credential: Credential?, for url: HTTPURL, realm: String? = nil) {
         self.entries[ProtectionSpace(origin: url.origin, realm: realm)] = credential
     }
+
+    mutating func set(_ credential: Credential, for space: ProtectionSpace) { self.entries[space] = credential }
 
     /// The credentials for a server's realm.
     public func credential(for space: ProtectionSpace) -> Credential? {

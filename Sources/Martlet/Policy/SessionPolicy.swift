@@ -1,26 +1,32 @@
 internal import Synchronization
-internal import TransferEngine
+package import TransferEngine
 
 /// What a session says about its transfers: cookies, credentials, and its delegates' decisions.
-final class SessionPolicy: TransferPolicy {
+///
+/// The daemon's sessions use it as well: a transfer without a task behind it has nobody to ask, and its challenges are
+/// answered from the credentials.
+package final class SessionPolicy: TransferPolicy {
     private let cookies: CookieStorage?
     private let acceptance: CookieAcceptance
     private let authenticator: Authenticator
 
-    init(_ configuration: SessionConfiguration) {
+    /// Creates what a configuration says.
+    package init(_ configuration: SessionConfiguration) {
         self.cookies = configuration.cookies
         self.acceptance = configuration.cookieAcceptance
         self.authenticator = Authenticator(configuration.credentials)
     }
 
-    func fields(for request: RequestFacts) -> [(String, String)] {
+    /// The cookies and credentials that go with a request.
+    package func fields(for request: RequestFacts) -> [(String, String)] {
         var fields: [(String, String)] = []
         if let value = self.cookies?.field(for: request.url) { fields.append(("Cookie", value)) }
         if let value = self.authenticator.authorization(for: request) { fields.append(("Authorization", value)) }
         return fields
     }
 
-    func received(_ head: ResponseHead, to request: RequestFacts) {
+    /// Keeps the response's cookies.
+    package func received(_ head: ResponseHead, to request: RequestFacts) {
         if head.status == 304 || request.method == "HEAD" {
             // Nobody will be asked about these, and yet they may be what the task ends with.
             Self.task(request)?.heard(HTTPResponse(url: request.url, head: head, expectedLength: nil))
@@ -36,12 +42,17 @@ final class SessionPolicy: TransferPolicy {
         cookies.receive(values, from: request.url)
     }
 
-    func decide(
+    /// Asks the delegates of the transfer's task, where there is one.
+    package func decide(
         _ question: PolicyQuestion,
         about request: RequestFacts,
         later: @escaping @Sendable (PolicyDecision) -> Void
     ) -> PolicyDecision? {
-        guard let task = Self.task(request) else { return .proceed }
+        guard let task = Self.task(request) else {
+            guard case .challenge(let head) = question else { return .proceed }
+            if case .repeat = self.authenticator.challenged(head, request) { return .repeat }
+            return .proceed
+        }
         switch question {
         case .response(let head, let length):
             return self.decide(HTTPResponse(url: request.url, head: head, expectedLength: length), task, request, later)
@@ -73,7 +84,8 @@ final class SessionPolicy: TransferPolicy {
         }
     }
 
-    func ended(_ id: TransferID) { self.authenticator.ended(id) }
+    /// A transfer has ended: what was tried for it is forgotten.
+    package func ended(_ id: TransferID) { self.authenticator.ended(id) }
 
     private static func task(_ request: RequestFacts) -> TransferTask? { (request.userInfo as? TaskBox)?.task }
 

@@ -15,6 +15,13 @@ enum WallClock {
         return Int64(time.tv_sec)
     }
 
+    /// Microseconds since 1970-01-01T00:00:00Z.
+    static var microseconds: Int {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        return Int(time.tv_sec) * 1_000_000 + Int(time.tv_nsec) / 1000
+    }
+
     /// Minutes since midnight, local time.
     static var minuteOfDay: Int {
         var seconds = time(nil)

@@ -58,6 +58,7 @@ public final class TransferQueue: Sendable {
         configuration: SessionConfiguration = TransferQueue.defaultConfiguration,
         maximumBytes: Int = DataTask.defaultMaximum
     ) throws(TransferError) {
+        if configuration.background != nil { throw .noDataInBackground }
         var configuration = configuration
         configuration.concurrentTransfers = max(1, limit)
         self.session = try TransferSession(configuration: configuration)
@@ -182,7 +183,7 @@ public final class TransferQueue: Sendable {
     }
 
     /// The items that run.
-    public var runningCount: Int { self.session.engine.counts.running }
+    public var runningCount: Int { self.session.runner.runningCount }
 
     /// The items that have ended, failures included.
     public var finishedCount: Int { self.state.withLock { $0.finished } }

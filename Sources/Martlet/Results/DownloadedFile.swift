@@ -12,6 +12,8 @@ public final class DownloadedFile: Sendable {
     private struct Place {
         var path: String
         var isOurs: Bool
+        /// In a background session: the event that tells of the file is not handled before somebody has taken it.
+        var hold: EventHold?
     }
 
     /// The response's head; `nil` where none was asked for, because the file that was there has the expected digest.
@@ -31,13 +33,14 @@ public final class DownloadedFile: Sendable {
         response: HTTPResponse?,
         size: Int64,
         isNotModified: Bool,
-        alreadyExisted: Bool
+        alreadyExisted: Bool,
+        hold: EventHold? = nil
     ) {
         self.response = response
         self.size = size
         self.isNotModified = isNotModified
         self.alreadyExisted = alreadyExisted
-        self.place = Mutex(Place(path: path, isOurs: isTemporary && !isNotModified))
+        self.place = Mutex(Place(path: path, isOurs: isTemporary && !isNotModified, hold: hold))
     }
 
     deinit {
@@ -53,7 +56,13 @@ public final class DownloadedFile: Sendable {
 
     /// Takes the file over: it stays where it is, at ``path``, and is the caller's to delete.
     public func keep() {
-        self.place.withLock { $0.isOurs = false }
+        // Let go of outside the lock.
+        let hold = self.place.withLock { place in
+            place.isOurs = false
+            defer { place.hold = nil }
+            return place.hold
+        }
+        withExtendedLifetime(hold) {}
     }
 
     /// Moves the file; it is renamed where the two places are on one filesystem, else copied, synced and then named.
@@ -66,15 +75,16 @@ public final class DownloadedFile: Sendable {
     /// - Throws: ``TransferError`` with `fileExists`, `noSpace` or `file`; the file then still lies where it was.
     public func move(to path: String, ifExists existing: ExistingFileRule = .fail) throws(TransferError) {
         // Two moves at once must not both think that they have it.
-        let error: StorageError? = self.place.withLock { place in
+        let (error, hold): (StorageError?, EventHold?) = self.place.withLock { place in
             do throws(StorageError) {
                 try FileMover.move(place.path, to: path, replacing: existing == .overwrite)
-                place = Place(path: path, isOurs: false)
-                return nil
+                defer { place = Place(path: path, isOurs: false, hold: nil) }
+                return (nil, place.hold)
             } catch {
-                return error
+                return (error, nil)
             }
         }
+        withExtendedLifetime(hold) {}
         if let error { throw TransferError(TransferFailure(error)) }
     }
 }

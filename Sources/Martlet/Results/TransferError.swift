@@ -10,6 +10,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
             case fileExists, noSpace, file, checksumMismatch, cannotResume, bodyTooLarge
             case cancelled, becameDownload, invalidated, queueClosed, fileWasHandedOut, wouldDeadlock, unknown
             case listDamaged, listInUse, listTooNew
+            case sessionInUse, daemonUnavailable
         }
 
         private let value: Value
@@ -66,6 +67,10 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         public static let listInUse = Code(.listInUse)
         /// The list of downloads was written by a newer version.
         public static let listTooNew = Code(.listTooNew)
+        /// Another program has the background session open.
+        public static let sessionInUse = Code(.sessionInUse)
+        /// The daemon could not be started or asked, or no longer knows the transfer.
+        public static let daemonUnavailable = Code(.daemonUnavailable)
         /// The temporary file was given to those who were told, and is deleted.
         public static let fileWasHandedOut = Code(.fileWasHandedOut)
         /// A blocking call on a thread that must not block.

@@ -1,10 +1,11 @@
-internal import HTTPTransport
+package import HTTPTransport
 internal import TransferAssembly
-internal import TransferEngine
+package import TransferEngine
 
 /// What the configuration means to the parts that a session is made of.
 extension SessionConfiguration {
-    var forEngine: TransferEngine.Configuration {
+    /// The engine's limits.
+    package var forEngine: TransferEngine.Configuration {
         var engine = TransferEngine.Configuration()
         engine.concurrentTransfers = max(1, self.concurrentTransfers)
         engine.connectionsPerHost = self.connectionsPerHost.map { max(1, $0) }
@@ -14,7 +15,8 @@ extension SessionConfiguration {
         return engine
     }
 
-    var forTransport: HTTPTransport.Configuration {
+    /// How the transport connects; proxies of the environment are those of this process.
+    package var forTransport: HTTPTransport.Configuration {
         var transport = HTTPTransport.Configuration()
         transport.tls = self.tls
         switch self.proxy {
@@ -25,7 +27,8 @@ extension SessionConfiguration {
         return transport
     }
 
-    var forDownloads: DownloadOptions {
+    /// What all downloads have in common.
+    package var forDownloads: DownloadOptions {
         var options = DownloadOptions()
         options.connections =
             self.connectionsPerDownload > 1 ? .adaptive(most: self.connectionsPerDownload) : .fixed(1)
@@ -43,7 +46,7 @@ extension SessionConfiguration {
     }
 
     /// The header fields of a request that has none of its own.
-    var baseFields: [(String, String)] {
+    package var baseFields: [(String, String)] {
         var fields = self.headers.pairs.map { ($0.name, $0.value) }
         if !self.headers.contains("User-Agent") { fields.append(("User-Agent", "martlet/\(MartletVersion.text)")) }
         return fields

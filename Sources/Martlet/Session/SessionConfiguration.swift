@@ -90,6 +90,22 @@ public struct SessionConfiguration: Sendable {
     /// Tells whether the machine runs on battery and whether the network is expensive.
     public var conditions: any SystemConditions = LocalConditions()
 
+    // MARK: In the background
+
+    /// A command to be run by the daemon when a background session's events are ready and no program has it open.
+    ///
+    /// The first word is the program's absolute path; the session's identifier is in `MARTLET_SESSION`.
+    public var wakeCommand: [String] = []
+
+    /// When the events of a background session count as handled.
+    public var acknowledgesEvents = AcknowledgementMode.automatically
+
+    /// The path of `martletd`, for background sessions; `nil` looks for it beside the program and where programs are.
+    public var daemonPath: String?
+
+    /// Where the session lives, for one in the background.
+    var background: BackgroundPlace?
+
     // MARK: This process
 
     /// The directory for the files of downloads without a destination, and for what is there of them.
@@ -113,7 +129,7 @@ public struct SessionConfiguration: Sendable {
     /// The directory for downloads without a destination where nothing else is said.
     public static var defaultDirectory: String { TemporaryPlace.default }
 
-    private init() {}
+    init() {}
 }
 
 /// Which cookies of responses are kept.

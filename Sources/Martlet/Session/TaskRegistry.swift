@@ -31,6 +31,30 @@ final class TaskRegistry: Sendable {
     }
 
     private let state = Mutex(State())
+    /// Whether tasks are kept that are suspended: a background session's, which outlive the program.
+    private let keepsSuspended: Bool
+
+    /// - Parameters:
+    ///   - lastNumber: What the first task's number follows.
+    ///   - keepsSuspended: Whether suspended tasks are kept.
+    init(lastNumber: Int = 0, keepsSuspended: Bool = false) {
+        self.keepsSuspended = keepsSuspended
+        self.state.withLock { $0.lastNumber = lastNumber }
+    }
+
+    /// Keeps a task that an earlier run of the program made, under the number that it had where it is free.
+    func adopt<Made: TransferTask>(_ number: Int?, _ make: (Int) -> Made) -> Made {
+        self.state.withLock { state in
+            var number = number ?? 0
+            if number <= 0 || state.tasks[number] != nil {
+                state.lastNumber += 1
+                number = state.lastNumber
+            }
+            let task = make(number)
+            state.tasks[number] = .strong(task)
+            return task
+        }
+    }
 
     /// A number for a task, or `nil` where no more may come.
     func numberForNew() -> Int? {
@@ -69,6 +93,7 @@ final class TaskRegistry: Sendable {
 
     /// Keeps a task no longer, if it is there.
     func letGo(_ task: TransferTask) {
+        if self.keepsSuspended { return }
         self.state.withLock { state in
             if state.tasks[task.id] != nil { state.tasks[task.id] = .weak(WeakTask(task: task)) }
         }

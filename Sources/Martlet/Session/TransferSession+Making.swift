@@ -66,6 +66,7 @@ extension TransferSession {
         isPrivate: Bool,
         relay: (any DataRelay)? = nil
     ) throws(TransferError) -> DataTask {
+        if self.isBackground { throw .noDataInBackground }
         try Self.check(request)
         return try self.register { id in
             DataTask(

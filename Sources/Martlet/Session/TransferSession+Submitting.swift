@@ -3,20 +3,13 @@ internal import TransferEngine
 
 /// What the engine is given for a task.
 extension TransferSession {
-    /// Gives a task to the engine.
+    /// Gives a task to what runs it.
     func submit(_ task: TransferTask) throws(TransferError) -> TransferID {
         self.registry.keep(task)
-        do throws(EngineError) {
-            return try self.engine.add(self.downloadRequest(task))
-        } catch {
-            switch error.code {
-            case .closed: throw TransferError(.invalidated, error.message)
-            case .badName, .nameTaken: throw TransferError(.badDestination, error.message)
-            }
-        }
+        return try self.runner.add(task)
     }
 
-    private func downloadRequest(_ task: TransferTask) -> DownloadRequest {
+    func downloadRequest(_ task: TransferTask) -> DownloadRequest {
         let asked = task.request
         var options = self.baseOptions
         (options.priority, options.rateLimit) = task.facts.withLock { ($0.priority, $0.rateLimit) }

@@ -27,7 +27,10 @@ public final class TransferSession: Sendable {
     /// The configuration that the session was made with.
     public let configuration: SessionConfiguration
 
-    let engine: TransferEngine
+    /// What runs the transfers: the engine, or the daemon.
+    let runner: any TransferRunner
+    /// The daemon's side of a background session.
+    let background: BackgroundRunner?
     let store = DiskStore()
     let policy: SessionPolicy
     let delegates = DelegateList<any TransferDelegate>()
@@ -37,7 +40,7 @@ public final class TransferSession: Sendable {
     let baseFields: [(String, String)]
     let gate: ConditionGate?
 
-    let registry = TaskRegistry()
+    let registry: TaskRegistry
     let isPlacePrepared = Atomic(false)
     private let instruments: SessionInstruments
 
@@ -52,15 +55,31 @@ public final class TransferSession: Sendable {
         } catch {
             throw TransferError(.badConfiguration, error.message)
         }
-        self.configuration = configuration
         self.policy = SessionPolicy(configuration)
         self.handlers = Inbox(configuration.callbackContext)
         self.baseOptions = configuration.forDownloads
         self.baseFields = configuration.baseFields
-        self.gate = ConditionGate(configuration)
         self.instruments = SessionInstruments(configuration)
+        if let place = configuration.background {
+            let background = try BackgroundRunner(place, configuration)
+            var configuration = configuration
+            configuration.directory = background.container
+            self.configuration = configuration
+            self.background = background
+            self.runner = background
+            self.gate = nil
+            // Numbers go on from run to run: no two runs count from the same microsecond.
+            self.registry = TaskRegistry(lastNumber: WallClock.microseconds, keepsSuspended: true)
+            background.begin(for: self)
+            return
+        }
+        self.configuration = configuration
+        self.background = nil
+        self.gate = ConditionGate(configuration)
+        self.registry = TaskRegistry()
+        let engine: TransferEngine
         do {
-            self.engine = try LiveEngine.make(
+            engine = try LiveEngine.make(
                 configuration.forEngine,
                 transport: configuration.forTransport,
                 on: SharedRuntime.loops,
@@ -70,7 +89,8 @@ public final class TransferSession: Sendable {
         } catch {
             throw TransferError(.badConfiguration, "\(error)")
         }
-        self.engine.observe(self.instruments.interest.union(.progress)) { [instruments, policy] event in
+        self.runner = engine
+        engine.observe(self.instruments.interest.union(.progress)) { [instruments, policy] event in
             instruments.note(event)
             let task = (event.userInfo as? TaskBox)?.task
             switch event.kind {
@@ -79,8 +99,10 @@ public final class TransferSession: Sendable {
             }
             task?.received(event)
         }
-        self.engine.start()
+        engine.start()
     }
+
+    deinit { self.background?.leave() }
 
     // MARK: Delegates
 
@@ -91,6 +113,7 @@ public final class TransferSession: Sendable {
     ///   - context: Where it is called.
     public func addDelegate(_ delegate: any TransferDelegate, on context: CallbackContext = .anyThread) {
         self.delegates.add(ObjectIdentifier(delegate), on: context) { [weak delegate] in delegate }
+        self.background?.beginDelivery()
     }
 
     /// Removes a delegate; a call under way comes to its end.
@@ -101,7 +124,14 @@ public final class TransferSession: Sendable {
     // MARK: All tasks
 
     /// The tasks that have not ended, by kind.
-    public func tasks() async -> SessionTasks { self.currentTasks }
+    ///
+    /// For a background session it waits for the daemon, or until the daemon can be neither reached nor started; those
+    /// whose end was not told yet are among them.
+    public func tasks() async -> SessionTasks {
+        guard let background = self.background else { return self.currentTasks }
+        _ = await background.opened()
+        return self.currentTasks
+    }
 
     var currentTasks: SessionTasks {
         // One whose end is being told is not forgotten yet.
@@ -121,23 +151,44 @@ public final class TransferSession: Sendable {
     /// Takes no more tasks and cancels all there are, then the delegates hear that the session is invalid.
     public func invalidateAndCancel() {
         self.registry.finish()
-        for task in self.registry.tasks { task.cancel() }
+        if let background = self.background {
+            // Those that were never begun are known here only.
+            for task in self.registry.tasks where task.transferID == nil { task.cancel() }
+            background.close(.cancelling)
+        } else {
+            for task in self.registry.tasks { task.cancel() }
+        }
         self.settle()
     }
 
     /// Changes how many tasks run at once; those beyond a lower limit run to their end.
-    public func setConcurrentTransfers(_ count: Int) { self.engine.setConcurrentTransfers(count) }
+    public func setConcurrentTransfers(_ count: Int) { self.runner.setConcurrentTransfers(count) }
 
     /// Changes how many connections one host gets.
-    public func setConnectionsPerHost(_ count: Int) { self.engine.setConnectionsPerHost(count) }
+    public func setConnectionsPerHost(_ count: Int) { self.runner.setConnectionsPerHost(count) }
 
     /// Changes the rate over all tasks, in bytes a second; `nil` lifts the limit, but for that of a ``Discretion``.
     public func setRateLimit(_ rate: Int64?) {
-        self.engine.setRateLimit([rate, self.configuration.discretion?.rateCeiling].compactMap(\.self).min())
+        self.runner.setRateLimit([rate, self.configuration.discretion?.rateCeiling].compactMap(\.self).min())
     }
 
-    private func settle() {
-        guard self.registry.becomesInvalid() else { return }
+    /// Forgets the tasks of a background session, whose work goes on, and lets go of the daemon.
+    func leave() {
+        self.background?.leave()
+        for task in self.registry.tasks { self.registry.forget(task.id) }
+    }
+
+    /// Becomes invalid once the last task of a session that takes no more has gone.
+    func settle() {
+        guard self.background?.knowsItsTasks != false, self.registry.becomesInvalid() else { return }
+        if let background = self.background {
+            background.close(.finishing { self.tellInvalid() })
+        } else {
+            self.tellInvalid()
+        }
+    }
+
+    private func tellInvalid() {
         for member in self.delegates.current { member.tell { $0.sessionDidBecomeInvalid(self) } }
     }
 

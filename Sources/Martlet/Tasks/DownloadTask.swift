@@ -32,7 +32,10 @@ public final class DownloadTask: TransferTask, @unchecked Sendable {
     ///
     /// - Throws: ``TransferError``, or `CancellationError` where the Swift task was cancelled.
     public var value: DownloadedFile {
-        get async throws { try await self.promise.value(of: self) }
+        get async throws {
+            self.session.beginDelivery()
+            return try await self.promise.value(of: self)
+        }
     }
 
     /// Calls a handler with the task's end, in the configuration's callback context; any number of handlers is kept.
@@ -73,7 +76,8 @@ public final class DownloadTask: TransferTask, @unchecked Sendable {
             response: response,
             size: completion.bytes,
             isNotModified: completion.notModified,
-            alreadyExisted: completion.skipped && !completion.notModified
+            alreadyExisted: completion.skipped && !completion.notModified,
+            hold: self.place.isTemporary ? self.facts.withLock { $0.takeHold() } : nil
         )
         self.end(.success(file))
     }

@@ -51,7 +51,8 @@ extension TransferTask {
         self.tell(HTTPResponse(url: failed.url, head: failed.head, expectedLength: nil))
     }
 
-    private func tell(_ response: HTTPResponse) {
+    /// Tells of a response about which nobody can decide any more.
+    func tell(_ response: HTTPResponse) {
         self.received(response)
         for member in self.hearers { member.tell { $0.task(self, didReceive: response) { _ in } } }
     }
@@ -68,7 +69,7 @@ extension TransferTask {
         let news: (TransferProgress, [Mailbox.Reference])? = self.facts.withLock { facts in
             if let total = progress.total { facts.bytesExpected = total }
             // A sample of a transfer that still waits for its response, or has got nothing since, is no news.
-            guard facts.response != nil, progress.bytes != facts.bytesTold else { return nil }
+            guard facts.response != nil || facts.isAdopted, progress.bytes != facts.bytesTold else { return nil }
             let told = TransferProgress(
                 bytesReceived: progress.bytes,
                 bytesSinceLast: progress.bytes - facts.bytesTold,

@@ -50,6 +50,21 @@ public class TransferTask: @unchecked Sendable {
         /// What each delegate has not heard of yet.
         var progress: [ObjectIdentifier: ProgressSlot] = [:]
         var isEnded = false
+        /// In a background session: a text that outlives the program.
+        var persistentInfo = ""
+        /// In a background session: whether an earlier run of the program made it, which may have heard of the response.
+        var isAdopted = false
+        /// In a background session: whether the daemon lost it.
+        var isLost = false
+        /// In a background session: the number of the last event that was told.
+        var eventNumber: Int64?
+        /// In a background session: holds the event that is being told.
+        var hold: EventHold?
+
+        mutating func takeHold() -> EventHold? {
+            defer { self.hold = nil }
+            return self.hold
+        }
     }
 
     /// The task's number in its session, from 1 on.
@@ -80,7 +95,7 @@ public class TransferTask: @unchecked Sendable {
 
     deinit {
         // Nobody can resume it any more.
-        if case .paused(let id) = self.control.withLock({ $0 }) { self.session.engine.cancel(id) }
+        if case .paused(let id) = self.control.withLock({ $0 }) { self.session.runner.abandon(id) }
         for sequence in self.markEnded(.cancelled) ?? [] {
             sequence.put(.failed(.cancelled))
             sequence.close()
@@ -97,7 +112,7 @@ public class TransferTask: @unchecked Sendable {
         case .held: .waiting
         case .ended: .ended
         case .submitted(let id):
-            switch self.session.engine.state(of: id) {
+            switch self.session.runner.state(of: id) {
             case .running: .running
             case .waiting, .retrying: .waiting
             case .paused: .suspended
@@ -115,7 +130,7 @@ public class TransferTask: @unchecked Sendable {
 
     /// The bytes of body that are there, those of earlier runs included.
     public final var bytesReceived: Int64 {
-        if case .submitted(let id) = self.phase, let now = self.session.engine.progress(of: id) {
+        if case .submitted(let id) = self.phase, let now = self.session.runner.progress(of: id) {
             return max(now.bytes, self.facts.withLock { $0.bytesReceived })
         }
         return self.facts.withLock { $0.bytesReceived }
@@ -124,7 +139,7 @@ public class TransferTask: @unchecked Sendable {
     /// The length of the whole body, or `nil` while it is unknown.
     public final var bytesExpected: Int64? {
         if let known = self.facts.withLock({ $0.bytesExpected }) { return known }
-        if case .submitted(let id) = self.phase { return self.session.engine.progress(of: id)?.total }
+        if case .submitted(let id) = self.phase { return self.session.runner.progress(of: id)?.total }
         return nil
     }
 
@@ -146,6 +161,17 @@ public class TransferTask: @unchecked Sendable {
         set { self.facts.withLock { $0.userInfo = newValue } }
     }
 
+    /// A text of the program's own that a background session gives back after a restart, as it does ``description``.
+    ///
+    /// To be set before ``resume()``; what is set later stays in this program.
+    public final var persistentInfo: String {
+        get { self.facts.withLock { $0.persistentInfo } }
+        set { self.facts.withLock { $0.persistentInfo = newValue } }
+    }
+
+    /// In a background session the number of the last event told of this task, for ``TransferSession/acknowledge(upTo:)``.
+    public final var eventNumber: Int64? { self.facts.withLock { $0.eventNumber } }
+
     // MARK: What can be changed
 
     /// The order in which waiting tasks start; one that runs keeps running.
@@ -153,7 +179,7 @@ public class TransferTask: @unchecked Sendable {
         get { self.facts.withLock { $0.priority } }
         set {
             self.facts.withLock { $0.priority = newValue }
-            if let id = self.transferID { self.session.engine.setPriority(newValue, of: id) }
+            if let id = self.transferID { self.session.runner.setPriority(newValue, of: id) }
         }
     }
 
@@ -162,7 +188,7 @@ public class TransferTask: @unchecked Sendable {
         get { self.facts.withLock { $0.rateLimit } }
         set {
             self.facts.withLock { $0.rateLimit = newValue }
-            if let id = self.transferID { self.session.engine.setRateLimit(newValue, of: id) }
+            if let id = self.transferID { self.session.runner.setRateLimit(newValue, of: id) }
         }
     }
 
@@ -248,7 +274,7 @@ public class TransferTask: @unchecked Sendable {
                 if let id {
                     self.session.registry.keep(self)
                     phase = .submitted(id)
-                    self.session.engine.resume(id)
+                    self.session.runner.resume(id)
                 } else {
                     phase = .submitted(try self.session.submit(self))
                 }
@@ -270,7 +296,7 @@ public class TransferTask: @unchecked Sendable {
                 self.session.registry.letGo(self)
                 phase = id.map { .paused($0) } ?? .created
             case .submitted(let id):
-                self.session.engine.pause(id)
+                self.session.runner.pause(id)
                 self.session.registry.letGo(self)
                 phase = .paused(id)
             case .created, .paused, .ended: break
@@ -284,7 +310,7 @@ public class TransferTask: @unchecked Sendable {
             guard !self.isOver.load(ordering: .acquiring), case .submitted(let id) = phase,
                 !self.session.mayStart(self)
             else { return }
-            self.session.engine.pause(id)
+            self.session.runner.pause(id)
             phase = .held(id)
         }
     }
@@ -301,7 +327,7 @@ public class TransferTask: @unchecked Sendable {
                 return true
             case .submitted(let id), .paused(let id), .held(.some(let id)):
                 self.session.registry.keep(self)
-                self.session.engine.cancel(id, keeping: keeping)
+                self.session.runner.cancel(id, keeping: keeping)
                 return false
             case .ended: return false
             }

@@ -1,0 +1,312 @@
+internal import Control
+internal import HTTPTransport
+internal import Logging
+internal import Synchronization
+internal import TransferEngine
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// The connection to the daemon: found or started, opened, read from and written to, and made again when it is lost.
+extension BackgroundRunner {
+    /// Works until it is cancelled, closed, or refused.
+    func run() async {
+        var delay = Duration.milliseconds(100)
+        let patience = ContinuousClock.now + self.patience
+        var misses = 0
+        while !Task.isCancelled {
+            let client = ControlClient(self.place, on: SharedRuntime.loops.next)
+            defer { client.close() }
+            do {
+                try await DaemonLauncher(executable: self.daemonPath).startIfNeeded(client)
+                try await self.open(client)
+                delay = .milliseconds(100)
+                misses = 0
+                try await self.serve(client)
+                return
+            } catch {
+                guard !Task.isCancelled else { return }
+                let error = error as? ControlError ?? ControlError(.unknown, "\(error)")
+                self.state.withLock { $0.outbox.lost() }
+                let isPatient = error.code == .sessionInUse && ContinuousClock.now < patience
+                guard isPatient || !Self.isFinal(error) else { return self.fail(TransferError(error)) }
+                misses += 1
+                // A daemon that ends just now is followed by another one: only who waits for long is told.
+                self.missed(error, isTold: misses >= Self.missesTold)
+            }
+            try? await Task.sleep(for: delay)
+            delay = min(delay * 2, .seconds(10))
+        }
+    }
+
+    private static func isFinal(_ error: ControlError) -> Bool {
+        switch error.code {
+        case .sessionInUse, .badParameter, .forbidden, .unauthorized, .unknownMethod, .protocolMismatch: true
+        default: false
+        }
+    }
+
+    private static func isLoss(_ error: ControlError) -> Bool {
+        switch error.code {
+        case .notRunning, .unreachable, .stopping, .protocolMismatch, .unauthorized: true
+        default: false
+        }
+    }
+
+    // MARK: Opening
+
+    func openingParameters(_ settings: SessionConfiguration) -> JSON {
+        [
+            "identifier": .string(self.identifier), "instance": .string(self.instance),
+            "program": .string(Self.program), "configuration": settings.json,
+        ]
+    }
+
+    private static var program: String {
+        let name = CommandLine.arguments.first.flatMap { $0.split(separator: "/").last } ?? "a program"
+        return "\(name) (pid \(getpid()))"
+    }
+
+    private func open(_ client: ControlClient) async throws(ControlError) {
+        let settings = self.state.withLock { $0.settings }
+        let answer = try await client.call("martlet.openSession", self.openingParameters(settings))
+        let records = (answer["transfers"]?.array ?? []).compactMap { TransferRecord(json: $0) }
+        let acknowledged = answer["acknowledged"]?.integer ?? 0
+        let last = max(acknowledged, answer["last"]?.integer ?? acknowledged)
+        let isFirst = self.state.withLock { state in
+            state.acknowledged = acknowledged
+            let isFirst = if case .opening = state.standing { true } else { false }
+            // A daemon whose database was lost counts anew.
+            if isFirst || last < state.returned.received {
+                state.returned = EventLedger(acknowledged: acknowledged)
+                state.handled = EventLedger(acknowledged: acknowledged)
+            }
+            if isFirst { state.backlogEnd = last }
+            return isFirst
+        }
+        self.adopt(records, isFirst: isFirst)
+        let waiters = self.state.withLock { state in
+            if isFirst { state.standing = .open }
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter(nil) }
+        self.session?.settle()
+        self.tellFinishIfDue()
+    }
+
+    /// Calls a closure once the session is open, cannot be, or the daemon was missed several times.
+    func whenOpened(_ waiter: @escaping @Sendable (TransferError?) -> Void) {
+        let now: TransferError?? = self.state.withLock { state in
+            switch state.standing {
+            case .opening:
+                state.waiters.append(waiter)
+                return nil
+            case .open: return .some(nil)
+            case .failed(let error): return error
+            case .left: return .left
+            }
+        }
+        if let now { waiter(now) }
+    }
+
+    /// An attempt failed; another one follows.
+    private func missed(_ error: ControlError, isTold: Bool) {
+        self.logger?
+            .warning(
+                "the daemon of a background session cannot be reached",
+                metadata: [
+                    "session": "\(self.identifier)", "error": "\(error)",
+                ]
+            )
+        guard isTold else { return }
+        let (waiters, closing) = self.state.withLock { state in
+            defer { state.waiters = [] }
+            return (state.waiters, state.closing)
+        }
+        for waiter in waiters { waiter(TransferError(error)) }
+        if case .leaving(let done) = closing { done() }
+    }
+
+    /// The attempts in a row after which those who wait for the opening are told that there is none.
+    private static let missesTold = 3
+
+    /// The session cannot go on.
+    private func fail(_ error: TransferError) {
+        self.logger?
+            .error(
+                "a background session cannot go on",
+                metadata: [
+                    "session": "\(self.identifier)", "error": "\(error)",
+                ]
+            )
+        let (tasks, waiters, closing) = self.state.withLock { state in
+            state.standing = .failed(error)
+            defer {
+                state.waiters = []
+                state.entries = [:]
+                state.outbox = Outbox()
+            }
+            return (state.entries.values.map(\.task), state.waiters, state.closing)
+        }
+        for waiter in waiters { waiter(error) }
+        for task in tasks { task.endInBackground(error) }
+        if case .leaving(let done) = closing { done() }
+        guard let session = self.session else { return }
+        for member in session.delegates.current { member.tell { $0.session(session, didFailWith: error) } }
+        if case .finishing(let done) = closing { done() }
+    }
+
+    // MARK: Reading and writing
+
+    /// Reads events and sends commands until the connection is lost, or the session was closed.
+    private func serve(_ client: ControlClient) async throws {
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                try await self.read(client)
+                return false
+            }
+            group.addTask {
+                try await self.send(client)
+                return true
+            }
+            defer { group.cancelAll() }
+            while let isClosed = try await group.next() {
+                guard isClosed else { throw ControlError(.unreachable, "the daemon ended the session's stream") }
+                return
+            }
+        }
+    }
+
+    private func read(_ client: ControlClient) async throws(ControlError) {
+        let after = self.state.withLock { $0.returned.received }
+        let path = ControlClient.sessionEventsPath(self.identifier, instance: self.instance, after: after)
+        let events = try await client.events(path: path)
+        while let event = try await events.next() {
+            // Until somebody can hear of them: the connection meanwhile shows that the program is there.
+            while !self.state.withLock({ $0.mayDeliver }) {
+                await self.delivering.wait()
+                if Task.isCancelled { return }
+            }
+            await self.received(event.number ?? 0, event.data)
+        }
+    }
+
+    private enum Step {
+        case commands([Outbox.Command])
+        case acknowledge(Int64)
+        case close(keepsTransfers: Bool)
+        case wait
+    }
+
+    private func send(_ client: ControlClient) async throws(ControlError) {
+        while !Task.isCancelled {
+            switch self.state.withLock({ self.nextStep(&$0) }) {
+            case .commands(let commands): try await self.send(commands, client)
+            case .acknowledge(let number):
+                _ = try await client.call(
+                    "martlet.acknowledge",
+                    ["identifier": .string(self.identifier), "upTo": .integer(number)]
+                )
+                self.state.withLock { $0.acknowledged = max($0.acknowledged, number) }
+            case .close(let keepsTransfers):
+                _ = try await client.call(
+                    "martlet.closeSession",
+                    [
+                        "identifier": .string(self.identifier), "instance": .string(self.instance),
+                        "keepTransfers": .bool(keepsTransfers),
+                    ]
+                )
+                return self.closed()
+            case .wait: await self.sending.wait()
+            }
+        }
+    }
+
+    private func nextStep(_ state: inout State) -> Step {
+        if case .cancelling = state.closing { return .close(keepsTransfers: false) }
+        if let commands = state.outbox.next() { return .commands(commands) }
+        let wish = self.mode == .automatically ? state.handled.handled : state.wish
+        if wish > state.acknowledged { return .acknowledge(wish) }
+        if case .finishing = state.closing, state.outbox.isEmpty,
+            self.mode == .manually || state.acknowledged >= state.handled.received
+        {
+            return .close(keepsTransfers: true)
+        }
+        if case .leaving = state.closing, state.outbox.isEmpty { return .close(keepsTransfers: true) }
+        return .wait
+    }
+
+    private func send(_ commands: [Outbox.Command], _ client: ControlClient) async throws(ControlError) {
+        do throws(ControlError) {
+            switch commands.first {
+            case .add:
+                let transfers = commands.compactMap { if case .add(let transfer) = $0 { transfer } else { nil } }
+                _ = try await client.add(transfers)
+            case .change(_, let kind, let parameters): _ = try await client.call(kind.method, parameters)
+            case .configure(let parameters): _ = try await client.call("martlet.openSession", parameters)
+            case nil: break
+            }
+            self.state.withLock { $0.outbox.answered() }
+        } catch {
+            if Self.isLoss(error) { throw error }
+            if commands.count > 1 { return self.state.withLock { $0.outbox.divide() } }
+            self.state.withLock { $0.outbox.answered() }
+            self.refused(commands.first, error)
+        }
+    }
+
+    private func refused(_ command: Outbox.Command?, _ error: ControlError) {
+        guard case .add(let transfer) = command, let id = transfer.id else {
+            self.logger?.debug("the daemon refused a change", metadata: ["error": "\(error)"])
+            return
+        }
+        // It was done when it was asked for the first time, and the answer was lost.
+        if error.code == .duplicate { return }
+        self.end(TransferID(id.rawValue), TransferError(error))
+    }
+
+    // MARK: Closing
+
+    /// Whether every task is known that there is.
+    var knowsItsTasks: Bool {
+        self.state.withLock { state in if case .opening = state.standing { false } else { true } }
+    }
+
+    /// Ends the session in the daemon: with its transfers, or once they are done; or lets others have it.
+    func close(_ closing: Closing) {
+        let isOver = self.state.withLock { state in
+            switch state.standing {
+            case .failed, .left: return true
+            case .opening, .open: break
+            }
+            if case .cancelling = state.closing { return false }
+            state.closing = closing
+            return false
+        }
+        if isOver {
+            switch closing {
+            case .finishing(let done), .leaving(let done): return done()
+            case .cancelling: break
+            }
+        }
+        self.sending.call()
+    }
+
+    private func closed() {
+        let (tasks, closing) = self.state.withLock { state in
+            state.standing = .left
+            defer { state.entries = [:] }
+            return (state.entries.values.map(\.task), state.closing)
+        }
+        // They go on, without this program.
+        if case .leaving(let done) = closing { return done() }
+        for task in tasks { task.endInBackground(.cancelled) }
+        if case .finishing(let done) = closing { done() } else { self.session?.settle() }
+    }
+}

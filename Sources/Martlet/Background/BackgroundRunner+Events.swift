@@ -1,0 +1,324 @@
+internal import Control
+internal import HTTPTransport
+internal import Logging
+internal import Synchronization
+internal import TransferEngine
+
+/// What the daemon tells, and when it counts as handled.
+extension BackgroundRunner {
+    // MARK: Finding what is there
+
+    /// Makes tasks of the transfers that are there, and ends those that are not there any more.
+    func adopt(_ records: [TransferRecord], isFirst: Bool) {
+        guard let session = self.session else { return }
+        var known: Set<TransferID> = []
+        for record in records {
+            let id = TransferID(record.id.rawValue)
+            known.insert(id)
+            let isKnown = self.state.withLock { state in
+                guard var entry = state.entries[id] else { return false }
+                if !state.outbox.concerns(id) { entry.state = BackgroundTransfer.state(record.state) }
+                entry.bytes = max(entry.bytes, record.bytes)
+                entry.total = record.total ?? entry.total
+                state.entries[id] = entry
+                return true
+            }
+            // After a lost connection an ended one is there because its end was not acknowledged yet: it was told.
+            if !isKnown, isFirst || !record.state.isEnd { self.adopt(record, id, session) }
+        }
+        let lost = self.state.withLock { state in
+            state.entries.keys.filter { !known.contains($0) && !state.outbox.isAdding($0) }
+        }
+        for id in lost {
+            let task = self.state.withLock { $0.entries[id]?.task }
+            task?.facts.withLock { $0.isLost = true }
+            let error = TransferError(
+                .daemonUnavailable,
+                "the daemon no longer knows the transfer",
+                remedy: "add it again; the bytes that are there are gone on from"
+            )
+            self.end(id, error)
+        }
+    }
+
+    private func adopt(_ record: TransferRecord, _ id: TransferID, _ session: TransferSession) {
+        let request: TransferRequest
+        do throws(TransferError) {
+            request = try BackgroundTransfer.request(record)
+        } catch {
+            self.logger?
+                .warning("a transfer of a background session has no usable URL", metadata: ["id": "\(record.id)"])
+            return
+        }
+        let extra = BackgroundTransfer.Extra(record.options[.userInfo])
+        let (destination, place) = BackgroundTransfer.place(record, isTemporary: extra.isTemporary)
+        let task = session.registry.adopt(extra.number) { number in
+            DownloadTask(
+                id: number,
+                request: request,
+                session: session,
+                isPrivate: false,
+                destination: destination,
+                place: place
+            )
+        }
+        task.facts.withLock { facts in
+            facts.isAdopted = true
+            facts.bytesReceived = record.bytes
+            facts.bytesTold = record.bytes
+            facts.bytesExpected = record.total
+            facts.description = record.options[.description] ?? ""
+            facts.persistentInfo = extra.info
+        }
+        task.control.withLock { $0 = record.state == .paused ? .paused(id) : .submitted(id) }
+        self.state.withLock { state in
+            state.entries[id] = Entry(
+                task: task,
+                state: BackgroundTransfer.state(record.state),
+                bytes: record.bytes,
+                total: record.total
+            )
+        }
+    }
+
+    // MARK: Events
+
+    /// Tells one event.
+    func received(_ number: Int64, _ event: JSON) async {
+        if number > 0 {
+            let isNew = self.state.withLock { state in
+                guard state.returned.came(number) else { return false }
+                _ = state.handled.came(number)
+                return true
+            }
+            guard isNew else { return }
+        }
+        // Lets go of the event when the last who was told of it has returned.
+        let hold = number > 0 ? EventHold { [weak self] in self?.returned(number) } : nil
+        guard let session = self.session, let kind = event["kind"]?.string,
+            let gid = event["id"]?.string.flatMap({ GID($0) })
+        else { return }
+        let id = TransferID(gid.rawValue)
+        guard let task = self.state.withLock({ $0.entries[id]?.task }) else { return }
+        if number > 0 { task.facts.withLock { $0.eventNumber = number } }
+        let members = task.hearers
+        await self.tell(kind, number, event, id, task)
+        guard let hold else { return }
+        // Behind the calls that were just made: where these are reached, those have returned.
+        for member in members { member.keep(hold) }
+        session.handlers.put { withExtendedLifetime(hold) {} }
+    }
+
+    private func tell(_ kind: String, _ number: Int64, _ event: JSON, _ id: TransferID, _ task: DownloadTask) async {
+        switch kind {
+        case "started": self.moved(id, task, to: .running)
+        case "waiting": self.moved(id, task, to: .waiting)
+        case "paused": self.moved(id, task, to: .paused)
+        case "progress": self.progressed(event, id, task)
+        case "response":
+            var fields = HTTPFields()
+            for pair in event["fields"]?.array ?? [] {
+                if let name = pair[0]?.string, let value = pair[1]?.string { fields.append(name, value) }
+            }
+            let head = ResponseHead(
+                status: Int(clamping: event["status"]?.integer ?? 0),
+                fields: fields,
+                framing: .none
+            )
+            let url = event["url"]?.string.flatMap { try? HTTPURL($0) } ?? task.request.url
+            task.tell(HTTPResponse(url: url, head: head, expectedLength: event["total"]?.integer))
+        case "finished":
+            let path = event["path"]?.string ?? ""
+            var completion = TransferEvent.Completion(
+                path: path,
+                bytes: event["bytes"]?.integer ?? 0,
+                received: event["received"]?.integer ?? 0,
+                duration: .zero,
+                skipped: event["skipped"]?.bool ?? false
+            )
+            completion.notModified = event["notModified"]?.bool ?? false
+            self.forget(id)
+            if number > 0, task.place.isTemporary {
+                let file = self.hold(number)
+                task.facts.withLock { $0.hold = file }
+            }
+            task.isOver.store(true, ordering: .releasing)
+            task.succeed(completion)
+        case "failed":
+            self.forget(id)
+            let error = TransferError(BackgroundTransfer.failure(event["error"]))
+            await self.end(task, error, event["path"]?.string)
+        case "removed":
+            self.forget(id)
+            await self.end(task, .cancelled, event["path"]?.string)
+        default: break
+        }
+    }
+
+    private func progressed(_ event: JSON, _ id: TransferID, _ task: DownloadTask) {
+        let bytes = event["bytes"]?.integer ?? 0
+        let total = event["total"]?.integer
+        let rate = event["rate"]?.double ?? 0
+        self.state.withLock { state in
+            state.entries[id]?.bytes = bytes
+            if let total { state.entries[id]?.total = total }
+            if !state.outbox.concerns(id) { state.entries[id]?.state = .running }
+        }
+        let left = total.flatMap { rate > 0 ? Double(max(0, $0 - bytes)) / rate : nil }
+        let progress = TransferEvent.Progress(
+            bytes: bytes,
+            total: total,
+            rate: rate,
+            secondsLeft: left,
+            connections: 1
+        )
+        task.received(TransferEvent(id: id, url: "", userInfo: nil, kind: .progress(progress)))
+    }
+
+    /// The daemon did it at somebody's word: where it was not this program's, the task learns it.
+    private func moved(_ id: TransferID, _ task: DownloadTask, to new: TransferState) {
+        let isElsewhere = self.state.withLock { state in
+            guard !state.outbox.concerns(id) else { return false }
+            state.entries[id]?.state = new
+            return true
+        }
+        guard isElsewhere else { return }
+        task.control.withLock { phase in
+            switch (phase, new) {
+            case (.submitted, .paused): phase = .paused(id)
+            case (.paused, .running), (.paused, .waiting): phase = .submitted(id)
+            default: break
+            }
+        }
+    }
+
+    // MARK: Ends
+
+    private func forget(_ id: TransferID) { self.state.withLock { _ = $0.entries.removeValue(forKey: id) } }
+
+    /// Ends a task by an error, with what can be gone on from; looking for it may block, so it is done on the pool.
+    private func end(_ task: DownloadTask, _ error: TransferError, _ path: String?) async {
+        guard let path, let slash = path.lastIndex(of: "/"), slash != path.index(before: path.endIndex) else {
+            return task.endInBackground(error)
+        }
+        let target = FileTarget(
+            directory: slash == path.startIndex ? "/" : String(path[..<slash]),
+            name: String(path[path.index(after: slash)...])
+        )
+        let data = await withCheckedContinuation { continuation in
+            SharedRuntime.pool.run { continuation.resume(returning: ResumeData.survey(target, of: task)) }
+        }
+        task.endInBackground(TransferError(error, resumeData: data))
+    }
+
+    /// Ends a transfer that the daemon does not have.
+    func end(_ id: TransferID, _ error: TransferError) {
+        let task = self.state.withLock { $0.entries.removeValue(forKey: id)?.task }
+        task?.endInBackground(error)
+    }
+
+    // MARK: What was handled
+
+    /// The calls that tell an event have returned.
+    private func returned(_ number: Int64) {
+        self.state.withLock { state in
+            state.returned.release(number)
+            state.handled.release(number)
+        }
+        self.tellFinishIfDue()
+        self.sending.call()
+    }
+
+    /// The file that an event tells of was taken.
+    private func taken(_ number: Int64) {
+        self.state.withLock { $0.handled.release(number) }
+        self.sending.call()
+    }
+
+    /// Holds an event that is being told.
+    ///
+    /// - Returns: The hold, or `nil` where the event counts as handled already.
+    func hold(_ number: Int64) -> EventHold? {
+        let isHeld = self.state.withLock { $0.handled.hold(number) }
+        guard isHeld else { return nil }
+        return EventHold { [weak self] in self?.taken(number) }
+    }
+
+    /// The program says what it has handled.
+    func acknowledge(upTo number: Int64) {
+        self.state.withLock { state in state.wish = max(state.wish, min(number, state.returned.received)) }
+        self.sending.call()
+    }
+
+    /// Lets the events be told.
+    func beginDelivery() {
+        let isFirst = self.state.withLock { state in
+            defer { state.mayDeliver = true }
+            return !state.mayDeliver
+        }
+        if isFirst { self.delivering.call() }
+        self.tellFinishIfDue()
+    }
+
+    /// Tells that all events of before the opening were told, once they were and somebody can hear of it.
+    func tellFinishIfDue() {
+        guard let session = self.session else { return }
+        let members = session.delegates.current
+        let isDue = self.state.withLock { state in
+            guard state.mayDeliver, !members.isEmpty, case .open = state.standing, let end = state.backlogEnd,
+                state.returned.handled >= end
+            else { return false }
+            state.backlogEnd = nil
+            return true
+        }
+        guard isDue else { return }
+        for member in members {
+            let completion = EventsCompletion(self.identifier, self.logger)
+            completion.watch()
+            member.tell { $0.sessionDidFinishEvents(session) { completion.called() } }
+        }
+    }
+}
+
+extension DownloadTask {
+    /// The daemon, or the lack of it, ended the task.
+    func endInBackground(_ error: TransferError) {
+        self.isOver.store(true, ordering: .releasing)
+        self.fail(error)
+    }
+}
+
+/// Notices whether a delegate said that it has stored what it makes of a session's events.
+final class EventsCompletion: Sendable {
+    private let identifier: String
+    private let logger: Logger?
+    private let isDone = Atomic(false)
+
+    init(_ identifier: String, _ logger: Logger?) {
+        self.identifier = identifier
+        self.logger = logger
+    }
+
+    deinit { self.look("was let go of without being called") }
+
+    func called() { self.isDone.store(true, ordering: .relaxed) }
+
+    /// Looks after some time.
+    func watch() {
+        Task { [weak self] in
+            try? await Task.sleep(for: .seconds(10))
+            self?.look("has not been called for 10 seconds")
+        }
+    }
+
+    private func look(_ what: String) {
+        guard !self.isDone.exchange(true, ordering: .relaxed) else { return }
+        self.logger?
+            .warning(
+                "the completion handler of sessionDidFinishEvents \(what)",
+                metadata: [
+                    "session": "\(self.identifier)"
+                ]
+            )
+    }
+}

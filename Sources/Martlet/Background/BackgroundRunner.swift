@@ -1,0 +1,253 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+internal import Control
+internal import Logging
+internal import Synchronization
+internal import TransferEngine
+
+/// Runs a background session's transfers by the daemon.
+///
+/// Nothing here waits: what the tasks want is written down in order, and ``run()`` says it to the daemon as soon as there is
+/// a connection.
+final class BackgroundRunner: TransferRunner {
+    /// One transfer whose end was not told yet.
+    struct Entry {
+        let task: DownloadTask
+        var state: TransferState
+        var bytes: Int64 = 0
+        var total: Int64?
+    }
+
+    enum Standing {
+        /// Not opened yet.
+        case opening
+        /// Opened at least once.
+        case open
+        /// It cannot go on.
+        case failed(TransferError)
+        /// The session is gone, or was closed.
+        case left
+    }
+
+    /// What is to become of the session in the daemon.
+    enum Closing {
+        /// Its transfers are removed at once.
+        case cancelling
+        /// It is forgotten once everything was told and acknowledged.
+        case finishing(@Sendable () -> Void)
+        /// It is let go of once everything was said to the daemon, or could not be; its transfers go on.
+        case leaving(@Sendable () -> Void)
+    }
+
+    struct State {
+        var entries: [TransferID: Entry] = [:]
+        var outbox = Outbox()
+        var standing = Standing.opening
+        /// Which events' calls have returned; the other, whose files were taken as well.
+        var returned = EventLedger(acknowledged: 0)
+        var handled = EventLedger(acknowledged: 0)
+        var acknowledged: Int64 = 0
+        /// What the program acknowledged itself.
+        var wish: Int64 = 0
+        var mayDeliver = false
+        /// The last event of before the opening, as long as not all up to it were told.
+        var backlogEnd: Int64?
+        var isFinishDue = false
+        var closing: Closing?
+        var settings: SessionConfiguration
+        var session: SessionReference
+        var waiters: [@Sendable (TransferError?) -> Void] = []
+        var work: Task<Void, Never>?
+    }
+
+    struct SessionReference: Sendable { weak let session: TransferSession? }
+
+    let identifier: String
+    let instance: String
+    let place: StateDirectory
+    let patience: Duration
+    let mode: AcknowledgementMode
+    let daemonPath: String?
+    let logger: Logger?
+    let state: Mutex<State>
+    /// Lets the sending go on.
+    let sending = Wake()
+    /// Lets the delivery begin.
+    let delivering = Wake()
+
+    /// Creates a runner, which begins with ``begin(for:)``.
+    ///
+    /// - Throws: ``TransferError`` with `badConfiguration` where the identifier or the state directory cannot be used.
+    init(_ place: BackgroundPlace, _ configuration: SessionConfiguration) throws(TransferError) {
+        guard Self.isIdentifier(place.identifier) else {
+            throw TransferError(
+                .badConfiguration,
+                "'\(place.identifier)' is no identifier for a background session",
+                remedy:
+                    "use 1 to 128 letters, digits, dots, hyphens and underscores, beginning with a letter or a digit"
+            )
+        }
+        if let command = configuration.wakeCommand.first, !command.hasPrefix("/") {
+            throw TransferError(.badConfiguration, "the wake command '\(command)' is no absolute path")
+        }
+        do throws(ControlError) {
+            self.place = try StateDirectory(place.stateDirectory)
+            try self.place.make()
+        } catch {
+            throw TransferError(.badConfiguration, error.message, remedy: error.remedy)
+        }
+        try TemporaryPlace.prepare(self.place.sessionsPath)
+        self.identifier = place.identifier
+        self.patience = place.patience
+        // The daemon can so tell the hold of a program that was killed from that of one that is there.
+        self.instance = "\(getpid())-" + Hexadecimal.encode((0..<16).map { _ in UInt8.random(in: 0...255) })
+        self.mode = configuration.acknowledgesEvents
+        self.daemonPath = configuration.daemonPath
+        self.logger = configuration.logger
+        self.state = Mutex(State(settings: configuration, session: SessionReference(session: nil)))
+    }
+
+    private static func isIdentifier(_ text: String) -> Bool {
+        func isWord(_ byte: UInt8) -> Bool {
+            (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+        }
+        return (1...128).contains(text.utf8.count) && text.utf8.first.map(isWord) == true
+            && text.utf8.allSatisfy { isWord($0) || $0 == 0x2D || $0 == 0x2E || $0 == 0x5F }
+    }
+
+    /// Where the files of downloads without a destination wait.
+    var container: String { self.place.sessionsPath + "/" + self.identifier }
+
+    /// Connects, and goes on until ``leave()``.
+    func begin(for session: TransferSession) {
+        self.state.withLock { state in
+            state.session = SessionReference(session: session)
+            state.work = Task { await self.run() }
+        }
+    }
+
+    /// Lets go of the daemon; the work goes on.
+    func leave() {
+        let (work, waiters) = self.state.withLock { state in
+            state.standing = .left
+            state.entries = [:]
+            defer {
+                state.work = nil
+                state.waiters = []
+            }
+            return (state.work, state.waiters)
+        }
+        work?.cancel()
+        for waiter in waiters { waiter(.left) }
+    }
+
+    var session: TransferSession? { self.state.withLock { $0.session.session } }
+
+    // MARK: What tasks ask
+
+    func add(_ task: TransferTask) throws(TransferError) -> TransferID {
+        guard let download = task as? DownloadTask else { throw .noDataInBackground }
+        let gid = GID.random()
+        let id = TransferID(gid.rawValue)
+        let transfer = try BackgroundTransfer.new(download, id: gid, session: self.identifier)
+        let failure: TransferError? = self.state.withLock { state in
+            switch state.standing {
+            case .failed(let error): return error
+            case .left: return .left
+            case .opening, .open: break
+            }
+            state.entries[id] = Entry(task: download, state: .waiting)
+            state.outbox.put(.add(transfer))
+            return nil
+        }
+        if let failure { throw failure }
+        self.beginDelivery()
+        self.sending.call()
+        return id
+    }
+
+    func pause(_ id: TransferID) { self.change(id, .running("martlet.pause"), state: .paused) }
+
+    func resume(_ id: TransferID) { self.change(id, .running("martlet.resume"), state: .waiting) }
+
+    func cancel(_ id: TransferID, keeping: Bool) {
+        self.change(id, .removal, [.init("deletePartial", .bool(!keeping))])
+    }
+
+    /// It waits in the daemon, for whoever finds it there.
+    func abandon(_ id: TransferID) {}
+
+    func state(of id: TransferID) -> TransferState? { self.state.withLock { $0.entries[id]?.state } }
+
+    func progress(of id: TransferID) -> (bytes: Int64, total: Int64?)? {
+        self.state.withLock { state in state.entries[id].map { ($0.bytes, $0.total) } }
+    }
+
+    func setPriority(_ priority: Priority, of id: TransferID) {
+        let number = Int64(BackgroundTransfer.number(priority))
+        self.change(id, .priority, [.init("priority", .integer(number))])
+    }
+
+    func setRateLimit(_ rate: Int64?, of id: TransferID) {
+        self.change(id, .options, [.init("options", ["max-download-limit": .string("\(rate ?? 0)")])])
+    }
+
+    private func change(
+        _ id: TransferID,
+        _ kind: Outbox.Command.Kind,
+        _ more: [JSON.Member] = [],
+        state newState: TransferState? = nil
+    ) {
+        guard let gid = GID(rawValue: id.rawValue) else { return }
+        var members: [JSON.Member] = [.init("session", .string(self.identifier))]
+        if case .options = kind {
+            members.append(.init("id", .string(gid.description)))
+        } else {
+            members.append(.init("ids", [.string(gid.description)]))
+        }
+        self.state.withLock { state in
+            // Of one that has ended the end is on its way, and there is nothing to change.
+            switch state.entries[id]?.state {
+            case nil, .finished, .failed, .cancelled: return
+            case .waiting, .retrying, .running, .paused: break
+            }
+            if let newState { state.entries[id]?.state = newState }
+            state.outbox.put(.change(id, kind, .object(members + more)))
+        }
+        self.sending.call()
+    }
+
+    // MARK: What the session asks
+
+    var runningCount: Int {
+        self.state.withLock { state in state.entries.values.count { $0.state == .running } }
+    }
+
+    func setConcurrentTransfers(_ count: Int) { self.configure { $0.concurrentTransfers = max(1, count) } }
+    func setConnectionsPerHost(_ count: Int) { self.configure { $0.connectionsPerHost = max(1, count) } }
+    func setRateLimit(_ rate: Int64?) { self.configure { $0.rateLimit = rate } }
+
+    private func configure(_ change: (inout SessionConfiguration) -> Void) {
+        self.state.withLock { state in
+            change(&state.settings)
+            state.outbox.put(.configure(self.openingParameters(state.settings)))
+        }
+        self.sending.call()
+    }
+}
+
+extension TransferError {
+    static let noDataInBackground = TransferError(
+        .badRequest,
+        "a background session has download tasks only: bytes cannot be given to a program that may be gone",
+        remedy: "make a download task, or use another session"
+    )
+
+    static let left = TransferError(.invalidated, "the background session was let go of", remedy: "open it again")
+}

@@ -1,0 +1,166 @@
+internal import Control
+internal import Synchronization
+internal import TransferEngine
+
+/// A download task, as the daemon is told of it, and read from what the daemon tells.
+enum BackgroundTransfer {
+    /// What the option `user-info` holds beside the program's own text.
+    struct Extra {
+        var number: Int?
+        var isTemporary = false
+        var info = ""
+
+        var text: String {
+            let json: JSON = [
+                "task": .optional(self.number.map { Int64($0) }), "temporary": .bool(self.isTemporary),
+                "info": .string(self.info),
+            ]
+            return json.text
+        }
+
+        init(number: Int, isTemporary: Bool, info: String) {
+            self.number = number
+            self.isTemporary = isTemporary
+            self.info = info
+        }
+
+        /// Reads what ``text`` writes; what somebody else wrote is all the program's own.
+        init(_ text: String?) {
+            guard let text else { return }
+            guard let json = try? JSON(parsing: text), json["temporary"] != nil else {
+                self.info = text
+                return
+            }
+            self.number = json["task"]?.integer.map { Int(clamping: $0) }
+            self.isTemporary = json["temporary"]?.bool ?? false
+            self.info = json["info"]?.string ?? ""
+        }
+    }
+
+    /// The transfer of a task.
+    ///
+    /// - Throws: ``TransferError`` with `badRequest` for what the daemon cannot be asked.
+    static func new(_ task: DownloadTask, id: GID, session: String) throws(TransferError) -> NewTransfer {
+        let request = task.request
+        guard request.expectedDigests.count < 2 else {
+            throw TransferError(.badRequest, "a download in a background session has one digest at most; give the best")
+        }
+        var options = TransferOptions()
+        options[.dir] = AbsolutePath.of(task.place.directory)
+        options[.out] = task.place.name
+        options[.ifExists] = task.place.rule.engineRule.rawValue
+        if request.method != "GET" { options[.method] = request.method }
+        options[.body] = request.body.map { Base64.encode($0) }
+        options[all: .header] = request.headers.pairs.map { "\($0.name): \($0.value)" }
+        options[.referer] = request.referer?.withoutUserInfo
+        options[all: .conditions] = request.conditions.map { "\($0.0): \($0.1)" }
+        options[.checksum] = request.expectedDigests.first.map {
+            "\(Self.name($0.algorithm))=\(Hexadecimal.encode($0.bytes))"
+        }
+        options[.timeout] = request.requestTimeout.map { Self.seconds($0) }
+        options[.resourceTimeout] = request.resourceTimeout.map { Self.seconds($0) }
+        let facts = task.facts.withLock { ($0.priority, $0.rateLimit, $0.description, $0.persistentInfo) }
+        if facts.0 != .normal { options[.priority] = "\(Self.number(facts.0))" }
+        options[.maxDownloadLimit] = facts.1.map { "\($0)" }
+        if !facts.2.isEmpty { options[.description] = facts.2 }
+        options[.userInfo] = Extra(number: task.id, isTemporary: task.place.isTemporary, info: facts.3).text
+        return NewTransfer(
+            id: id,
+            urls: ([request.url] + request.mirrors).map(\.text),
+            options: options,
+            session: session
+        )
+    }
+
+    /// The request of a transfer that is there, without the header fields and the content, which the daemon does not tell.
+    static func request(_ record: TransferRecord) throws(TransferError) -> TransferRequest {
+        var request = try TransferRequest(record.urls.first ?? "")
+        for url in record.urls.dropFirst() { request.mirrors.append(try TransferRequest(url).url) }
+        request.method = record.options[.method] ?? "GET"
+        request.referer = record.options[.referer].flatMap { try? HTTPURL($0) }
+        request.priority = Self.priority(record.priority)
+        request.rateLimit = record.options[.maxDownloadLimit].flatMap { Int64($0) }.flatMap { $0 > 0 ? $0 : nil }
+        request.requestTimeout = record.options[.timeout].flatMap { Int64($0) }.map { .seconds($0) }
+        request.resourceTimeout = record.options[.resourceTimeout].flatMap { Int64($0) }.map { .seconds($0) }
+        if let digest = record.options[.checksum].flatMap({ try? ExpectedDigest(parsing: $0) }) {
+            request.expectedDigests = [digest]
+        }
+        return request
+    }
+
+    /// Where a transfer that is there goes.
+    static func place(_ record: TransferRecord, isTemporary: Bool) -> (Destination, DownloadPlace) {
+        let rule =
+            ExistingFileRule.allCases.first { $0.engineRule.rawValue == record.options[.ifExists] }
+            ?? (record.options[.out] == nil ? .number : .fail)
+        let place = DownloadPlace(
+            directory: record.directory,
+            name: record.options[.out],
+            rule: rule,
+            isTemporary: isTemporary
+        )
+        if isTemporary { return (.temporary, place) }
+        guard let name = place.name else { return (.directory(record.directory, ifExists: rule), place) }
+        return (.file(FileTarget(directory: record.directory, name: name).path, ifExists: rule), place)
+    }
+
+    static func number(_ priority: Priority) -> Int { Int(priority.rawValue) - Int(Priority.normal.rawValue) }
+
+    static func priority(_ number: Int) -> Priority {
+        Priority.allCases.last { Self.number($0) <= number } ?? .low
+    }
+
+    /// Where a transfer stands, for a session.
+    static func state(_ state: TransferRecord.State) -> TransferState {
+        switch state {
+        case .waiting: .waiting
+        case .active: .running
+        case .paused: .paused
+        case .finished: .finished
+        case .failed: .failed
+        case .removed: .cancelled
+        }
+    }
+
+    /// Why a transfer failed.
+    static func failure(_ json: JSON?) -> TransferFailure {
+        let failure = json.flatMap { TransferRecord.Failure(json: $0) }
+        return TransferFailure(
+            failure.flatMap { TransferFailure.Code(rawValue: $0.code) } ?? .unknown,
+            failure?.message ?? "the transfer failed, and the daemon did not say why",
+            remedy: failure?.remedy ?? "",
+            status: failure?.status
+        )
+    }
+
+    /// The algorithm as aria2 calls it.
+    private static func name(_ algorithm: DigestAlgorithm) -> String {
+        algorithm == .md5 ? "md5" : "sha-\(algorithm.rawValue.dropFirst(3))"
+    }
+
+    /// Whole seconds, rounded up, as aria2's options have them.
+    private static func seconds(_ duration: Duration) -> String {
+        let (seconds, rest) = duration.components
+        return "\(rest > 0 ? seconds + 1 : seconds)"
+    }
+}
+
+extension TransferError {
+    /// What an error of the daemon's means to a program.
+    init(_ error: ControlError) {
+        let code: Code =
+            switch error.code {
+            case .sessionInUse: .sessionInUse
+            case .diskFull: .noSpace
+            case .forbidden: .badDestination
+            case .badParameter, .duplicate, .wrongState, .notFound, .ambiguous: .badRequest
+            default: .daemonUnavailable
+            }
+        self.init(
+            code,
+            error.message,
+            remedy: error.remedy,
+            isRetryable: code == .daemonUnavailable || code == .sessionInUse
+        )
+    }
+}

@@ -1,0 +1,112 @@
+internal import Synchronization
+internal import TransferEngine
+
+/// A list whose downloads are tasks of a background session.
+///
+/// The list says what is to be, the session what is: a download and its task are connected by the download's id, which is the
+/// task's ``TransferTask/persistentInfo``. Until the daemon has told its tasks nothing is done about any download, so that
+/// none gets a second task; and the session holds its events back, so that none is missed.
+extension OfflineCore {
+    /// Connects the downloads and the tasks that are there, as soon as these are known.
+    func match(_ background: BackgroundRunner) {
+        background.whenOpened { error in
+            self.disk.put {
+                guard !self.state.withLock({ $0.isClosed || $0.isMatched }) else { return }
+                if error == nil || self.session.failure != nil { self.matchNow() } else { self.match(background) }
+            }
+        }
+    }
+
+    private func matchNow() {
+        var (tasks, superfluous): ([String: DownloadTask], [DownloadTask]) = ([:], [])
+        for task in self.session.currentTasks.download {
+            // One that has ended may have a successor, whose word counts.
+            guard let other = tasks[task.persistentInfo] else {
+                tasks[task.persistentInfo] = task
+                continue
+            }
+            let (stays, goes) = self.isLive(other) ? (other, task) : (task, other)
+            tasks[task.persistentInfo] = stays
+            if self.isLive(goes) { superfluous.append(goes) }
+        }
+        let ids = self.state.withLock { state in
+            for id in state.active { if let task = tasks[id] { self.attach(task, to: id, &state) } }
+            state.isMatched = true
+            return state.active
+        }
+        for task in superfluous { task.cancel(keeping: true) }
+        for id in ids { self.reconcile(id) }
+        self.session.beginDelivery()
+        self.scheduleSave()
+    }
+
+    /// A download goes on as a task that is there.
+    private func attach(_ task: DownloadTask, to id: String, _ state: inout State) {
+        guard var entry = state.entries[id] else { return }
+        if entry.record.standing == .failed {
+            // Its end was told, but not acknowledged; or somebody had the daemon try it again.
+            guard self.isLive(task), entry.resume() else { return }
+            state.generation += 1
+            self.tellState(id, entry)
+        }
+        let runner = OfflineRunner(id: id, core: self)
+        task.addDelegate(runner, on: .anyThread)
+        let isResting = task.state == .suspended
+        entry.work = .running(task, runner, isResting ? .rest : .go)
+        let (received, expected) = task.facts.withLock { ($0.bytesReceived, $0.bytesExpected) }
+        entry.record.received = entry.discards ? 0 : max(entry.record.received, received)
+        entry.record.expected = expected ?? entry.record.expected
+        state.entries[id] = entry
+    }
+
+    private func isLive(_ task: DownloadTask) -> Bool {
+        switch task.transferID.flatMap({ self.session.runner.state(of: $0) }) {
+        case .running, .waiting, .retrying, .paused: true
+        case nil, .finished, .failed, .cancelled: false
+        }
+    }
+
+    /// The session cannot go on: what is to be done waits for the next one, or for its owner's word.
+    func interrupt(_ id: String, _ error: TransferError) {
+        self.state.withLock { state in
+            guard var entry = state.entries[id], entry.isWanted else { return }
+            if case .running = entry.work { return }
+            entry.isInterrupted = true
+            entry.error = error
+            state.entries[id] = entry
+            self.tellState(id, entry)
+        }
+    }
+
+    // MARK: The end
+
+    /// Lets go of the session once the daemon was told what was decided; its work goes on.
+    func leave(_ background: BackgroundRunner) {
+        background.whenOpened { _ in
+            // Behind what was put there when the session was opened, and what was decided before.
+            self.disk.put {
+                background.close(
+                    .leaving {
+                        self.disk.put {
+                            self.state.withLock { $0.hasLeft = true }
+                            self.closeIfQuiet()
+                        }
+                    }
+                )
+            }
+        }
+    }
+
+    /// The list is closed: its tasks are the next one's.
+    func letGo() {
+        let works = self.state.withLock { state in
+            state.isMatched = false
+            let works = state.entries.values.map(\.work)
+            for id in state.entries.keys { state.entries[id]?.work = .none }
+            return works
+        }
+        self.session.leave()
+        // Outside the lock: these may be the last references.
+        withExtendedLifetime(works) {}
+    }
+}

@@ -1,0 +1,73 @@
+import Martlet
+
+enum Background {
+    // snippet: background-delegate
+    final class Library: TransferDelegate {
+        func task(_ task: DownloadTask, didEndWith result: Result<DownloadedFile, TransferError>) {
+            switch result {
+            case .success(let file): print(task.persistentInfo, "is at", file.path)
+            case .failure(let error): print(task.persistentInfo, "failed:", error)
+            }
+        }
+
+        func sessionDidFinishEvents(_ session: TransferSession, completion: @escaping @Sendable () -> Void) {
+            // Store what was made of the events, and then:
+            completion()
+        }
+
+        func session(_ session: TransferSession, didFailWith error: TransferError) {
+            print("no background session:", error)
+        }
+    }
+    // end
+
+    static func queue(_ urls: [String], _ library: Library) async throws {
+        // snippet: background-queue
+        let configuration = SessionConfiguration.background(identifier: "org.example.reader")
+        let session = try TransferSession(configuration: configuration, delegate: library, on: .main)
+        for (number, url) in urls.enumerated() {
+            let task = try session.downloadTask(for: url, to: .directory("/srv/books"))
+            task.persistentInfo = "book \(number)"
+            task.resume()
+        }
+        // end
+    }
+
+    static func again(_ library: Library) async throws {
+        // snippet: background-again
+        let session = try await TransferSession.open(.background(identifier: "org.example.reader"))
+        for task in await session.tasks().download {
+            print(task.persistentInfo, task.state, task.bytesReceived)
+        }
+        session.addDelegate(library, on: .main)
+        // end
+    }
+
+    static func list(_ screen: any OfflineDownloadsObserver) throws {
+        // snippet: background-list
+        let list = try OfflineDownloads(
+            list: "/var/lib/reader/downloads.json",
+            directory: "/srv/books",
+            configuration: .background(identifier: "org.example.reader.books")
+        )
+        list.addObserver(screen, on: .main)
+        for download in list.downloads { print(download.name, download.state) }
+        // end
+    }
+
+    static func manually(_ task: DownloadTask) throws {
+        // snippet: background-acknowledge
+        var configuration = SessionConfiguration.background(identifier: "org.example.reader")
+        configuration.acknowledgesEvents = .manually
+        configuration.wakeCommand = ["/usr/bin/reader", "--fetch-events"]
+        let session = try TransferSession(configuration: configuration)
+        if let number = task.eventNumber { session.acknowledge(upTo: number) }
+        // end
+    }
+
+    static func quit(_ session: TransferSession) {
+        // snippet: background-quit
+        session.invalidateAndCancel()
+        // end
+    }
+}
