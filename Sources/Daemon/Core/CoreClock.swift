@@ -1,0 +1,30 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// The wall clock, as the core reads it: a port that a test can set.
+package struct CoreClock: Sendable {
+    /// Seconds since 1970.
+    package var now: @Sendable () -> Double
+    /// The minute of the day and the day of the week (0 for Sunday) in local time.
+    package var local: @Sendable () -> (minute: Int, weekday: Int)
+
+    /// The system's clock and time zone.
+    package init() {
+        self.now = {
+            var time = timespec()
+            clock_gettime(CLOCK_REALTIME, &time)
+            return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+        }
+        self.local = {
+            var seconds = time(nil)
+            var parts = tm()
+            localtime_r(&seconds, &parts)
+            return (Int(parts.tm_hour) * 60 + Int(parts.tm_min), Int(parts.tm_wday))
+        }
+    }
+}

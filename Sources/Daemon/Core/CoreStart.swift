@@ -1,0 +1,48 @@
+internal import Control
+internal import QueueStore
+
+/// What the core reads from the store at its start.
+struct CoreStart: Sendable {
+    var counts: [CountKey: Int]
+    var sessions: [String: SessionState] = [:]
+    var options = TransferOptions()
+    var hostLimits: [String: Int] = [:]
+    var schedule: Schedule?
+
+    init(_ reader: borrowing QueueReader) throws(QueueStoreError) {
+        self.counts = try reader.counts()
+        for stored in try reader.sessions() {
+            self.sessions[stored.identifier] = SessionState(
+                text: stored.configuration,
+                wakeCommand: SessionState.wakeCommand(stored.configuration),
+                acknowledged: stored.acknowledged,
+                last: stored.last,
+                // Whether somebody was woken for them before the daemon went away is not known.
+                hasNews: stored.last > stored.acknowledged
+            )
+        }
+        if let json = try Self.setting(.options, reader) { self.options = TransferOptions(json: json) }
+        for member in try Self.setting(.hostLimits, reader)?.object ?? [] {
+            self.hostLimits[member.name] = member.value.integer.map { Int(clamping: $0) }
+        }
+        self.schedule = try Self.setting(.schedule, reader).flatMap { Schedule(stored: $0) }
+    }
+
+    private static func setting(_ name: SettingName, _ reader: borrowing QueueReader) throws(QueueStoreError) -> JSON? {
+        try reader.setting(name.rawValue).flatMap { try? JSON(parsing: $0) }
+    }
+}
+
+/// The names of what is stored beside the transfers.
+enum SettingName: String {
+    case options
+    case hostLimits = "host-limits"
+    case schedule
+}
+
+extension SessionState {
+    /// The command that a stored configuration names.
+    static func wakeCommand(_ text: String) -> [String] {
+        (try? JSON(parsing: text))?["wakeCommand"]?.array?.compactMap(\.string) ?? []
+    }
+}

@@ -1,0 +1,114 @@
+package import Control
+internal import QueueStore
+internal import TransferEngine
+
+extension DaemonCore {
+    /// Adds transfers, all or none, in their order.
+    package func add(_ entries: [NewTransfer], at position: Int?) async throws(ControlError) -> [GID] {
+        guard !self.isStopping else { throw Self.stopping }
+        guard !self.isFull else { throw ControlError(QueueStoreError(.full, "")) }
+        if let position, position < 0 {
+            throw ControlError(.badParameter, "the position \(position) is negative", remedy: "positions begin with 0")
+        }
+        var transfers: [StoredTransfer] = []
+        transfers.reserveCapacity(entries.count)
+        let now = self.now
+        for (index, entry) in entries.enumerated() {
+            do throws(ControlError) {
+                transfers.append(try self.check(entry, now))
+            } catch {
+                guard entries.count > 1 else { throw error }
+                throw ControlError(error.code, "entry \(index): \(error.message)", remedy: error.remedy)
+            }
+        }
+        guard !transfers.isEmpty else { return [] }
+        let groups = Self.groups(transfers)
+        try await self.write { (writer) throws(QueueStoreError) in
+            for group in groups { try writer.add(group, at: position) }
+        }
+        for group in groups { self.added(group, at: position) }
+        self.publish()
+        return transfers.map(\.id)
+    }
+
+    /// Reads an entry; nothing invalid gets into the queue.
+    private func check(_ entry: NewTransfer, _ now: Double) throws(ControlError) -> StoredTransfer {
+        if let session = entry.session, self.sessions[session] == nil {
+            throw ControlError(.notFound, "there is no session '\(session)'", remedy: "open it first")
+        }
+        var stored = StoredTransfer(
+            id: entry.id ?? .random(),
+            session: entry.session,
+            state: entry.isPaused ? .paused : .waiting,
+            urls: entry.urls,
+            options: entry.options,
+            directory: try self.directory(entry.options),
+            added: now
+        )
+        for name in [OptionName.gid, .pause, .position] { stored.options[name] = nil }
+        stored.priority = try RequestPlan.priority(entry.options)
+        try self.checkOptions(stored)
+        return stored
+    }
+
+    /// Throws where a transfer cannot be made from what is stored about it.
+    func checkOptions(_ stored: StoredTransfer) throws(ControlError) {
+        _ = try RequestPlan(
+            urls: stored.urls,
+            options: stored.options,
+            directory: stored.directory,
+            base: DownloadOptions(),
+            baseFields: []
+        )
+    }
+
+    /// Where a transfer's file goes.
+    func directory(_ options: TransferOptions) throws(ControlError) -> String {
+        let directory = options[.dir] ?? self.globalOptions[.dir] ?? self.configuration.directory
+        guard directory.hasPrefix("/"), !directory.utf8.contains(0) else {
+            throw ControlError(.badParameter, "the option 'dir' is no absolute path", remedy: "begin it with '/'")
+        }
+        return directory
+    }
+
+    /// Entries one after the other that go to the same queue.
+    private static func groups(_ transfers: [StoredTransfer]) -> [[StoredTransfer]] {
+        guard let first = transfers.first else { return [] }
+        if transfers.allSatisfy({ $0.session == first.session }) { return [transfers] }
+        var order: [String?] = []
+        var groups: [String?: [StoredTransfer]] = [:]
+        for transfer in transfers {
+            if groups[transfer.session] == nil { order.append(transfer.session) }
+            groups[transfer.session, default: []].append(transfer)
+        }
+        return order.compactMap { groups[$0] }
+    }
+
+    private func added(_ group: [StoredTransfer], at position: Int?) {
+        guard let session = group.first?.session as String?? else { return }
+        let waiting = group.count { $0.state == .waiting }
+        self.book.add(waiting, session, .waiting)
+        self.book.add(group.count - waiting, session, .paused)
+        if self.isHeard {
+            for transfer in group { self.tell(.queued(self.record(transfer))) }
+        }
+        guard waiting > 0 else { return }
+        self.nowWaits(session, priority: group.map(\.priority).max() ?? 0, mayPrecede: position != nil)
+    }
+
+    /// Something waits that did not.
+    ///
+    /// - Parameters:
+    ///   - session: Its queue.
+    ///   - priority: The greatest priority among what was added.
+    ///   - mayPrecede: Whether it may have its place before some that wait.
+    func nowWaits(_ session: String?, priority: Int, mayPrecede: Bool) {
+        let lane = self.lane(session)
+        if mayPrecede || lane.queue.precedes(priority: priority) {
+            self.reorder(lane)
+        } else {
+            lane.queue.added()
+            self.refill(lane)
+        }
+    }
+}

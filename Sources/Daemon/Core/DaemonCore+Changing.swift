@@ -1,0 +1,189 @@
+package import Control
+internal import QueueStore
+internal import Synchronization
+
+extension DaemonCore {
+    /// Moves a transfer in the line.
+    package func move(_ id: GID, by offset: Int, from origin: MoveOrigin) async throws(ControlError) -> Int {
+        let book = self.book
+        let (place, session) = try await self.write { (writer) throws(QueueStoreError) in
+            guard let stored = try writer.reader.transfer(id) else {
+                throw QueueStoreError(.notFound(id), "")
+            }
+            guard !stored.state.isEnd, let here = try writer.reader.place(of: id) else {
+                throw QueueStoreError(.wrongState(id, stored.state), "")
+            }
+            let start =
+                switch origin {
+                case .start: 0
+                case .current: here
+                case .end: max(0, book.unfinished(stored.session) - 1)
+                }
+            let (sum, overflow) = start.addingReportingOverflow(offset)
+            let place = overflow ? (offset < 0 ? 0 : Int.max) : max(0, sum)
+            return (try writer.move(id, to: place), stored.session)
+        }
+        self.reorder(self.lane(session))
+        return place
+    }
+
+    /// Changes a transfer's options; one that runs takes limits at once and starts anew for the others.
+    package func changeOptions(_ id: GID, _ options: TransferOptions) async throws(ControlError) {
+        guard let before = try await self.read({ (reader) throws(QueueStoreError) in try reader.transfer(id) }) else {
+            throw ControlError(QueueStoreError(.notFound(id), ""))
+        }
+        guard before.state != .finished, before.state != .removed else {
+            throw ControlError(QueueStoreError(.wrongState(id, before.state), ""))
+        }
+        var changed = before
+        changed.options = before.options.merging(options)
+        for name in [OptionName.gid, .pause, .position] { changed.options[name] = nil }
+        if options[.dir] != nil { changed.directory = try self.directory(options) }
+        changed.priority = options[.priority] == nil ? before.priority : try RequestPlan.priority(options)
+        try self.checkOptions(changed)
+        let after = changed
+        try await self.write { (writer) throws(QueueStoreError) in
+            try writer.setOptions(after.options, directory: after.directory, of: id)
+            if after.priority != before.priority, !after.state.isEnd {
+                try writer.setPriority(after.priority, of: [id])
+            }
+        }
+        guard !before.state.isEnd else { return }
+        let lane = self.lane(before.session)
+        lane.queue.update(id) {
+            ($0.options, $0.directory, $0.priority) = (after.options, after.directory, after.priority)
+        }
+        let differing = Set(
+            OptionName.allCases.filter { before.options[all: $0] != after.options[all: $0] }
+        )
+        if differing.subtracting(RequestPlan.liveOptions).isEmpty {
+            if differing.contains(.maxDownloadLimit) {
+                let rate = try OptionReader(options: lane.settings.defaults.merging(after.options))
+                    .limit(.maxDownloadLimit)
+                lane.setRateLimit(rate, of: id)
+            }
+            if differing.contains(.lowestSpeedLimit) {
+                lane.live[id]?.speed = try OptionReader(options: after.options).limit(.lowestSpeedLimit)
+                    .map { SpeedWatch(lowest: $0) }
+            }
+            if differing.contains(.priority) { self.reorder(lane) }
+        } else {
+            await self.startAnew(lane, id)
+        }
+    }
+
+    /// Replaces a transfer's URLs; the bytes that are there are kept.
+    package func replaceURLs(_ id: GID, with urls: [String]) async throws(ControlError) {
+        guard let before = try await self.read({ (reader) throws(QueueStoreError) in try reader.transfer(id) }) else {
+            throw ControlError(QueueStoreError(.notFound(id), ""))
+        }
+        guard before.state != .finished, before.state != .removed else {
+            throw ControlError(QueueStoreError(.wrongState(id, before.state), ""))
+        }
+        var changed = before
+        changed.urls = urls
+        try self.checkOptions(changed)
+        try await self.write { (writer) throws(QueueStoreError) in try writer.setURLs(urls, of: id) }
+        guard !before.state.isEnd else { return }
+        let lane = self.lane(before.session)
+        lane.queue.update(id) { $0.urls = urls }
+        await self.startAnew(lane, id)
+    }
+
+    /// Lets what an engine has begin again with what is stored now; its bytes lie beside its destination.
+    private func startAnew(_ lane: Lane, _ id: GID) async {
+        if let entry = lane.queue.entries[id], entry.phase == .staged || entry.phase == .running {
+            if lane.queue.takeBack(id, comesBack: true) != nil { lane.giveBack(id) }
+            await self.waitUntilLeft([id], lane.session)
+        }
+        self.reorder(lane)
+        self.publish()
+    }
+
+    // MARK: For all
+
+    /// Changes the global options; they survive a restart.
+    package func changeGlobalOptions(_ options: TransferOptions) async throws(ControlError) {
+        var merged = self.globalOptions.merging(options)
+        for name in [OptionName.gid, .pause, .position, .out, .checksum] { merged[name] = nil }
+        let settings = try LaneSettings(shared: self.configuration.shared, options: merged)
+        _ = try self.directory(merged)
+        _ = try RequestPlan.priority(merged)
+        _ = try OptionReader(options: merged).count(.maxDownloadResult, 0...1_000_000_000)
+        try self.checkOptions(
+            StoredTransfer(
+                id: .random(),
+                urls: ["http://localhost/"],
+                options: settings.defaults,
+                directory: "/",
+                added: 0
+            )
+        )
+        let stored = merged
+        try await self.write { (writer) throws(QueueStoreError) in
+            try writer.setSetting(SettingName.options.rawValue, stored.json.text)
+        }
+        self.snapshot.withLock { $0.options = stored }
+        if let lane = self.lanes[nil] {
+            let isRenewed = lane.settings.defaults != settings.defaults
+            lane.change(settings, renewsEngines: false)
+            // What has not begun begins with the new defaults.
+            if isRenewed { self.reorder(lane) } else { self.refill(lane) }
+            if options[.maxDownloadLimit] != nil {
+                for (id, entry) in lane.queue.entries where entry.transfer.options[.maxDownloadLimit] == nil {
+                    lane.setRateLimit(try OptionReader(options: stored).limit(.maxDownloadLimit), of: id)
+                }
+            }
+        }
+        self.trim()
+    }
+
+    /// Sets the most connections to one host, by its name; `nil` takes the limit off.
+    package func setHostLimit(_ host: String, _ connections: Int?) async throws(ControlError) {
+        let name = host.lowercased()
+        guard !name.isEmpty, name.utf8.count <= 255, name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != 0x2F })
+        else {
+            throw ControlError(.badParameter, "'\(host.prefix(80))' is no host name", remedy: "give a name as in a URL")
+        }
+        if let connections, !(1...10_000).contains(connections) {
+            throw ControlError(.badParameter, "'connections' is out of range", remedy: "give 1 to 10000, or null")
+        }
+        var limits = self.hostLimits
+        limits[name] = connections
+        guard limits.count <= 10_000 else {
+            throw ControlError(.tooMuch, "there are limits for 10000 hosts", remedy: "take some off")
+        }
+        let json = JSON.object(
+            limits.sorted { $0.key < $1.key }.map { JSON.Member($0.key, .integer(Int64($0.value))) }
+        )
+        try await self.write { (writer) throws(QueueStoreError) in
+            try writer.setSetting(SettingName.hostLimits.rawValue, json.text)
+        }
+        // Two at once each change their own.
+        let all = self.snapshot.withLock { snapshot in
+            snapshot.hostLimits[name] = connections
+            return snapshot.hostLimits
+        }
+        for lane in self.lanes.values { lane.setHostLimits(all) }
+    }
+
+    /// Sets when transfers run.
+    package func setSchedule(_ schedule: Schedule?) async throws(ControlError) {
+        if let schedule {
+            guard (0...1440).contains(schedule.start), (0...1440).contains(schedule.end),
+                schedule.days.allSatisfy({ (0...6).contains($0) })
+            else {
+                throw ControlError(
+                    .badParameter,
+                    "the schedule's times are none of a day",
+                    remedy: "give 00:00 to 24:00"
+                )
+            }
+        }
+        try await self.write { (writer) throws(QueueStoreError) in
+            try writer.setSetting(SettingName.schedule.rawValue, schedule?.stored.text)
+        }
+        self.snapshot.withLock { $0.schedule = schedule }
+        self.lookAtSchedule()
+    }
+}

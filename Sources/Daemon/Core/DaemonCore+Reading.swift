@@ -1,0 +1,154 @@
+package import Control
+internal import QueueStore
+
+extension DaemonCore {
+    /// The one transfer whose identifier begins with `prefix`.
+    package func resolve(_ prefix: String) async throws(ControlError) -> GID {
+        guard !prefix.isEmpty, prefix.utf8.count <= 16, prefix.allSatisfy(\.isHexDigit) else {
+            throw ControlError(
+                .badParameter,
+                "'\(prefix.prefix(40))' is no identifier",
+                remedy: "give 1 to 16 hexadecimal digits"
+            )
+        }
+        let found = try await self.read { (reader) throws(QueueStoreError) in try reader.transfer(beginning: prefix) }
+        guard let found else { throw ControlError(.notFound, "there is no transfer \(prefix)") }
+        return found
+    }
+
+    /// One transfer.
+    package func record(_ id: GID) async throws(ControlError) -> TransferRecord {
+        let (stored, place) = try await self.read { (reader) throws(QueueStoreError) in
+            (try reader.transfer(id), try reader.place(of: id))
+        }
+        guard let stored else { throw ControlError(.notFound, "there is no transfer \(id)") }
+        var record = self.record(stored)
+        record.position = stored.state.isEnd ? nil : place
+        return record
+    }
+
+    /// A page of transfers.
+    ///
+    /// What runs waits in the store: where only those that wait are asked for, those that run are left out by their
+    /// places.
+    package func list(_ query: ListQuery) async throws(ControlError) -> [TransferRecord] {
+        let states = query.states.isEmpty ? Set(TransferRecord.State.allCases) : query.states
+        let limit = max(0, query.limit)
+        let (offset, isBackward) = query.offset < 0 ? (-(query.offset + 1), true) : (query.offset, false)
+        guard limit > 0 else { return [] }
+        if states == [.active] { return Self.page(self.active(query.session), offset, limit, isBackward) }
+        var stored = states
+        stored.remove(.active)
+        if states.contains(.active), states.contains(.waiting) {
+            return try await self.page(stored, query.session, offset, limit, isBackward)
+        }
+        guard states.contains(.active) || states.contains(.waiting) || states.contains(.paused) else {
+            return try await self.page(stored, query.session, offset, limit, isBackward)
+        }
+        if states.contains(.active) {
+            // Those that run stand first, then the others.
+            let running = self.active(query.session)
+            let ids = Set(running.map(\.id))
+            if isBackward {
+                let rest = try await self.page(stored, query.session, 0, offset + limit, true)
+                    .filter { !ids.contains($0.id) }
+                return Self.page(running + rest.reversed(), offset, limit, true)
+            }
+            let first = Self.page(running, offset, limit, false)
+            guard first.count < limit else { return first }
+            let rest = try await self.page(stored, query.session, max(0, offset - running.count), limit, false)
+            return first + rest.filter { !ids.contains($0.id) }.prefix(limit - first.count)
+        }
+        return try await self.page(
+            without: self.activeIDs(query.session),
+            stored,
+            query.session,
+            offset,
+            limit,
+            isBackward
+        )
+    }
+
+    private func activeIDs(_ session: String??) -> Set<GID> {
+        var ids: Set<GID> = []
+        for lane in self.lanes.values where session == nil || session == .some(lane.session) {
+            for entry in lane.queue.entries.values where entry.isActive { ids.insert(entry.transfer.id) }
+        }
+        return ids
+    }
+
+    private static func page(
+        _ records: [TransferRecord],
+        _ offset: Int,
+        _ limit: Int,
+        _ isBackward: Bool
+    ) -> [TransferRecord] {
+        Array((isBackward ? records.reversed() : records).dropFirst(offset).prefix(limit))
+    }
+
+    private func page(
+        _ states: Set<TransferRecord.State>,
+        _ session: String??,
+        _ offset: Int,
+        _ limit: Int,
+        _ isBackward: Bool
+    ) async throws(ControlError) -> [TransferRecord] {
+        let found = try await self.read { (reader) throws(QueueStoreError) in
+            try reader.transfers(in: states, session: session, offset: offset, limit: limit, fromEnd: isBackward)
+        }
+        return found.map { self.record($0) }
+    }
+
+    /// A page of those in states without some, which usually stand at the beginning.
+    private func page(
+        without left: Set<GID>,
+        _ states: Set<TransferRecord.State>,
+        _ session: String??,
+        _ offset: Int,
+        _ limit: Int,
+        _ isBackward: Bool
+    ) async throws(ControlError) -> [TransferRecord] {
+        let found = try await self.read { (reader) throws(QueueStoreError) in
+            var page: [StoredTransfer] = []
+            // How many were left out before the page begins, and where the page ends.
+            var (skipped, raw) = (0, 0)
+            if !isBackward, !left.isEmpty {
+                // Those to leave out are found first: at the beginning, as a rule.
+                var places: [Int] = []
+                while places.count < left.count {
+                    let chunk = try reader.transfers(
+                        in: states,
+                        session: session,
+                        offset: raw,
+                        limit: 2 * left.count + 64,
+                        fromEnd: false
+                    )
+                    for (index, one) in chunk.enumerated() where left.contains(one.id) { places.append(raw + index) }
+                    raw += chunk.count
+                    // Beyond what the page needs it does not matter where they are.
+                    if chunk.count < 2 * left.count + 64 || raw - places.count >= offset + limit { break }
+                }
+                var start = offset
+                for place in places.sorted() where place <= start { start += 1 }
+                (skipped, raw) = (offset, start)
+            }
+            while page.count < limit {
+                let wanted = limit - page.count + min(left.count, 256)
+                let chunk = try reader.transfers(
+                    in: states,
+                    session: session,
+                    offset: raw,
+                    limit: wanted,
+                    fromEnd: isBackward
+                )
+                raw += chunk.count
+                for one in chunk where !left.contains(one.id) {
+                    if skipped < offset { skipped += 1 } else if page.count < limit { page.append(one) }
+                }
+                if chunk.count < wanted { break }
+            }
+            return page
+        }
+        return found.filter { states.contains($0.state) }.map { self.record($0) }
+    }
+}

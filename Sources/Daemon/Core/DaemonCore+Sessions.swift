@@ -1,0 +1,265 @@
+package import Control
+internal import Dispatch
+internal import Logging
+internal import Martlet
+internal import QueueStore
+internal import Synchronization
+
+extension DaemonCore {
+    /// Waits for programs that were woken.
+    private static let children = DispatchQueue(label: "martlet.woken", attributes: .concurrent)
+
+    /// The longest identifier of a session.
+    private static let longestIdentifier = 200
+
+    /// Opens a session for one program, or again for the same instance.
+    package func openSession(
+        _ identifier: String,
+        instance: String,
+        program: String,
+        configuration: JSON
+    ) async throws(ControlError) -> SessionOpening {
+        guard !identifier.isEmpty, identifier.utf8.count <= Self.longestIdentifier,
+            identifier.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && $0 != 0x2F })
+        else {
+            throw ControlError(
+                .badParameter,
+                "'\(identifier.prefix(40))' is no session's identifier",
+                remedy: "give 1 to \(Self.longestIdentifier) bytes without '/' and control characters"
+            )
+        }
+        guard !instance.isEmpty, instance.utf8.count <= 200 else {
+            throw ControlError(.badParameter, "'instance' is no text that could have been chosen at random")
+        }
+        do throws(TransferError) {
+            _ = try SessionConfiguration(json: configuration)
+        } catch {
+            throw ControlError(.badParameter, error.message)
+        }
+        try self.checkHold(identifier, instance)
+        let text = configuration.text
+        let opened = try await self.write { (writer) throws(QueueStoreError) in
+            if try writer.reader.session(identifier)?.configuration != text {
+                try writer.saveSession(identifier, configuration: text)
+            }
+            let transfers = try writer.reader.transfers(
+                in: Set(TransferRecord.State.allCases).subtracting([.active]),
+                session: .some(identifier),
+                offset: 0,
+                limit: 100_000,
+                fromEnd: false
+            )
+            return (try writer.reader.session(identifier), transfers)
+        }
+        // Another program may have come in between.
+        try self.checkHold(identifier, instance)
+        let stored = opened.0 ?? StoredSession(identifier: identifier, configuration: text, acknowledged: 0, last: 0)
+        var state =
+            self.sessions[identifier]
+            ?? SessionState(text: text, wakeCommand: [], acknowledged: 0, last: 0, hasNews: false)
+        let isChanged = state.text != text
+        state.text = text
+        state.wakeCommand = SessionState.wakeCommand(text)
+        state.acknowledged = stored.acknowledged
+        state.last = stored.last
+        state.hasNews = false
+        state.woken = nil
+        _ = state.hold.opened(instance, program, lease: self.configuration.sessionLease, at: self.now)
+        self.sessions[identifier] = state
+        if let lane = self.lanes[identifier], isChanged {
+            lane.change(self.settings(identifier), renewsEngines: true)
+            self.reorder(lane)
+        } else if self.book[identifier, .waiting] > 0 {
+            self.refill(self.lane(identifier))
+        }
+        return SessionOpening(
+            transfers: opened.1.map { self.record($0) },
+            acknowledged: stored.acknowledged,
+            last: stored.last
+        )
+    }
+
+    private func checkHold(_ identifier: String, _ instance: String) throws(ControlError) {
+        guard let state = self.sessions[identifier],
+            state.hold.isHeld(at: self.now, againstAnotherThan: instance)
+        else { return }
+        // The end of a killed program's connection may be heard of after the next one has come.
+        if let holder = state.hold.instance.flatMap({ ProgramProcess(instance: $0) }), holder.isGone {
+            self.sessions[identifier]?.hold.closed()
+            return
+        }
+        throw Self.inUse(identifier, state.hold.program)
+    }
+
+    private static func inUse(_ identifier: String, _ program: String?) -> ControlError {
+        ControlError(
+            .sessionInUse,
+            "the session '\(identifier)' is open in \(program ?? "another program")",
+            remedy: "close it there, or open another one"
+        )
+    }
+
+    /// The session's events after a number, those that are stored first, then as they come.
+    package func sessionEvents(
+        _ identifier: String,
+        instance: String,
+        after: Int64
+    ) async throws(ControlError) -> AsyncStream<SessionEvent> {
+        guard !self.isStopping else { throw Self.stopping }
+        guard let state = self.sessions[identifier] else {
+            throw ControlError(.notFound, "there is no session '\(identifier)'", remedy: "open it first")
+        }
+        let number = self.nextReader
+        self.nextReader += 1
+        guard self.sessions[identifier]?.hold.readingBegan(instance, by: number, at: self.now) == true else {
+            throw Self.inUse(identifier, state.hold.program)
+        }
+        let reader = SessionReader(number: number, session: identifier, store: self.store, after: after)
+        state.reader?.finish()
+        self.sessions[identifier]?.reader = reader
+        // The stream keeps this: where nobody holds the stream any more, the program has gone.
+        let end = CallOnce { [weak self] in
+            reader.finish()
+            Task { await self?.readingEnded(identifier, number) }
+        }
+        return AsyncStream(
+            unfolding: {
+                let event = await reader.next()
+                if event == nil { end.now() }
+                return event
+            },
+            onCancel: { end.now() }
+        )
+    }
+
+    private func readingEnded(_ identifier: String, _ number: Int) {
+        self.sessions[identifier]?.hold.readingEnded(by: number)
+        if self.sessions[identifier]?.reader?.number == number { self.sessions[identifier]?.reader = nil }
+    }
+
+    /// Forgets the session's events up to a number, inclusive.
+    package func acknowledge(_ identifier: String, upTo number: Int64) async throws(ControlError) {
+        guard let state = self.sessions[identifier] else {
+            throw ControlError(.notFound, "there is no session '\(identifier)'", remedy: "open it first")
+        }
+        guard number >= 0, number <= state.last else {
+            throw ControlError(.badParameter, "there is no event \(number); the last one is \(state.last)")
+        }
+        let (before, after) = try await self.write { (writer) throws(QueueStoreError) in
+            let before = try writer.reader.counts(session: identifier)
+            try writer.acknowledge(session: identifier, upTo: number)
+            return (before, try writer.reader.counts(session: identifier))
+        }
+        for (state, count) in before where state.isEnd {
+            self.book.add((after[state] ?? 0) - count, identifier, state)
+        }
+        if let known = self.sessions[identifier]?.acknowledged {
+            self.sessions[identifier]?.acknowledged = max(known, number)
+        }
+        self.publish()
+    }
+
+    /// Ends a session's work, or leaves it to go on; forgets the session once it is empty.
+    package func closeSession(
+        _ identifier: String,
+        instance: String,
+        keepsTransfers: Bool
+    ) async throws(ControlError) {
+        guard self.sessions[identifier] != nil else {
+            throw ControlError(.notFound, "there is no session '\(identifier)'")
+        }
+        try self.checkHold(identifier, instance)
+        if !keepsTransfers {
+            _ = try await self.perform(.remove(deletesPartial: true), on: .all(session: identifier))
+        }
+        let unfinished = self.book.unfinished(identifier)
+        let state = self.sessions[identifier]
+        let isEmpty = state.map { $0.last <= $0.acknowledged } ?? true
+        if unfinished == 0, !keepsTransfers || isEmpty {
+            // What is written from now on is no event of this session: that would make it again.
+            self.sessions[identifier] = nil
+            do throws(ControlError) {
+                try await self.write { (writer) throws(QueueStoreError) in try writer.removeSession(identifier) }
+            } catch {
+                self.sessions[identifier] = state
+                throw error
+            }
+            for state in TransferRecord.State.allCases {
+                self.book.add(-self.book[identifier, state], identifier, state)
+            }
+            state?.reader?.finish()
+            self.lanes[identifier] = nil
+            self.publish()
+        } else {
+            self.sessions[identifier]?.hold.closed()
+            self.sessions[identifier]?.reader?.finish()
+            self.sessions[identifier]?.reader = nil
+        }
+    }
+
+    /// The sessions there are.
+    package func sessions() async throws(ControlError) -> [SessionSummary] {
+        guard !self.isStopping else { throw Self.stopping }
+        let now = self.now
+        return self.sessions.sorted { $0.key < $1.key }
+            .map { identifier, state in
+                SessionSummary(
+                    identifier: identifier,
+                    unfinished: self.book.unfinished(identifier),
+                    unacknowledged: Int(clamping: max(0, state.last - state.acknowledged)),
+                    program: state.hold.isHeld(at: now) ? state.hold.program : nil
+                )
+            }
+    }
+
+    // MARK: What happens to its transfers
+
+    /// An event of a session is stored.
+    func stored(_ session: String, _ number: Int64) {
+        guard let last = self.sessions[session]?.last, number > last else { return }
+        self.sessions[session]?.last = number
+        if let reader = self.sessions[session]?.reader {
+            reader.wake()
+        } else {
+            self.sessions[session]?.hasNews = true
+        }
+    }
+
+    /// Events were stored beside the transfers' ends.
+    func lookAtEvents(_ session: String) async {
+        let stored = try? await self.read { (reader) throws(QueueStoreError) in try reader.session(session) }
+        if let last = stored?.last { self.stored(session, last) }
+    }
+
+    /// Something that is not stored: for the program that reads, if there is one.
+    func pass(_ session: String?, _ id: GID, _ event: JSON) {
+        guard let session else { return }
+        self.sessions[session]?.reader?.put(id, event)
+    }
+
+    /// Wakes the programs whose events are ready and who are not there.
+    func wakePrograms(_ now: Double) {
+        for (identifier, state) in self.sessions where state.wantsWaking(at: now) {
+            self.sessions[identifier]?.hasNews = false
+            self.sessions[identifier]?.woken = now
+            do throws(ChildProcess.StartError) {
+                let child = try ChildProcess.start(
+                    state.wakeCommand,
+                    environment: [
+                        "MARTLET_SESSION": identifier, "MARTLET_STATE_DIR": self.configuration.stateDirectory,
+                    ]
+                )
+                // It may run as long as it likes; only its end has to be taken.
+                Self.children.async {
+                    child.write([])
+                    _ = child.wait()
+                }
+            } catch {
+                self.configuration.logger.warning(
+                    "the wake command of a session: \(error)",
+                    metadata: ["session": "\(identifier)"]
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+package import Control
+internal import Logging
+internal import QueueStore
+internal import Synchronization
+internal import TransferEngine
+
+extension DaemonCore {
+    /// Writes everything that is not durable yet.
+    package func save() async throws(ControlError) {
+        let progress = self.progressToStore()
+        try await self.write { (writer) throws(QueueStoreError) in
+            if !progress.isEmpty { try writer.setProgress(progress) }
+        }
+    }
+
+    /// Begins to stop; returns at once.
+    package nonisolated func stop(isForced: Bool) {
+        let isFirst = self.snapshot.withLock { snapshot in
+            defer { if snapshot.stop == .no { snapshot.stop = .asked } }
+            return snapshot.stop == .no
+        }
+        if isFirst { Task { await self.shutDown(isForced: isForced) } }
+    }
+
+    /// Returns when the core has stopped and the store is closed.
+    package func waitUntilStopped() async {
+        if self.snapshot.withLock({ $0.stop == .done }) { return }
+        await withCheckedContinuation { self.stopWaiters.append($0) }
+    }
+
+    private func shutDown(isForced: Bool) async {
+        self.isStopping = true
+        for lane in self.lanes.values { _ = lane.queue.hold(.stopping, cutsRunning: false) }
+        for state in self.sessions.values { state.reader?.finish() }
+        let engines = self.lanes.values.flatMap(\.engines)
+        await Self.stop(engines, within: isForced ? .milliseconds(500) : .seconds(4))
+        self.drain()
+        let progress = self.progressToStore()
+        if !progress.isEmpty {
+            do throws(QueueStoreError) {
+                try await self.store.write { (writer) throws(QueueStoreError) in try writer.setProgress(progress) }
+            } catch {
+                self.configuration.logger.warning("progress was not stored: \(error.message)")
+            }
+        }
+        // The store closes behind what was asked of it: ends that came meanwhile are among that.
+        self.drain()
+        await self.store.close()
+        self.drain()
+        self.endSignals()
+        for task in self.work { task.cancel() }
+        for waiters in self.leaveWaiters.values { for waiter in waiters { waiter.resume() } }
+        self.leaveWaiters = [:]
+        self.broadcast.finish()
+        self.snapshot.withLock { $0.stop = .done }
+        for waiter in self.stopWaiters { waiter.resume() }
+        self.stopWaiters = []
+    }
+
+    /// Stops engines; a disk that does not answer must not hold up the rest for ever.
+    private static func stop(_ engines: [TransferEngine], within limit: Duration) async {
+        await withCheckedContinuation { continuation in
+            // No group of tasks: it would wait for an engine that does not come to its end.
+            let end = CallOnce { continuation.resume() }
+            let timer = Task {
+                try? await Task.sleep(for: limit)
+                end.now()
+            }
+            Task {
+                await withTaskGroup(of: Void.self) { stops in
+                    for engine in engines { stops.addTask { await engine.stop() } }
+                }
+                end.now()
+                timer.cancel()
+            }
+        }
+    }
+}

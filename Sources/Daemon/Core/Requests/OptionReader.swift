@@ -1,0 +1,87 @@
+internal import Control
+internal import TransferCore
+
+/// Reads options' texts; each error names the option.
+struct OptionReader {
+    let options: TransferOptions
+
+    func wrong(_ name: OptionName, _ wanted: String) -> ControlError {
+        ControlError(.badParameter, "the option '\(name.rawValue)' has no usable value", remedy: "give \(wanted)")
+    }
+
+    func flag(_ name: OptionName) throws(ControlError) -> Bool? {
+        switch self.options[name] {
+        case nil, "": nil
+        case "true": true
+        case "false": false
+        default: throw self.wrong(name, "true or false")
+        }
+    }
+
+    func count(_ name: OptionName, _ range: ClosedRange<Int>) throws(ControlError) -> Int? {
+        guard let text = self.options[name], !text.isEmpty else { return nil }
+        guard let value = Int(text), range.contains(value) else {
+            throw self.wrong(name, "a whole number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return value
+    }
+
+    /// A number of bytes, as `1M`.
+    func bytes(_ name: OptionName) throws(ControlError) -> Int64? {
+        guard let text = self.options[name], !text.isEmpty else { return nil }
+        guard let value = ByteCount.parse(text), value >= 0 else {
+            throw self.wrong(name, "a number of bytes, as 500K or 1M")
+        }
+        return value
+    }
+
+    /// A number of bytes where zero is none.
+    func limit(_ name: OptionName) throws(ControlError) -> Int64? {
+        try self.bytes(name).flatMap { $0 > 0 ? $0 : nil }
+    }
+
+    /// Seconds, up to a century.
+    func seconds(_ name: OptionName) throws(ControlError) -> Duration? {
+        guard let text = self.options[name], !text.isEmpty else { return nil }
+        guard let value = Double(text), value >= 0, value <= 3_155_760_000 else {
+            throw self.wrong(name, "a number of seconds")
+        }
+        return .seconds(value)
+    }
+
+    /// Fields as `Name: value`.
+    func fields(_ name: OptionName) throws(ControlError) -> [(String, String)] {
+        var fields: [(String, String)] = []
+        for text in self.options[all: name] where !text.isEmpty {
+            guard let colon = text.utf8.firstIndex(of: 0x3A), colon > text.startIndex else {
+                throw self.wrong(name, "header fields as 'Name: value'")
+            }
+            let field = String(text[..<colon])
+            let value = text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+            guard field.utf8.allSatisfy(Self.isTokenByte), Self.isValue(value) else {
+                throw self.wrong(name, "header fields as 'Name: value', without control characters")
+            }
+            fields.append((field, String(value)))
+        }
+        return fields
+    }
+
+    /// A field's value.
+    func value(_ name: OptionName) throws(ControlError) -> String? {
+        guard let text = self.options[name], !text.isEmpty else { return nil }
+        guard Self.isValue(text) else { throw self.wrong(name, "a text without control characters") }
+        return text
+    }
+
+    static func isValue(_ text: some StringProtocol) -> Bool {
+        text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+    }
+
+    static func isTokenByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E...0x60, 0x7C, 0x7E: true
+        default: false
+        }
+    }
+}

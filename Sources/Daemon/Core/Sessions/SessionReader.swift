@@ -1,0 +1,128 @@
+internal import Control
+internal import QueueStore
+internal import Synchronization
+
+/// Gives one program its session's events: those that are stored from the store, page by page, and progress between them.
+///
+/// What is live is read from the store as well, so that order and numbers are the store's and nothing is kept twice.
+final class SessionReader: Sendable {
+    private struct State {
+        var page: [StoredEvent] = []
+        var after: Int64
+        /// Not stored, the newest for each transfer.
+        var passing: [GID: JSON] = [:]
+        var order: [GID] = []
+        /// Whether the store may have more than was read.
+        var isBehind = true
+        var waiter: CheckedContinuation<Void, Never>?
+        var isFinished = false
+    }
+
+    private static let pageSize = 256
+    private static let mostPassing = 4096
+
+    let number: Int
+    private let session: String
+    private let store: QueueStore
+    private let state: Mutex<State>
+
+    init(number: Int, session: String, store: QueueStore, after: Int64) {
+        self.number = number
+        self.session = session
+        self.store = store
+        self.state = Mutex(State(after: after))
+    }
+
+    /// The store has more.
+    func wake() {
+        self.signal { $0.isBehind = true }
+    }
+
+    /// Something that is not stored; the newest of a transfer replaces what was said of it before.
+    func put(_ id: GID, _ event: JSON) {
+        self.signal { state in
+            guard state.passing[id] != nil || state.passing.count < Self.mostPassing else { return }
+            if state.passing.updateValue(event, forKey: id) == nil { state.order.append(id) }
+        }
+    }
+
+    func finish() { self.signal { $0.isFinished = true } }
+
+    private func signal(_ change: (inout State) -> Void) {
+        let waiter = self.state.withLock { state in
+            change(&state)
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+        waiter?.resume()
+    }
+
+    private enum Step {
+        case give(SessionEvent)
+        case read(after: Int64)
+        case wait
+        case end
+    }
+
+    func next() async -> SessionEvent? {
+        while true {
+            switch self.nextStep() {
+            case .give(let event): return event
+            case .end: return nil
+            case .read(let after):
+                do throws(QueueStoreError) {
+                    let session = self.session
+                    let page = try await self.store.read { (reader) throws(QueueStoreError) in
+                        try reader.events(of: session, after: after, limit: Self.pageSize)
+                    }
+                    self.state.withLock { state in
+                        state.page = page.reversed()
+                        if page.count == Self.pageSize { state.isBehind = true }
+                    }
+                } catch {
+                    // The program connects again and begins where it was.
+                    return nil
+                }
+            case .wait: await self.waitForSignal()
+            }
+        }
+    }
+
+    private func nextStep() -> Step {
+        self.state.withLock { state in
+            if state.isFinished { return .end }
+            if let event = state.page.popLast() {
+                state.after = event.number
+                let json = (try? JSON(parsing: event.json)) ?? .null
+                // What was passing about it before its end is no longer so.
+                if state.passing.removeValue(forKey: event.transfer) != nil {
+                    state.order.removeAll { $0 == event.transfer }
+                }
+                return .give(SessionEvent(number: event.number, json: json))
+            }
+            if state.isBehind {
+                state.isBehind = false
+                return .read(after: state.after)
+            }
+            if !state.order.isEmpty, let event = state.passing.removeValue(forKey: state.order.removeFirst()) {
+                return .give(SessionEvent(number: 0, json: event))
+            }
+            return .wait
+        }
+    }
+
+    private func waitForSignal() async {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isDone = self.state.withLock { state in
+                    if state.isFinished || state.isBehind || !state.order.isEmpty || state.waiter != nil { return true }
+                    state.waiter = continuation
+                    return false
+                }
+                if isDone { continuation.resume() }
+            }
+        } onCancel: {
+            self.finish()
+        }
+    }
+}

@@ -1,0 +1,127 @@
+internal import Control
+internal import Dispatch
+internal import Logging
+internal import Synchronization
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// Runs the user's commands, a few at a time, apart from the queue: however long one takes, nothing waits for it.
+final class HookRunner: Sendable {
+    private struct State {
+        var waiting: [HookCall] = []
+        var running = 0
+        var dropped = 0
+        var isStopped = false
+        var children: [pid_t: ChildProcess] = [:]
+    }
+
+    /// Commands that run at once.
+    static let concurrency = 4
+    /// Calls that wait; the ones beyond are dropped, and the log says so.
+    static let longestQueue = 10_000
+
+    private let commands: [Hook: String]
+    private let timeout: Duration
+    private let logger: Logger
+    private let state = Mutex(State())
+    private let queue = DispatchQueue(label: "martlet.hooks", attributes: .concurrent)
+
+    /// Creates a runner.
+    ///
+    /// - Parameters:
+    ///   - commands: What `/bin/sh -c` is given for each hook.
+    ///   - timeout: How long a command may run; then its group gets SIGTERM, and SIGKILL two seconds later.
+    ///   - logger: Takes failures.
+    init(_ commands: [Hook: String], timeout: Duration = .seconds(300), logger: Logger) {
+        self.commands = commands
+        self.timeout = timeout
+        self.logger = logger
+    }
+
+    /// Has the event's command run, where there is one; returns at once.
+    func handle(_ event: ServiceEvent) {
+        guard !self.commands.isEmpty, let call = HookCall(event), self.commands[call.hook] != nil else { return }
+        let isDropped = self.state.withLock { state in
+            guard !state.isStopped, state.waiting.count < Self.longestQueue else {
+                state.dropped += 1
+                return !state.isStopped && state.dropped % 1000 == 1
+            }
+            state.waiting.append(call)
+            return false
+        }
+        if isDropped {
+            self.logger.warning("hook commands are too slow: calls are dropped", metadata: ["hook": "\(call.hook)"])
+        }
+        self.startNext()
+    }
+
+    /// Starts no more, and ends those that run.
+    func stop() {
+        let children = self.state.withLock { state in
+            state.isStopped = true
+            state.waiting = []
+            return Array(state.children.values)
+        }
+        for child in children { child.signal(SIGTERM) }
+    }
+
+    private func startNext() {
+        let call: HookCall? = self.state.withLock { state in
+            guard state.running < Self.concurrency, !state.waiting.isEmpty else { return nil }
+            state.running += 1
+            return state.waiting.removeFirst()
+        }
+        guard let call else { return }
+        self.queue.async {
+            self.run(call)
+            self.state.withLock { $0.running -= 1 }
+            self.startNext()
+        }
+    }
+
+    private func run(_ call: HookCall) {
+        guard let command = self.commands[call.hook] else { return }
+        let log: Logger.Metadata = [
+            "hook": "\(call.hook)", "transfer": "\(call.record?.id.description ?? "")",
+        ]
+        let child: ChildProcess
+        do {
+            child = try ChildProcess.start(["/bin/sh", "-c", command], environment: call.environment)
+        } catch {
+            self.logger.error("a hook command could not be started: \(error)", metadata: log)
+            return
+        }
+        self.state.withLock { $0.children[child.id] = child }
+        let watch = self.watch(child)
+        child.write(call.input)
+        let end = child.wait()
+        // Forgotten before anything can be signalled that has its number by then.
+        _ = self.state.withLock { $0.children.removeValue(forKey: child.id) }
+        watch.cancel()
+        if end != .exited(0) {
+            self.logger.warning("a hook command failed", metadata: log.merging(["end": "\(end)"]) { $1 })
+        }
+    }
+
+    /// Ends a command that takes too long.
+    private func watch(_ child: ChildProcess) -> DispatchWorkItem {
+        let (seconds, attoseconds) = self.timeout.components
+        let nanoseconds = Int(clamping: seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
+        let item = DispatchWorkItem { [self] in
+            self.signal(child, SIGTERM)
+            self.queue.asyncAfter(deadline: .now() + 2) { self.signal(child, SIGKILL) }
+        }
+        self.queue.asyncAfter(deadline: .now() + .nanoseconds(nanoseconds), execute: item)
+        return item
+    }
+
+    private func signal(_ child: ChildProcess, _ number: Int32) {
+        self.state.withLock { state in if state.children[child.id] != nil { child.signal(number) } }
+    }
+}

@@ -1,0 +1,150 @@
+internal import Control
+internal import Logging
+internal import QueueStore
+internal import ServiceLifecycle
+internal import UnixSignals
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// The parts of `martletd`, put together and run.
+enum DaemonProcess {
+    /// Runs until a signal or a client ends it.
+    ///
+    /// - Throws: ``ControlError`` where it cannot begin; what a part throws that ends before its time.
+    static func run(_ settings: DaemonSettings) async throws {
+        self.prepare()
+        LoggingSystem.bootstrap { label in
+            var handler = StreamLogHandler.standardError(label: label)
+            handler.logLevel = settings.logLevel
+            return handler
+        }
+        let logger = Logger(label: "martletd")
+        try settings.state.make()
+        guard let lock = try DaemonLock.take(settings.state.lockPath) else {
+            // Two clients may start one at once: the one that comes second has what it wanted.
+            if settings.isDetached { return }
+            let holder = DaemonLock.holder(of: settings.state.lockPath).map { " (process \($0))" } ?? ""
+            throw ControlError(
+                .storage,
+                "another daemon\(holder) runs for \(settings.state.path)",
+                remedy: "use that one, end it with martlet stop, or name another --state-dir"
+            )
+        }
+        defer { lock.release() }
+        let notifier = ServiceNotifier(environment: StateDirectory.environment)
+        let hooks = HookRunner(settings.hooks, logger: logger)
+        let server = try Self.serverConfiguration(settings)
+        let core = try await Self.openCore(settings, hooks, logger)
+        let counts = core.counts
+        logger.notice(
+            "the queue is open",
+            metadata: [
+                "state-dir": "\(settings.state.path)", "waiting": "\(counts.waiting)", "paused": "\(counts.paused)",
+                "process": "\(getpid())",
+            ]
+        )
+        var configuration = ServiceGroupConfiguration(
+            services: [
+                .init(
+                    service: QueueService(core: core, notifier: notifier),
+                    successTerminationBehavior: .gracefullyShutdownGroup
+                ),
+                .init(service: WatchdogService(notifier: notifier), successTerminationBehavior: .ignore),
+                .init(
+                    service: ServerService(
+                        core: core,
+                        configuration: server,
+                        mayDoWithoutTCP: settings.mayDoWithoutTCP,
+                        notifier: notifier,
+                        logger: logger
+                    )
+                ),
+            ],
+            gracefulShutdownSignals: [.sigterm, .sigint],
+            logger: logger
+        )
+        configuration.maximumGracefulShutdownDuration = .seconds(10)
+        let result: Result<Void, any Error>
+        do {
+            try await ServiceGroup(configuration: configuration).run()
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        hooks.stop()
+        // Whatever ended the services: what was acknowledged is written before the process goes.
+        core.stop(isForced: false)
+        await core.waitUntilStopped()
+        do {
+            try result.get()
+            logger.notice("stopped")
+        } catch let error as ServerError {
+            throw ControlError(.unreachable, error.message, remedy: error.remedy)
+        }
+    }
+
+    private static func openCore(
+        _ settings: DaemonSettings,
+        _ hooks: HookRunner,
+        _ logger: Logger
+    ) async throws(ControlError) -> DaemonCore {
+        var configuration = CoreConfiguration(stateDirectory: settings.state.path, directory: settings.directory)
+        configuration.options = settings.options
+        configuration.logger = logger
+        if !settings.hooks.isEmpty { configuration.onEvent = { hooks.handle($0) } }
+        let store: QueueStore
+        do throws(QueueStoreError) {
+            store = try QueueStore(path: settings.state.databasePath)
+        } catch {
+            throw ControlError(.storage, error.message)
+        }
+        return try await DaemonCore.open(configuration, store: store)
+    }
+
+    private static func serverConfiguration(_ settings: DaemonSettings) throws(ControlError) -> ServerConfiguration {
+        var configuration = ServerConfiguration(directory: settings.directory)
+        configuration.socketPath = try settings.state.makeSocketDirectory()
+        configuration.moreRoots = settings.allowedDirectories
+        configuration.allowedOrigins = settings.allowedOrigins
+        configuration.allowedHosts = settings.allowedHosts
+        configuration.allowsOpenNotifications = settings.allowsOpenNotifications
+        configuration.stateDirectory = settings.state.path
+        configuration.started = CoreClock().now()
+        if case .tcp(let host, let port, _) = settings.listening {
+            configuration.listen = .init(host: host, port: port)
+            configuration.token = try settings.secret()
+        }
+        return configuration
+    }
+
+    /// What holds for the whole process.
+    private static func prepare() {
+        _ = signal(SIGPIPE, SIG_IGN)
+        _ = signal(SIGHUP, SIG_IGN)
+        var limit = rlimit()
+        #if canImport(Glibc)
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        // Otherwise each thread keeps what it has freed to itself.
+        typealias Option = @convention(c) (Int32, Int32) -> Int32
+        let arenas: Int32 = -8  // M_ARENA_MAX of mallopt(3), which the Glibc module does not show.
+        _ = unsafeBitCast(dlsym(nil, "mallopt"), to: Option?.self)?(arenas, 2)
+        #else
+        let resource = RLIMIT_NOFILE
+        #endif
+        if getrlimit(resource, &limit) == 0, limit.rlim_cur < limit.rlim_max {
+            limit.rlim_cur = limit.rlim_max
+            _ = setrlimit(resource, &limit)
+        }
+    }
+}
+
+extension DaemonSettings {
+    /// Whether the daemon runs without TCP where the address is taken: only the default one is nobody's wish.
+    var mayDoWithoutTCP: Bool { if case .tcp(_, _, let isDefault) = self.listening { isDefault } else { false } }
+}

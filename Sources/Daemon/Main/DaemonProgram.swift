@@ -1,0 +1,7 @@
+internal import ArgumentParser
+
+/// `martletd`.
+public enum DaemonProgram {
+    /// Runs the process's command line, and returns when the daemon has stopped.
+    public static func main() async { await DaemonCommand.main() }
+}

@@ -1,0 +1,70 @@
+internal import Logging
+internal import ServiceLifecycle
+
+/// The queue's life: it ends with the group, and the group with it.
+struct QueueService: Service {
+    let core: DaemonCore
+    let notifier: ServiceNotifier
+
+    func run() async throws {
+        await withGracefulShutdownHandler {
+            await self.core.waitUntilStopped()
+        } onGracefulShutdown: {
+            self.notifier.stopping()
+            self.core.stop(isForced: false)
+        }
+    }
+}
+
+/// Tells systemd's watchdog that the daemon's tasks still get their turns.
+struct WatchdogService: Service {
+    let notifier: ServiceNotifier
+
+    func run() async throws {
+        guard let interval = self.notifier.watchdogInterval else { return }
+        try? await cancelWhenGracefulShutdown {
+            while true {
+                self.notifier.watchdog()
+                try await Task.sleep(for: interval)
+            }
+        }
+    }
+}
+
+/// The server, which does without TCP where it may.
+struct ServerService: Service {
+    let core: DaemonCore
+    let configuration: ServerConfiguration
+    let mayDoWithoutTCP: Bool
+    let notifier: ServiceNotifier
+    let logger: Logger
+
+    func run() async throws {
+        do {
+            try await self.serve(self.configuration)
+        } catch let error as ServerError where error.code == .addressInUse && self.mayDoWithoutTCP {
+            self.logger.warning(
+                "the RPC is not reached over TCP: \(error.message)",
+                metadata: ["remedy": "name another address with --listen, or none"]
+            )
+            var configuration = self.configuration
+            configuration.listen = nil
+            try await self.serve(configuration)
+        }
+    }
+
+    private func serve(_ configuration: ServerConfiguration) async throws {
+        let server = DaemonServer(
+            configuration: configuration,
+            service: self.core,
+            logger: self.logger,
+            health: { self.core.trouble },
+            onReady: { bound in
+                let places = [bound.socketPath, bound.listen?.description].compactMap(\.self).joined(separator: ", ")
+                self.logger.notice("listening", metadata: ["on": "\(places)"])
+                self.notifier.ready("Listening on \(places)")
+            }
+        )
+        try await server.run()
+    }
+}

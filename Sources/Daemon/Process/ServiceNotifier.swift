@@ -1,0 +1,63 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// Tells systemd how the daemon is doing, where systemd has started it.
+///
+/// - Source: sd_notify(3): datagrams of `NAME=VALUE` lines to the socket named by `NOTIFY_SOCKET`.
+struct ServiceNotifier: Sendable {
+    private let path: String?
+    /// How often to send `WATCHDOG=1`: half the time that systemd allows, or `nil` where it does not ask for it.
+    let watchdogInterval: Duration?
+
+    /// Reads the environment.
+    init(environment: (String) -> String?) {
+        let path = environment("NOTIFY_SOCKET") ?? ""
+        self.path = path.hasPrefix("/") || path.hasPrefix("@") ? path : nil
+        let isForUs = environment("WATCHDOG_PID").map { $0 == "\(getpid())" } ?? true
+        let interval = environment("WATCHDOG_USEC").flatMap { Int64($0) }
+        self.watchdogInterval = isForUs ? interval.flatMap { $0 > 1 ? .microseconds($0 / 2) : nil } : nil
+    }
+
+    /// The queue is open and every socket listens.
+    func ready(_ status: String) { self.send("READY=1\nSTATUS=\(status)") }
+
+    /// The end has begun.
+    func stopping() { self.send("STOPPING=1\nSTATUS=Stopping") }
+
+    /// A line for `systemctl status`.
+    func status(_ text: String) { self.send("STATUS=\(text)") }
+
+    /// It is alive.
+    func watchdog() { self.send("WATCHDOG=1") }
+
+    private func send(_ text: String) {
+        guard let path = self.path else { return }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        var bytes = Array(path.utf8)
+        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return }
+        // A leading '@' stands for the zero byte of an abstract name.
+        if bytes[0] == 0x40 { bytes[0] = 0 }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+        let length = socklen_t(MemoryLayout.offset(of: \sockaddr_un.sun_path).map { $0 + bytes.count } ?? 0)
+        #if canImport(Glibc)
+        let kind = Int32(SOCK_DGRAM.rawValue)
+        #else
+        let kind = Int32(SOCK_DGRAM)
+        #endif
+        let descriptor = socket(AF_UNIX, kind, 0)
+        guard descriptor >= 0 else { return }
+        defer { _ = close(descriptor) }
+        // Nothing depends on it: systemd's own timeouts tell where it was not heard.
+        _ = withUnsafePointer(to: address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                Array(text.utf8).withUnsafeBytes { sendto(descriptor, $0.baseAddress, $0.count, 0, pointer, length) }
+            }
+        }
+    }
+}

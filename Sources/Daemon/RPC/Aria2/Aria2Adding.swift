@@ -1,0 +1,65 @@
+internal import Control
+internal import TransferCore
+
+/// aria2's methods that add transfers.
+enum Aria2Adding {
+    static let methods = [
+        RPCMethod("aria2.addUri", Self.addURI),
+        RPCMethod("aria2.addTorrent") { _, _ async throws(ControlError) in throw Self.unsupported("BitTorrent") },
+        RPCMethod("aria2.addMetalink") { _, _ async throws(ControlError) in throw Self.unsupported("Metalink") },
+    ]
+
+    private static func unsupported(_ what: String) -> ControlError {
+        ControlError(
+            .badParameter,
+            "\(what) is not supported by this daemon",
+            remedy: "add the HTTP URLs with aria2.addUri"
+        )
+    }
+
+    @Sendable
+    private static func addURI(_ context: RPCContext, _ arguments: RPCArguments) async throws(ControlError) -> JSON {
+        let urls = try arguments.array(0).compactMap(\.string)
+        guard !urls.isEmpty else { throw ControlError(.badParameter, "URI is not provided.") }
+        let json = try arguments.optionalOptions(1) ?? .object([])
+        let position = try arguments.optionalInteger(2)
+        if let position, position < 0 {
+            throw ControlError(.badParameter, "Position must be greater than or equal to 0.")
+        }
+        var entry = NewTransfer(urls: try Self.checked(urls), options: try TransferOptions(checking: json))
+        entry.takeMembers()
+        entry.options = try context.confine(entry.options, directory: context.directory)
+        let place = position.map { Int(clamping: $0) } ?? entry.takePosition()
+        let gids = try await context.service.add([entry], at: place)
+        guard let gid = gids.first else { throw ControlError(.unknown, "The transfer was not added") }
+        return .string(gid.description)
+    }
+
+    /// The URLs, if all of them can be asked for.
+    static func checked(_ urls: [String]) throws(ControlError) -> [String] {
+        for url in urls {
+            do throws(HTTPURLError) {
+                _ = try HTTPURL(url)
+            } catch {
+                throw ControlError(.badParameter, "No URI to download. \(error.message)")
+            }
+        }
+        return urls
+    }
+}
+
+extension NewTransfer {
+    /// Makes members of the options that are members here.
+    mutating func takeMembers() {
+        if let gid = self.options[.gid] { self.id = GID(gid) }
+        if let pause = self.options[.pause] { self.isPaused = pause == "true" }
+        self.options[.gid] = nil
+        self.options[.pause] = nil
+    }
+
+    /// Takes the place that the options name.
+    mutating func takePosition() -> Int? {
+        defer { self.options[.position] = nil }
+        return self.options[.position].flatMap { Int($0) }
+    }
+}

@@ -1,0 +1,114 @@
+internal import Control
+
+/// A transfer as aria2 describes it: every value a text.
+struct Aria2Status: Sendable {
+    /// What is known of it.
+    let record: TransferRecord
+
+    /// aria2's word for where it stands.
+    var status: String {
+        switch self.record.state {
+        case .waiting: "waiting"
+        case .active: "active"
+        case .paused: "paused"
+        case .finished: "complete"
+        case .failed: "error"
+        case .removed: "removed"
+        }
+    }
+
+    /// A mebibyte, and more for files whose bit field would be long otherwise.
+    private var pieceLength: Int64 {
+        var length: Int64 = 1 << 20
+        while let total = self.record.total, total / length >= 1 << 14, length < 1 << 50 { length <<= 1 }
+        return length
+    }
+
+    private var pieces: Int64 {
+        guard let total = self.record.total, total > 0 else { return 0 }
+        return (total - 1) / self.pieceLength + 1
+    }
+
+    /// The pieces that are there, as if they came from the beginning on; `nil` while the length is unknown.
+    private var bitfield: String? {
+        let pieces = Int(self.pieces)
+        guard pieces > 0, let total = self.record.total else { return nil }
+        let whole = self.record.bytes >= total ? pieces : Int(clamping: self.record.bytes / self.pieceLength)
+        let digits = (pieces + 3) / 4
+        let full = max(0, min(whole, pieces)) / 4
+        let rest = max(0, min(whole, pieces)) % 4
+        var text = String(repeating: "f", count: full)
+        if rest > 0 { text.append(["8", "c", "e"][rest - 1]) }
+        text += String(repeating: "0", count: max(0, digits - text.utf8.count))
+        // aria2 writes whole bytes.
+        return digits % 2 == 0 ? text : text + "0"
+    }
+
+    /// The file's path, or an empty text while it is unknown.
+    private var path: String {
+        if let path = self.record.path { return path }
+        guard let out = self.record.options[.out] else { return "" }
+        return self.record.directory.hasSuffix("/") ? self.record.directory + out : "\(self.record.directory)/\(out)"
+    }
+
+    /// The URLs, the first in use where it runs or has ended.
+    var uris: JSON {
+        let isUsed = self.record.state == .active || self.record.state == .finished || self.record.state == .failed
+        return .array(
+            self.record.urls.enumerated()
+                .map { index, url in
+                    ["uri": .string(url), "status": .string(isUsed && index == 0 ? "used" : "waiting")]
+                }
+        )
+    }
+
+    /// The one file that a transfer has.
+    var files: JSON {
+        [
+            [
+                "index": "1", "path": .string(self.path), "length": Self.number(self.record.total ?? 0),
+                "completedLength": Self.number(self.record.bytes), "selected": "true", "uris": self.uris,
+            ]
+        ]
+    }
+
+    /// All of it, or the keys that are asked for.
+    func json(_ keys: Set<String>?) -> JSON {
+        var members: [JSON.Member] = []
+        members.reserveCapacity(keys?.count ?? 16)
+        func add(_ name: String, _ value: @autoclosure () -> JSON?) {
+            guard keys?.contains(name) != false, let value = value() else { return }
+            members.append(JSON.Member(name, value))
+        }
+        let record = self.record
+        let isActive = record.state == .active
+        add("bitfield", self.bitfield.map { .string($0) })
+        add("completedLength", Self.number(record.bytes))
+        add("connections", Self.number(isActive ? Int64(record.connections) : 0))
+        add("dir", .string(record.directory))
+        add("downloadSpeed", Self.number(isActive ? record.rate : 0))
+        if record.state.isEnd {
+            add("errorCode", .string(self.errorCode))
+            add("errorMessage", .string(record.failure?.message ?? ""))
+        }
+        add("files", self.files)
+        add("gid", .string(record.id.description))
+        add("numPieces", Self.number(self.pieces))
+        add("pieceLength", Self.number(self.pieceLength))
+        add("status", .string(self.status))
+        add("totalLength", Self.number(record.total ?? 0))
+        add("uploadLength", "0")
+        add("uploadSpeed", "0")
+        return .object(members)
+    }
+
+    private var errorCode: String {
+        switch self.record.state {
+        case .finished: "0"
+        case .removed: "31"
+        default: "\(self.record.failure?.code ?? 1)"
+        }
+    }
+
+    static func number(_ value: Int64) -> JSON { .string("\(value)") }
+}

@@ -1,0 +1,19 @@
+internal import Control
+
+/// The methods about methods.
+enum SystemMethods {
+    /// Done where calls are dispatched, for it makes calls itself.
+    static let multicall = "system.multicall"
+
+    static let methods = [
+        RPCMethod(Self.multicall, isOpen: true) { _, _ async throws(ControlError) in
+            throw ControlError(.badParameter, "Recursive system.multicall forbidden.")
+        },
+        RPCMethod("system.listMethods", isOpen: true) { context, _ async throws(ControlError) in
+            .array(context.methods.all.map { .string($0.name) })
+        },
+        RPCMethod("system.listNotifications", isOpen: true) { _, _ async throws(ControlError) in
+            .array(Aria2Notification.allCases.map { .string($0.rawValue) })
+        },
+    ]
+}

@@ -1,0 +1,60 @@
+internal import Control
+
+/// The answer to one message, as it is written.
+struct RPCAnswer: Sendable {
+    /// UTF-8 JSON.
+    private(set) var bytes: [UInt8] = []
+    /// The HTTP status.
+    var status = 200
+    /// Whether a call had no token or a wrong one.
+    var hasFailedAuthentication = false
+    private var isFirst = true
+    private var isBatch = false
+
+    /// Begins the answer to a batch.
+    mutating func beginArray() {
+        self.isBatch = true
+        self.bytes.append(0x5B)
+    }
+
+    /// Ends it.
+    mutating func endArray() { self.bytes.append(0x5D) }
+
+    /// Writes one call's result.
+    mutating func append(_ item: RPCItem, _ result: Result<JSON, RPCFailure>) {
+        if self.isBatch, !self.isFirst { self.bytes.append(0x2C) }
+        self.isFirst = false
+        self.bytes.append(contentsOf: #"{"id":"#.utf8)
+        item.id.write(to: &self.bytes)
+        self.bytes.append(contentsOf: #","jsonrpc":"2.0","#.utf8)
+        switch result {
+        case .success(let value):
+            self.bytes.append(contentsOf: #""result":"#.utf8)
+            value.write(to: &self.bytes)
+        case .failure(let failure):
+            self.bytes.append(contentsOf: #""error":"#.utf8)
+            failure.json(withData: item.isOwn).write(to: &self.bytes)
+        }
+        self.bytes.append(0x7D)
+    }
+}
+
+extension RPCItem {
+    /// Whether one of Martlet's own methods is asked for.
+    fileprivate var isOwn: Bool {
+        guard case .success(let call) = self.call else { return false }
+        return call.method.utf8.starts(with: "martlet.".utf8)
+    }
+}
+
+extension JSON {
+    /// About how many bytes the value has as text.
+    var weight: Int {
+        switch self {
+        case .null, .bool, .integer, .number: 8
+        case .string(let text): text.utf8.count + 2
+        case .array(let elements): elements.reduce(2) { $0 + $1.weight + 1 }
+        case .object(let members): members.reduce(2) { $0 + $1.name.utf8.count + $1.value.weight + 4 }
+        }
+    }
+}

@@ -1,0 +1,55 @@
+internal import Control
+internal import Glibc
+
+/// The directories that callers over the network may write to.
+///
+/// A path counts as what it leads to: the symbolic links of its deepest part that is there are followed, and what is not
+/// there yet must not climb.
+struct AllowedRoots: Sendable, Hashable {
+    /// The directories, absolute.
+    let roots: [String]
+
+    /// Checks a path.
+    ///
+    /// - Parameters:
+    ///   - path: The path, absolute.
+    ///   - what: The option it came in, for the message.
+    /// - Throws: `forbidden` where it leads outside of every root.
+    func check(_ path: String, for what: String) throws(ControlError) {
+        if let real = Self.resolve(path) {
+            for root in self.roots {
+                guard let realRoot = Self.resolve(root) else { continue }
+                if real == realRoot || real.hasPrefix(realRoot == "/" ? "/" : realRoot + "/") { return }
+            }
+        }
+        throw ControlError(
+            .forbidden,
+            "'--\(what)': \"\(path.prefix(256))\" lies outside the allowed directories",
+            remedy: "allow its directory with --allow-dir, or choose one that is allowed"
+        )
+    }
+
+    /// The path with its symbolic links followed, or `nil` where it cannot be told what it leads to.
+    ///
+    /// - Source: realpath(3), faccessat(2).
+    static func resolve(_ path: String) -> String? {
+        guard path.hasPrefix("/"), path.utf8.count <= 4096, !path.utf8.contains(0) else { return nil }
+        let parts = path.split(separator: "/").map(String.init).filter { $0 != "." }
+        for count in stride(from: parts.count, through: 0, by: -1) {
+            let prefix = "/" + parts[..<count].joined(separator: "/")
+            guard faccessat(AT_FDCWD, prefix, F_OK, AT_SYMLINK_NOFOLLOW) == 0 else {
+                // One that may not be looked at is not "not there".
+                guard errno == ENOENT || errno == ENOTDIR else { return nil }
+                continue
+            }
+            // A link that leads nowhere would be followed by whoever creates the file.
+            guard let resolved = realpath(prefix, nil) else { return nil }
+            defer { free(resolved) }
+            let rest = parts[count...]
+            guard !rest.contains("..") else { return nil }
+            let real = String(cString: resolved)
+            return rest.isEmpty ? real : (real == "/" ? "" : real) + "/" + rest.joined(separator: "/")
+        }
+        return nil
+    }
+}

@@ -1,0 +1,41 @@
+internal import Control
+
+extension RPCContext {
+    /// Brings `dir` to an absolute path and holds a network caller's paths inside the allowed roots.
+    ///
+    /// - Parameters:
+    ///   - options: The options.
+    ///   - directory: Where the file goes if the options name no directory.
+    /// - Returns: The options with an absolute directory.
+    /// - Throws: `forbidden`, `badParameter`.
+    func confine(_ options: TransferOptions, directory: String) throws(ControlError) -> TransferOptions {
+        var options = options
+        if let dir = options[.dir], !dir.hasPrefix("/") {
+            // Relative to where files go otherwise: the daemon's working directory means nothing to a caller.
+            options[.dir] = Self.join(self.directory, dir)
+        }
+        guard !self.caller.isLocal else { return options }
+        // Where files go of themselves is allowed, whoever has chosen it.
+        let roots = AllowedRoots(roots: self.configuration.allowedRoots + [self.directory])
+        if let dir = options[.dir] { try roots.check(dir, for: "dir") }
+        if let out = options[.out] {
+            if out.hasPrefix("/") { try roots.check(out, for: "out") }
+            try roots.check(Self.join(options[.dir] ?? directory, out), for: "out")
+        }
+        if let cookies = options[.loadCookies] {
+            guard cookies.hasPrefix("/") else {
+                throw ControlError(
+                    .badParameter,
+                    "'--load-cookies': \"\(cookies.prefix(256))\" is not absolute",
+                    remedy: "give the whole path"
+                )
+            }
+            try roots.check(cookies, for: "load-cookies")
+        }
+        return options
+    }
+
+    private static func join(_ directory: String, _ name: String) -> String {
+        directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)"
+    }
+}

@@ -1,0 +1,52 @@
+internal import Control
+internal import TransferCore
+
+/// What options are where nobody said anything, for those who ask for all of them.
+enum OptionDefaults {
+    /// The defaults of one transfer.
+    static let transfer: [(OptionName, String)] = [
+        (.allowOverwrite, "false"), (.autoFileRenaming, "true"), (.conditionalGet, "false"), (.connectTimeout, "60"),
+        (.continue, "true"), (.lowestSpeedLimit, "0"), (.maxConnectionPerServer, "4"), (.maxDownloadLimit, "0"),
+        (.maxTries, "5"), (.minSplitSize, "1048576"), (.retryWait, "0"), (.split, "4"), (.timeout, "60"),
+        (.userAgent, "martlet/\(MartletVersion.text)"),
+    ]
+
+    /// The defaults that only the whole queue has.
+    static let queue: [(OptionName, String)] = [
+        (.maxConcurrentDownloads, "5"), (.maxDownloadResult, "1000"), (.maxOverallDownloadLimit, "0"),
+    ]
+
+    /// Names that belong to the queue and not to one transfer.
+    static let queueNames: Set<OptionName> = [.maxConcurrentDownloads, .maxDownloadResult, .maxOverallDownloadLimit]
+
+    /// One transfer's options over the queue's over the defaults, as aria2 gives them: all texts, header fields as lines.
+    static func json(of options: TransferOptions, global: TransferOptions, directory: String) -> JSON {
+        var all = TransferOptions(Dictionary(uniqueKeysWithValues: self.transfer.map { ($0.0.rawValue, [$0.1]) }))
+        all = all.merging(global).merging(options)
+        for name in self.queueNames { all[name] = nil }
+        // Fed back they would ask for the same identifier again.
+        all[.gid] = nil
+        all[.position] = nil
+        all[.dir] = directory
+        return self.texts(all)
+    }
+
+    /// The queue's options over the defaults.
+    static func json(global: TransferOptions, directory: String) -> JSON {
+        let defaults = (self.transfer + self.queue).map { ($0.0.rawValue, [$0.1]) }
+        var all = TransferOptions(Dictionary(uniqueKeysWithValues: defaults)).merging(global)
+        all[.dir] = directory
+        return self.texts(all)
+    }
+
+    private static func texts(_ options: TransferOptions) -> JSON {
+        .object(
+            OptionName.allCases.sorted { $0.rawValue < $1.rawValue }
+                .compactMap { name in
+                    guard let last = options[name] else { return nil }
+                    let text = name.hasSeveral ? options[all: name].map { "\($0)\n" }.joined() : last
+                    return JSON.Member(name.rawValue, .string(text))
+                }
+        )
+    }
+}

@@ -1,0 +1,132 @@
+internal import Control
+internal import TransferCore
+
+/// What values an option takes.
+///
+/// - Source: aria2c(1), for the names that are aria2's.
+enum OptionRule: Sendable {
+    /// `true` or `false`.
+    case flag
+    /// A whole number.
+    case number(ClosedRange<Int64>)
+    /// A number of seconds, with or without a fraction; 0 is none.
+    case seconds
+    /// A number of bytes, with K or M behind it.
+    case size(least: Int64)
+    /// An algorithm, `=` and a digest.
+    case digest
+    /// Sixteen hexadecimal digits.
+    case gid
+    /// A path, or a part of one.
+    case path
+    /// One of a few words.
+    case words([String])
+    /// A header field: name, colon, value.
+    case field
+    /// A text that becomes a part of a header.
+    case line
+    /// A method's name.
+    case token
+    /// Bytes in Base64.
+    case base64
+    /// Any text.
+    case text
+
+    /// The rule for a name.
+    static func of(_ name: OptionName) -> OptionRule {
+        switch name {
+        case .dir, .out, .loadCookies: .path
+        case .checksum: .digest
+        case .allowOverwrite, .autoFileRenaming, .continue, .conditionalGet, .pause: .flag
+        case .gid: .gid
+        case .position: .number(0...Int64(Int32.max))
+        case .header, .conditions: .field
+        case .referer, .userAgent, .allProxy, .httpProxy, .httpsProxy, .noProxy, .httpUser, .httpPassword: .line
+        case .split: .number(1...256)
+        case .maxConnectionPerServer: .number(1...256)
+        case .minSplitSize: .size(least: 1)
+        case .maxDownloadLimit, .lowestSpeedLimit, .maxOverallDownloadLimit: .size(least: 0)
+        case .maxTries: .number(0...1_000_000)
+        case .retryWait, .timeout, .connectTimeout, .resourceTimeout: .seconds
+        case .maxConcurrentDownloads: .number(1...100_000)
+        case .maxDownloadResult: .number(0...1_000_000_000)
+        case .ifExists: .words(["auto", "skip", "resume", "rename", "overwrite", "fail"])
+        case .priority: .number(-1_000_000...1_000_000)
+        case .method: .token
+        case .body: .base64
+        case .description, .userInfo: .text
+        }
+    }
+
+    /// The value as it is kept: sizes become bytes.
+    ///
+    /// - Throws: What the option takes.
+    func value(_ text: String) throws(OptionProblem) -> String {
+        switch self {
+        case .flag:
+            guard text == "true" || text == "false" else { throw OptionProblem("true or false") }
+            return text
+        case .number(let range):
+            guard let number = Int64(text), range.contains(number), !text.hasPrefix("+") else {
+                throw OptionProblem("a whole number from \(range.lowerBound) to \(range.upperBound)")
+            }
+            return "\(number)"
+        case .seconds:
+            guard let seconds = Double(text), seconds >= 0, seconds <= 3_155_760_000 else {
+                throw OptionProblem("a number of seconds, 0 or more")
+            }
+            return text
+        case .size(let least):
+            guard let bytes = ByteCount.parse(text), bytes >= least else {
+                throw OptionProblem("a number of bytes such as 500K or 20M, at least \(least)")
+            }
+            return "\(bytes)"
+        case .digest:
+            do throws(DigestSyntaxError) {
+                _ = try ExpectedDigest(parsing: text)
+            } catch {
+                throw OptionProblem("an algorithm and a digest, as in sha-256=HEX")
+            }
+            return text
+        case .gid:
+            guard let gid = GID(text) else { throw OptionProblem("16 hexadecimal digits, not all of them 0") }
+            return gid.description
+        case .path:
+            guard text.utf8.count <= 4096, !text.utf8.contains(0) else {
+                throw OptionProblem("a path of at most 4096 bytes")
+            }
+            return text
+        case .words(let words):
+            guard words.contains(text) else { throw OptionProblem(words.joined(separator: ", ")) }
+            return text
+        case .field:
+            guard Self.isLine(text), let colon = text.utf8.firstIndex(of: 0x3A), colon > text.utf8.startIndex else {
+                throw OptionProblem("a header field such as \"Name: value\"")
+            }
+            return text
+        case .line:
+            guard Self.isLine(text) else { throw OptionProblem("a text without control characters") }
+            return text
+        case .token:
+            guard (1...64).contains(text.utf8.count), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != 0x3A })
+            else { throw OptionProblem("a method such as GET") }
+            return text
+        case .base64:
+            guard Base64.decode(text.utf8) != nil else { throw OptionProblem("bytes in Base64") }
+            return text
+        case .text: return text
+        }
+    }
+
+    private static func isLine(_ text: String) -> Bool {
+        text.utf8.count <= 65_536 && text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+    }
+}
+
+/// What an option takes, where it was given something else.
+struct OptionProblem: Error, Sendable, Hashable {
+    /// The values that it takes, for people.
+    let wanted: String
+
+    init(_ wanted: String) { self.wanted = wanted }
+}

@@ -1,0 +1,55 @@
+internal import Control
+
+/// Martlet's own methods that add transfers.
+enum OwnAdding {
+    static let methods = [RPCMethod("martlet.add", Self.add)]
+
+    @Sendable
+    private static func add(_ context: RPCContext, _ arguments: RPCArguments) async throws(ControlError) -> JSON {
+        let entries = try arguments.objects(named: "entries")
+        let position = try arguments.optionalInteger(named: "position")
+        if let position, position < 0 {
+            throw ControlError(.badParameter, "\"position\" is negative", remedy: "give 0 for the front of the line")
+        }
+        let directory = context.directory
+        var transfers: [NewTransfer] = []
+        transfers.reserveCapacity(entries.count)
+        for (index, entry) in entries.enumerated() {
+            do throws(ControlError) {
+                transfers.append(try Self.transfer(RPCArguments(named: entry), directory, context))
+            } catch {
+                throw ControlError(error.code, "entry \(index): \(error.message)", remedy: error.remedy)
+            }
+        }
+        guard !transfers.isEmpty else { return [] }
+        let gids = try await context.service.add(transfers, at: position.map { Int(clamping: $0) })
+        return .array(gids.map { .string($0.description) })
+    }
+
+    private static func transfer(
+        _ entry: RPCArguments,
+        _ directory: String,
+        _ context: RPCContext
+    ) throws(ControlError) -> NewTransfer {
+        let urls = try Aria2Adding.checked(try entry.strings(named: "urls"))
+        guard !urls.isEmpty else {
+            throw ControlError(.badParameter, "\"urls\" is empty", remedy: "give at least one URL")
+        }
+        let json = try entry.optionalObject(named: "options") ?? .object([])
+        var transfer = NewTransfer(urls: urls, options: try TransferOptions(checking: json))
+        transfer.takeMembers()
+        _ = transfer.takePosition()
+        if let text = try entry.optionalString(named: "id") {
+            guard let id = GID(text) else {
+                throw ControlError(.badParameter, "\"id\" is no identifier", remedy: "give 16 hexadecimal digits")
+            }
+            transfer.id = id
+        }
+        transfer.isPaused = try entry.flag(named: "paused", default: transfer.isPaused)
+        transfer.session = try entry.optionalString(named: "session")
+        // What a session may do its program decides, and that runs here.
+        if transfer.session != nil { try context.requireLocal("adding to a background session") }
+        transfer.options = try context.confine(transfer.options, directory: directory)
+        return transfer
+    }
+}

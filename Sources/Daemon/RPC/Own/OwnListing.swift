@@ -1,0 +1,79 @@
+internal import Control
+
+/// Martlet's own methods that tell what is there.
+enum OwnListing {
+    static let methods = [
+        RPCMethod("martlet.show") { context, arguments async throws(ControlError) in
+            var records: [JSON] = []
+            for id in try await context.ids(try arguments.strings(named: "ids").prefixed(context.configuration)) {
+                records.append(try await context.service.record(id).json)
+            }
+            return .array(records)
+        },
+        RPCMethod("martlet.list", Self.list),
+        RPCMethod("martlet.counts") { context, _ async throws(ControlError) in context.service.counts.json },
+        RPCMethod("martlet.subscribe", Self.subscribe),
+    ]
+
+    @Sendable
+    private static func list(_ context: RPCContext, _ arguments: RPCArguments) async throws(ControlError) -> JSON {
+        var query = ListQuery()
+        for name in try arguments.optionalStrings(named: "states") ?? [] {
+            guard let state = TransferRecord.State(rawValue: name) else {
+                throw ControlError(
+                    .badParameter,
+                    "\"\(name.prefix(64))\" is no state",
+                    remedy: "give \(TransferRecord.State.allCases.map(\.rawValue).joined(separator: ", "))"
+                )
+            }
+            query.states.insert(state)
+        }
+        if arguments.has("session") {
+            query.session = .some(try arguments.optionalString(named: "session"))
+        }
+        query.offset = Int(clamping: try arguments.optionalInteger(named: "offset") ?? 0)
+        let limit = try arguments.optionalInteger(named: "limit") ?? Int64(query.limit)
+        guard limit >= 0 else { throw ControlError(.badParameter, "\"limit\" is negative", remedy: "give 0 or more") }
+        query.limit = min(Int(clamping: limit), context.configuration.limits.page)
+        guard query.limit > 0 else { return [] }
+        return .array(try await context.service.list(query).map(\.json))
+    }
+
+    @Sendable
+    private static func subscribe(_ context: RPCContext, _ arguments: RPCArguments) async throws(ControlError) -> JSON {
+        guard let subscription = context.subscription else {
+            throw ControlError(
+                .badParameter,
+                "martlet.subscribe needs a WebSocket",
+                remedy: "read GET /events instead"
+            )
+        }
+        let names = try arguments.optionalStrings(named: "events")
+        let withProgress = try arguments.flag(named: "progress", default: names?.contains("progress") ?? false)
+        var kinds = Set(names ?? ServiceEvent.kinds)
+        guard kinds.isSubset(of: ServiceEvent.kinds) else {
+            throw ControlError(
+                .badParameter,
+                "\"events\" has a kind that is not there",
+                remedy: "give \(ServiceEvent.kinds.joined(separator: ", "))"
+            )
+        }
+        if withProgress { kinds.insert("progress") } else { kinds.remove("progress") }
+        subscription.subscribed(to: kinds)
+        return .object([])
+    }
+}
+
+extension [String] {
+    /// At most a page of them; more would be answered by more than anybody reads.
+    fileprivate func prefixed(_ configuration: ServerConfiguration) throws(ControlError) -> [String] {
+        guard self.count <= configuration.limits.page else {
+            throw ControlError(
+                .tooMuch,
+                "\(self.count) transfers are too many at once",
+                remedy: "ask for at most \(configuration.limits.page)"
+            )
+        }
+        return self
+    }
+}

@@ -1,0 +1,28 @@
+internal import TransferCore
+
+/// The token that a request as a whole brings.
+enum RequestCredential {
+    /// Whether `Authorization` or the query item `token` has the right one.
+    static func isRight(authorization: String?, query: QueryItems, access: TokenCheck?) -> Bool? {
+        guard let access else { return nil }
+        if let authorization, let token = self.token(authorization) { return access.accepts(token) }
+        if let token = query["token"] { return access.accepts(token) }
+        return nil
+    }
+
+    /// The token in `Bearer TOKEN`, or the password in `Basic BASE64`.
+    ///
+    /// - Source: RFC 6750 §2.1, RFC 7617 §2.
+    static func token(_ authorization: String) -> String? {
+        let parts = authorization.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2 else { return nil }
+        let value = parts[1].drop { $0 == " " }
+        switch parts[0].lowercased() {
+        case "bearer": return String(value)
+        case "basic":
+            guard let bytes = Base64.decode(value.utf8), let colon = bytes.firstIndex(of: 0x3A) else { return nil }
+            return String(decoding: bytes[(colon + 1)...], as: UTF8.self)
+        default: return nil
+        }
+    }
+}

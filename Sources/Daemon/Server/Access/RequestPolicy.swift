@@ -1,0 +1,83 @@
+/// Decides whose requests are heard over TCP: a web page elsewhere must not speak to the daemon with its reader's hands.
+///
+/// Pure value.
+struct RequestPolicy: Sendable, Hashable {
+    /// The address that is listened on.
+    var listenHost: String
+    /// More names for `Host`.
+    var allowedHosts: [String]
+    /// Origins that may call from elsewhere.
+    var allowedOrigins: [String]
+
+    /// What becomes of a request.
+    enum Verdict: Sendable, Hashable {
+        /// It is heard; the origin may read the answer, where one is given.
+        case heard(origin: String?)
+        /// It is not, and why.
+        case refused(String)
+    }
+
+    /// Judges a request.
+    ///
+    /// - Parameters:
+    ///   - hosts: The values of `Host`; exactly one must be there.
+    ///   - origins: The values of `Origin`.
+    ///   - localAddress: The address that the connection came in on.
+    /// - Returns: Whether it is heard.
+    func verdict(hosts: [String], origins: [String], localAddress: String?) -> Verdict {
+        guard hosts.count == 1, let host = Self.name(hosts[0]) else {
+            return .refused("exactly one Host field is needed")
+        }
+        guard self.isOurs(host, localAddress) else {
+            return .refused("the Host field names another host; --rpc-allow-host allows it")
+        }
+        guard origins.count <= 1 else { return .refused("more than one Origin field") }
+        guard let origin = origins.first else { return .heard(origin: nil) }
+        if self.isSame(origin, as: hosts[0]) || self.isAllowed(origin) { return .heard(origin: origin) }
+        return .refused("the page's origin is not allowed; --rpc-allow-origin allows it")
+    }
+
+    private func isOurs(_ host: String, _ localAddress: String?) -> Bool {
+        if host == "localhost" || host == self.listenHost.lowercased() { return true }
+        // No name was looked up for an address that is written out, so that none can have been rebound.
+        if Self.isAddress(host), host == localAddress?.lowercased() || host == "127.0.0.1" || host == "::1" {
+            return true
+        }
+        return self.allowedHosts.contains { $0.lowercased() == host }
+    }
+
+    private func isAllowed(_ origin: String) -> Bool {
+        self.allowedOrigins.contains { entry in
+            entry == origin || entry.hasSuffix("*") && origin.hasPrefix(entry.dropLast())
+        }
+    }
+
+    private func isSame(_ origin: String, as host: String) -> Bool {
+        let origin = origin.lowercased()
+        return origin == "http://\(host.lowercased())" || origin == "https://\(host.lowercased())"
+    }
+
+    /// The name or address in `NAME`, `NAME:PORT`, `[ADDRESS]` or `[ADDRESS]:PORT`, in lower case.
+    static func name(_ host: String) -> String? {
+        var rest = Substring(host.lowercased())
+        let name: Substring
+        if rest.first == "[" {
+            guard let end = rest.firstIndex(of: "]") else { return nil }
+            name = rest[rest.index(after: rest.startIndex)..<end]
+            rest = rest[rest.index(after: end)...]
+        } else {
+            let end = rest.firstIndex(of: ":") ?? rest.endIndex
+            name = rest[..<end]
+            rest = rest[end...]
+        }
+        guard !name.isEmpty, name.utf8.count <= 255 else { return nil }
+        if rest.isEmpty { return String(name) }
+        guard rest.first == ":", let port = Int(rest.dropFirst()), (0...65_535).contains(port) else { return nil }
+        return String(name)
+    }
+
+    /// Whether a name is an IPv4 or IPv6 address.
+    static func isAddress(_ name: String) -> Bool {
+        name.contains(":") || name.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 || $0 == 0x2E }
+    }
+}

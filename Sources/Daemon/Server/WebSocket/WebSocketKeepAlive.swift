@@ -1,0 +1,66 @@
+internal import NIOCore
+internal import NIOWebSocket
+
+/// Pings a WebSocket on which nothing comes in, and closes it where nothing comes back.
+final class WebSocketKeepAlive: ChannelDuplexHandler {
+    typealias InboundIn = WebSocketFrame
+    typealias InboundOut = WebSocketFrame
+    typealias OutboundIn = WebSocketFrame
+    typealias OutboundOut = WebSocketFrame
+
+    private let interval: TimeAmount
+    private var timer: Scheduled<Void>?
+    /// Intervals that have gone by without a frame.
+    private var silent = 0
+    private var hasSentClose = false
+
+    init(interval: Duration) { self.interval = TimeAmount(interval) }
+
+    func handlerAdded(context: ChannelHandlerContext) { self.schedule(context) }
+    func handlerRemoved(context: ChannelHandlerContext) { self.timer?.cancel() }
+    func channelInactive(context: ChannelHandlerContext) {
+        self.timer?.cancel()
+        context.fireChannelInactive()
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        self.silent = 0
+        context.fireChannelRead(data)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        if self.unwrapOutboundIn(data).opcode == .connectionClose { self.hasSentClose = true }
+        context.write(data, promise: promise)
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard event is ChannelShouldQuiesceEvent, !self.hasSentClose else {
+            context.fireUserInboundEventTriggered(event)
+            return
+        }
+        var data = context.channel.allocator.buffer(capacity: 2)
+        data.write(webSocketErrorCode: .goingAway)
+        let channel = context.channel
+        context.writeAndFlush(self.wrapOutboundOut(WebSocketFrame(fin: true, opcode: .connectionClose, data: data)))
+            .whenComplete { _ in channel.close(promise: nil) }
+    }
+
+    private func schedule(_ context: ChannelHandlerContext) {
+        let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        self.timer = context.eventLoop.scheduleTask(in: self.interval) {
+            let (handler, context) = bound.value
+            handler.intervalPassed(context)
+        }
+    }
+
+    private func intervalPassed(_ context: ChannelHandlerContext) {
+        self.silent += 1
+        guard self.silent < 3 else {
+            context.close(promise: nil)
+            return
+        }
+        let frame = WebSocketFrame(fin: true, opcode: .ping, data: context.channel.allocator.buffer(capacity: 0))
+        context.writeAndFlush(self.wrapOutboundOut(frame), promise: nil)
+        self.schedule(context)
+    }
+}

@@ -1,0 +1,3 @@
+import Daemon
+
+await DaemonProgram.main()

@@ -1,0 +1,150 @@
+import Control
+import Martlet
+import QueueStore
+import Synchronization
+import Testing
+import TransferTesting
+
+@testable import Daemon
+
+@Suite("What holds the queue, and its pages", .timeLimit(.minutes(1)))
+struct CoreHoldTests {
+    /// A time of day that a test sets.
+    private final class Day: Sendable {
+        private let value = Mutex(0)
+
+        var minute: Int {
+            get { self.value.withLock { $0 } }
+            set { self.value.withLock { $0 = newValue } }
+        }
+    }
+
+    @Test("Outside the schedule nothing runs; what ran goes on from its bytes")
+    func schedule() async throws {
+        var file = ServedFile(length: CoreRunningTests.length)
+        file.interruption = .stallAfter(1_500_000)
+        file.interruptedResponses = 1
+        let served = file
+        let server = try await ScriptedServer.start { .file(served, $0) }
+        let day = Day()
+        let harness = try await CoreHarness { $0.clock.local = { (day.minute, 0) } }
+        let id = try await harness.add(server.text("file"), ["split": "1"])
+        while try await harness.core.record(id).bytes < 1_000_000 { try await Task.sleep(for: .milliseconds(2)) }
+        try await harness.core.setSchedule(Schedule(start: 60, end: 120))
+        while harness.core.counts.active > 0 { try await Task.sleep(for: .milliseconds(2)) }
+        let held = try await harness.core.record(id)
+        #expect(held.state == .waiting && held.waitingFor == .schedule)
+        #expect(await controlCode { try await harness.core.setSchedule(Schedule(start: -1, end: 0)) } == .badParameter)
+        day.minute = 60
+        _ = await harness.core.tick()
+        await harness.events.wait("finished \(id)")
+        #expect(file.pattern.difference(fromFileAt: harness.path("file"), length: CoreRunningTests.length) == nil)
+        #expect(server.bodyBytesSent(for: "/file") < CoreRunningTests.length + 1_500_000)
+        await harness.stop()
+    }
+
+    @Test("A session that must not run on battery waits for the mains")
+    func conditions() async throws {
+        let server = try await ScriptedServer.start { _ in .response(200, text: "x") }
+        let power = Power()
+        let harness = try await CoreHarness { $0.conditions = power }
+        _ = try await harness.core.openSession(
+            "s",
+            instance: "a",
+            program: "p",
+            configuration: ["discretion": ["requiresMainsPower": true]]
+        )
+        let id = try await harness.add(server.text("one"), session: "s")
+        let held = try await harness.core.record(id)
+        #expect(held.state == .waiting && held.waitingFor == .conditions && server.requests.isEmpty)
+        power.battery = false
+        await harness.core.lookAtConditions()
+        await harness.events.wait("finished \(id)")
+        await harness.stop()
+    }
+
+    private final class Power: SystemConditions {
+        private let value = Mutex(true)
+
+        var battery: Bool {
+            get { self.value.withLock { $0 } }
+            set { self.value.withLock { $0 = newValue } }
+        }
+        var isOnBattery: Bool { self.battery }
+        var isNetworkExpensive: Bool { false }
+    }
+
+    @Test("With a full disk under the database the queue waits, says so, and loses nothing")
+    func diskFull() async throws {
+        let gate = Gate()
+        // What is stored of such a response needs room of its own.
+        let field = ("X-Long", String(repeating: "y", count: 60_000))
+        let server = try await ScriptedServer.start { request in
+            request.target == "/one"
+                ? Reply([.waitUntil(gate)] + Reply.response(200, [field], text: "x").steps)
+                : Reply.response(200, text: "x")
+        }
+        let harness = try await CoreHarness { $0.fullRetry = 0.05 }
+        _ = try await harness.core.openSession("s", instance: "a", program: "p", configuration: [:])
+        let text = String(repeating: "x", count: 100_000)
+        let id = try await harness.add(server.text("one"), ["description": text], session: "s")
+        let next = try await harness.add(server.text("two"), isPaused: true)
+        await server.waitForRequests(1)
+        await harness.store.limitPages(1)
+        gate.open()
+        while await !harness.core.isFull { try await Task.sleep(for: .milliseconds(2)) }
+        // A change in place needs no room.
+        try await harness.core.perform(.resume, on: .ids([next]))
+        #expect(try await harness.core.record(next).waitingFor == .diskFull)
+        #expect(harness.core.trouble != nil)
+        #expect(await controlCode { try await harness.add(server.text("three"), ["description": text]) } == .diskFull)
+        await harness.store.limitPages(0)
+        await harness.events.wait("finished \(id)")
+        await harness.events.wait("finished \(next)")
+        #expect(harness.core.trouble == nil)
+        await harness.events.wait("drained")
+        #expect(try await harness.core.record(id).state == .finished)
+        try await harness.add("http://localhost/", isPaused: true)
+        await harness.stop()
+    }
+
+    @Test("Pages of what waits leave out what runs, exactly, from both ends")
+    func pages() async throws {
+        let gate = Gate()
+        let server = try await CoreRunningTests.gated(gate)
+        let harness = try await CoreHarness { $0.options[.maxConcurrentDownloads] = "3" }
+        let paused = try await harness.add(server.text("p"), isPaused: true)
+        let ids = try await harness.core.add((0..<10).map { NewTransfer(urls: [server.text("\($0)")]) }, at: nil)
+        await server.waitForRequests(3)
+        while harness.core.counts.active < 3 { try await Task.sleep(for: .milliseconds(2)) }
+        let core = harness.core
+        let line = [paused] + ids.dropFirst(3)
+        for offset in 0..<10 {
+            let page = try await core.list(ListQuery(states: [.waiting, .paused], offset: offset, limit: 3))
+            #expect(page.map(\.id) == Array(line.dropFirst(offset).prefix(3)), "from \(offset)")
+            let back = try await core.list(ListQuery(states: [.waiting, .paused], offset: -1 - offset, limit: 3))
+            #expect(back.map(\.id) == Array(line.reversed().dropFirst(offset).prefix(3)), "back from \(offset)")
+        }
+        #expect(try await core.list(ListQuery(states: [.active])).map(\.id) == Array(ids.prefix(3)))
+        #expect(try await core.list(ListQuery()).map(\.state).count { $0 == .active } == 3)
+        let mixed = try await core.list(ListQuery(states: [.active, .paused], session: .some(nil)))
+        #expect(mixed.map(\.id) == ids.prefix(3) + [paused])
+        gate.open()
+        await harness.stop()
+    }
+
+    @Test("Who does not read loses progress first, and is then left")
+    func listener() async throws {
+        let broadcast = EventBroadcast()
+        let stream = broadcast.listen(capacity: 2)
+        broadcast.send(.progress([]))
+        broadcast.send(.drained)
+        broadcast.send(.drained)
+        #expect(broadcast.isHeard)
+        broadcast.send(.drained)
+        #expect(!broadcast.isHeard)
+        var count = 0
+        for await event in stream { if case .drained = event { count += 1 } else { Issue.record("progress") } }
+        #expect(count == 2)
+    }
+}

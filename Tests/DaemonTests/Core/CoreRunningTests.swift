@@ -1,0 +1,263 @@
+import Control
+import Martlet
+import QueueStore
+import Testing
+import TransferTesting
+
+@testable import Daemon
+
+@Suite("Running the queue", .timeLimit(.minutes(1)))
+struct CoreRunningTests {
+    static let length: Int64 = 3 << 20
+
+    /// A server whose every answer waits for a gate.
+    static func gated(_ gate: Gate) async throws -> ScriptedServer {
+        try await ScriptedServer.start { _ in Reply([.waitUntil(gate)] + Reply.response(200, text: "x").steps) }
+    }
+
+    @Test("What is added is fetched, durable and told; the counts follow")
+    func finish() async throws {
+        let file = ServedFile(length: Self.length)
+        let server = try await ScriptedServer.start { .file(file, $0) }
+        let harness = try await CoreHarness()
+        let id = try await harness.add(server.text("file.bin"))
+        await harness.events.wait("drained")
+        #expect(harness.events.entries == ["queued \(id)", "started \(id)", "finished \(id)", "drained"])
+        #expect(file.pattern.difference(fromFileAt: harness.path("file.bin"), length: Self.length) == nil)
+        let record = try await harness.core.record(id)
+        #expect(record.state == .finished && record.path == harness.path("file.bin"))
+        #expect(record.bytes == Self.length && record.total == Self.length && record.ended != nil)
+        let counts = harness.core.counts
+        #expect(counts.finished == 1 && counts.waiting == 0 && counts.active == 0 && counts.endedInAll == 1)
+        await harness.stop()
+    }
+
+    @Test("A wrong digest and a missing file are failures with aria2's codes")
+    func failures() async throws {
+        let server = try await ScriptedServer.start { request in
+            request.target == "/gone" ? .response(404) : .response(200, text: "text")
+        }
+        let harness = try await CoreHarness()
+        let digest = String(repeating: "00", count: 32)
+        let wrong = try await harness.add(server.text("a"), ["checksum": "sha-256=\(digest)", "max-tries": "1"])
+        let gone = try await harness.add(server.text("gone"))
+        await harness.events.wait("drained")
+        #expect(try await harness.core.record(wrong).failure?.code == 32)
+        #expect(try await harness.core.record(gone).failure?.code == 3)
+        #expect(try await harness.core.record(gone).failure?.status == 404)
+        #expect(harness.core.counts.failed == 2)
+        await harness.stop()
+    }
+
+    @Test("Priority goes before order, and a position before both ends")
+    func order() async throws {
+        let gate = Gate()
+        let server = try await Self.gated(gate)
+        let harness = try await CoreHarness()
+        let first = try await harness.add(server.text("first"))
+        await server.waitForRequests(1)
+        let second = try await harness.add(server.text("second"))
+        let third = try await harness.add(server.text("third"))
+        let urgent = try await harness.add(server.text("urgent"), ["priority": "5"])
+        let inserted = try await harness.add(server.text("inserted"), at: 1)
+        let moved = try await harness.add(server.text("moved"))
+        #expect(try await harness.core.move(moved, by: -1, from: .current) == 4)
+        #expect(try await harness.core.move(third, by: 0, from: .end) == 5)
+        gate.open()
+        await harness.events.wait("drained")
+        #expect(
+            harness.events.ids("finished")
+                == [first, urgent, inserted, second, moved, third].map(\.description)
+        )
+        await harness.stop()
+    }
+
+    @Test("Paused while it runs it stops at once and keeps its bytes; resumed, it goes on from them")
+    func pauseRunning() async throws {
+        var file = ServedFile(length: Self.length)
+        file.interruption = .stallAfter(1_500_000)
+        file.interruptedResponses = 1
+        let served = file
+        let server = try await ScriptedServer.start { .file(served, $0) }
+        let harness = try await CoreHarness()
+        let id = try await harness.add(server.text("file"), ["split": "1"])
+        await harness.events.wait("started \(id)")
+        while try await harness.core.record(id).bytes < 1_000_000 { try await Task.sleep(for: .milliseconds(2)) }
+        #expect(try await harness.core.perform(.pause, on: .ids([id])) == 1)
+        let paused = try await harness.core.record(id)
+        #expect(paused.state == .paused && harness.core.counts.paused == 1 && harness.core.counts.active == 0)
+        #expect(paused.bytes >= 1_000_000)
+        #expect(await controlCode { try await harness.core.perform(.pause, on: .ids([id])) } == .wrongState)
+        #expect(harness.events.entries.contains("paused \(id)"))
+        #expect(try await harness.core.perform(.resume, on: .ids([id])) == 1)
+        await harness.events.wait("finished \(id)")
+        #expect(file.pattern.difference(fromFileAt: harness.path("file"), length: Self.length) == nil)
+        #expect(server.requests(for: "/file").count == 2)
+        #expect(server.bodyBytesSent(for: "/file") < Self.length + 1_500_000)
+        await harness.stop()
+    }
+
+    @Test("Paused while it waits it is passed over; resumed it has its old place")
+    func pauseWaiting() async throws {
+        let gate = Gate()
+        let server = try await Self.gated(gate)
+        let harness = try await CoreHarness()
+        let first = try await harness.add(server.text("1"))
+        await server.waitForRequests(1)
+        let second = try await harness.add(server.text("2"))
+        let third = try await harness.add(server.text("3"))
+        let late = try await harness.add(server.text("4"), isPaused: true)
+        try await harness.core.perform(.pause, on: .ids([second, third]))
+        #expect(harness.core.counts.paused == 3 && harness.core.counts.waiting == 0)
+        try await harness.core.perform(.resume, on: .ids([third]))
+        try await harness.core.perform(.resume, on: .ids([second]))
+        gate.open()
+        await harness.events.wait("drained")
+        #expect(harness.events.ids("finished") == [first, second, third].map(\.description))
+        #expect(try await harness.core.record(late).state == .paused)
+        await harness.stop()
+    }
+
+    @Test("Removed while it runs it is gone with its partial file, and its name is free")
+    func remove() async throws {
+        var file = ServedFile(length: Self.length)
+        file.interruption = .stallAfter(1_500_000)
+        file.interruptedResponses = 1
+        let served = file
+        let server = try await ScriptedServer.start { .file(served, $0) }
+        let harness = try await CoreHarness()
+        let id = try await harness.add(server.text("file"), ["split": "1"])
+        while try await harness.core.record(id).bytes < 1_000_000 { try await Task.sleep(for: .milliseconds(2)) }
+        try await harness.core.perform(.remove(deletesPartial: true), on: .ids([id]))
+        #expect(try await harness.core.record(id).state == .removed && harness.core.counts.removed == 1)
+        let again = try await harness.add(server.text("file"))
+        await harness.events.wait("finished \(again)")
+        #expect(try await harness.core.record(again).path == harness.path("file"))
+        #expect(server.bodyBytesSent(for: "/file") >= Self.length + 1_500_000, "nothing was there to go on from")
+        try await harness.core.perform(.forget, on: .ids([id]))
+        #expect(await controlCode { try await harness.core.record(id) } == .notFound)
+        #expect(harness.core.counts.removed == 0)
+        await harness.stop()
+    }
+
+    @Test("A failed one that is tried again goes to the end of the line")
+    func retry() async throws {
+        var file = ServedFile(length: 1000)
+        file.refusal = .init(status: 404, count: 1)
+        let served = file
+        let server = try await ScriptedServer.start { .file(served, $0) }
+        let harness = try await CoreHarness()
+        let id = try await harness.add(server.text("file"))
+        await harness.events.wait("failed \(id)")
+        #expect(await controlCode { try await harness.core.perform(.resume, on: .ids([id])) } == .wrongState)
+        #expect(try await harness.core.perform(.retry, on: .ids([id])) == 1)
+        await harness.events.wait("finished \(id)")
+        #expect(harness.core.counts.failed == 0 && harness.core.counts.finished == 1)
+        await harness.stop()
+    }
+
+    @Test("Options and URLs changed while it runs keep the bytes")
+    func change() async throws {
+        var file = ServedFile(length: Self.length)
+        file.interruption = .stallAfter(1_500_000)
+        file.interruptedResponses = 1
+        let served = file
+        let server = try await ScriptedServer.start { .file(served, $0) }
+        let harness = try await CoreHarness()
+        let id = try await harness.add(server.text("file"), ["split": "1", "out": "name"])
+        while try await harness.core.record(id).bytes < 1_000_000 { try await Task.sleep(for: .milliseconds(2)) }
+        try await harness.core.changeOptions(id, TransferOptions(["header": ["X-New: 1"]]))
+        await harness.events.wait("finished \(id)")
+        #expect(file.pattern.difference(fromFileAt: harness.path("name"), length: Self.length) == nil)
+        let requests = server.requests(for: "/file")
+        #expect(requests.count == 2 && requests.last?.fields.joined("X-New") == "1")
+        #expect(server.bodyBytesSent(for: "/file") < Self.length + 1_500_000)
+        #expect(await controlCode { try await harness.core.changeOptions(id, TransferOptions()) } == .wrongState)
+        await harness.stop()
+    }
+
+    @Test("All are paused and resumed at once; nothing is left behind")
+    func all() async throws {
+        let gate = Gate()
+        let server = try await Self.gated(gate)
+        let harness = try await CoreHarness()
+        let entries = (0..<700).map { NewTransfer(urls: [server.text("\($0)")]) }
+        let ids = try await harness.core.add(entries, at: nil)
+        await server.waitForRequests(1)
+        #expect(try await harness.core.perform(.pause, on: .all(session: nil)) == 700)
+        #expect(harness.core.counts.paused == 700 && harness.core.counts.active == 0)
+        try await harness.core.changeGlobalOptions(TransferOptions(["max-concurrent-downloads": ["16"]]))
+        gate.open()
+        harness.events.clear()
+        #expect(try await harness.core.perform(.resume, on: .all(session: nil)) == 700)
+        await harness.events.wait("drained")
+        #expect(Set(harness.events.ids("finished")) == Set(ids.map(\.description)))
+        #expect(harness.events.ids("finished").count == 700 && harness.core.counts.endedInAll == 700)
+        await harness.stop()
+    }
+
+    @Test("What waited or ran when the daemon stopped goes on when it starts again")
+    func restart() async throws {
+        var file = ServedFile(length: Self.length)
+        file.interruption = .stallAfter(1_500_000)
+        file.interruptedResponses = 1
+        let served = file
+        let server = try await ScriptedServer.start { request in
+            switch request.target {
+            case "/gone": .response(404)
+            case "/file": .file(served, request)
+            default: .response(200, text: "text")
+            }
+        }
+        let first = try await CoreHarness()
+        let gone = try await first.add(server.text("gone"))
+        await first.events.wait("failed")
+        let running = try await first.add(server.text("file"), ["split": "1"])
+        let waiting = try await first.add(server.text("other"))
+        let paused = try await first.add(server.text("paused"), isPaused: true)
+        while try await first.core.record(running).bytes < 1_000_000 { try await Task.sleep(for: .milliseconds(2)) }
+        try await first.core.changeGlobalOptions(TransferOptions(["max-download-limit": ["0"]]))
+        try await first.core.setHostLimit("Localhost", 3)
+        await first.stop()
+        #expect(await controlCode { try await first.core.record(running) } == .stopping)
+        let second = try await CoreHarness(first.directory)
+        await second.events.wait("drained")
+        #expect(second.events.ids("finished") == [running, waiting].map(\.description))
+        #expect(file.pattern.difference(fromFileAt: second.path("file"), length: Self.length) == nil)
+        #expect(server.bodyBytesSent(for: "/file") < Self.length + 1_500_000)
+        #expect(try await second.core.record(paused).state == .paused)
+        #expect(try await second.core.record(gone).state == .failed)
+        #expect(second.core.hostLimits == ["localhost": 3])
+        #expect(second.core.globalOptions[.maxDownloadLimit] == "0")
+        await second.stop()
+    }
+
+    @Test("The history keeps no more than it is to")
+    func history() async throws {
+        let server = try await ScriptedServer.start { _ in .response(200, text: "x") }
+        let harness = try await CoreHarness { $0.options[.maxDownloadResult] = "3" }
+        let entries = (0..<20).map { NewTransfer(urls: [server.text("\($0)")]) }
+        let ids = try await harness.core.add(entries, at: nil)
+        await harness.events.wait("drained")
+        while harness.core.counts.finished > 3 { try await Task.sleep(for: .milliseconds(2)) }
+        let kept = try await harness.core.list(ListQuery(states: [.finished]))
+        #expect(kept.map(\.id) == Array(ids.suffix(3)) && harness.core.counts.endedInAll == 20)
+        await harness.stop()
+    }
+
+    @Test("An identifier is added once, and a batch with a bad entry not at all")
+    func atomicAdds() async throws {
+        let harness = try await CoreHarness()
+        let id = try #require(GID("00000000000000ab"))
+        _ = try await harness.core.add([NewTransfer(id: id, urls: ["http://localhost/a"], isPaused: true)], at: nil)
+        let twice = NewTransfer(id: id, urls: ["http://localhost/b"], isPaused: true)
+        let other = NewTransfer(urls: ["http://localhost/c"], isPaused: true)
+        #expect(await controlCode { try await harness.core.add([other, twice], at: nil) } == .duplicate)
+        let bad = NewTransfer(urls: ["ftp://localhost/c"], isPaused: true)
+        #expect(await controlCode { try await harness.core.add([other, bad], at: nil) } == .badParameter)
+        #expect(harness.core.counts.paused == 1)
+        #expect(try await harness.core.resolve("00000000000000a") == id)
+        #expect(await controlCode { try await harness.core.resolve("xyz") } == .badParameter)
+        await harness.stop()
+    }
+}

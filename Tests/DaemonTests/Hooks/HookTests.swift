@@ -1,0 +1,110 @@
+import Control
+import Logging
+import Testing
+import TransferTesting
+
+@testable import Daemon
+
+/// The user's commands: what they are told, and that nothing waits for them.
+@Suite(.timeLimit(.minutes(1)))
+struct HookTests {
+    private static func record(_ state: TransferRecord.State = .finished) throws -> TransferRecord {
+        var record = TransferRecord(
+            id: try #require(GID("00000000000000aa")),
+            state: state,
+            urls: ["https://example.com/a b?token=x"],
+            directory: "/d",
+            added: 1
+        )
+        record.path = "/d/it's \"here\"; rm -rf $HOME"
+        record.bytes = 7
+        record.total = 9
+        return record
+    }
+
+    @Test("The command has the transfer in its environment and as JSON on its standard input")
+    func facts() async throws {
+        let directory = try TemporaryDirectory()
+        let pipe = try NamedPipe(directory)
+        defer { pipe.close() }
+        let runner = HookRunner(
+            [
+                .finish: #"printf '%s|%s|%s|%s|%s|%s\0' "$MARTLET_EVENT" "$MARTLET_ID" "$MARTLET_PATH" "#
+                    + #""$MARTLET_BYTES" "$MARTLET_TOTAL" "$(cat)" > "# + pipe.path
+            ],
+            logger: Logger(label: "test")
+        )
+        let record = try Self.record()
+        runner.handle(.finished(record))
+        let answer = try await pipe.messages(1)[0].split(separator: "|", maxSplits: 5)
+        #expect(
+            answer.dropLast().map(String.init)
+                == ["finish", "00000000000000aa", "/d/it's \"here\"; rm -rf $HOME", "7", "9"]
+        )
+        let json = try JSON(parsing: String(answer[5]))
+        #expect(json["event"] == "finish")
+        #expect(json["transfer"].flatMap { TransferRecord(json: $0) } == record)
+    }
+
+    @Test("Each hook hears of its own events, and of no others")
+    func kinds() async throws {
+        let directory = try TemporaryDirectory()
+        let pipe = try NamedPipe(directory)
+        defer { pipe.close() }
+        let command = #"printf '%s %s\0' "$MARTLET_EVENT" "$MARTLET_ERROR_CODE" > "# + pipe.path
+        let runner = HookRunner([.start: command, .failure: command, .drain: command], logger: Logger(label: "test"))
+        var failed = try Self.record(.failed)
+        failed.failure = TransferRecord.Failure(code: 3, message: "gone")
+        for event: ServiceEvent in [
+            .queued(failed), .finished(failed), .progress([failed]), .started(failed), .failed(failed), .drained,
+        ] {
+            runner.handle(event)
+        }
+        #expect(try await pipe.messages(3).sorted() == ["drain ", "failure 3", "start 3"])
+    }
+
+    @Test("A command that never ends is ended, and a hundred of them hold nobody up")
+    func endless() async throws {
+        let directory = try TemporaryDirectory()
+        let pipe = try NamedPipe(directory)
+        defer { pipe.close() }
+        let runner = HookRunner(
+            [
+                .finish:
+                    "exec 2> /dev/null; trap 'printf \"ended\\0\" > \(pipe.path); exit' TERM; while :; do sleep 0.01; done"
+            ],
+            timeout: .milliseconds(200),
+            logger: Logger(label: "test")
+        )
+        let record = try Self.record()
+        let begun = ContinuousClock.now
+        for _ in 0..<100 { runner.handle(.finished(record)) }
+        #expect(ContinuousClock.now - begun < .seconds(5))
+        #expect(try await pipe.messages(HookRunner.concurrency).allSatisfy { $0 == "ended" })
+        runner.stop()
+    }
+
+    @Test("A program that is not there is an error, and the next ones run")
+    func missing() throws {
+        #expect(throws: ChildProcess.StartError.self) {
+            try ChildProcess.start(["/nonexistent/program"], environment: [:])
+        }
+        #expect(throws: ChildProcess.StartError.self) { try ChildProcess.start([], environment: [:]) }
+        let child = try ChildProcess.start(["sh", "-c", "read line; exit $line"], environment: [:])
+        child.write(Array("7\n".utf8))
+        #expect(child.wait() == .exited(7))
+    }
+
+    @Test("A child has no descriptor but its three")
+    func descriptors() throws {
+        let directory = try TemporaryDirectory()
+        let child = try ChildProcess.start(
+            ["sh", "-c", "ls /proc/self/fd > \(directory.path("fds"))"],
+            environment: [:]
+        )
+        child.write([])
+        #expect(child.wait() == .exited(0))
+        // The fourth is the one that `ls` reads the directory by.
+        #expect(try String(decoding: directory.read("fds"), as: UTF8.self) == "0\n1\n2\n3\n")
+    }
+}

@@ -1,0 +1,42 @@
+import Dispatch
+import Glibc
+import TransferTesting
+
+/// A named pipe that commands write to, each message with a zero byte behind it.
+struct NamedPipe: Sendable {
+    let path: String
+    private let descriptor: Int32
+
+    init(_ directory: TemporaryDirectory) throws {
+        self.path = directory.path("answers")
+        // Open for writing too, so that it has no end between two commands.
+        guard mkfifo(self.path, 0o600) == 0, case let descriptor = open(self.path, O_RDWR), descriptor >= 0 else {
+            throw TestSupportError("no named pipe can be made at \(self.path)")
+        }
+        self.descriptor = descriptor
+    }
+
+    /// Waits for messages, at most half a minute for each.
+    func messages(_ count: Int) async throws -> [String] {
+        try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async { continuation.resume(with: Result { try self.read(count) }) }
+        }
+    }
+
+    private func read(_ count: Int) throws -> [String] {
+        var bytes: [UInt8] = []
+        while true {
+            let parts = bytes.split(separator: 0, omittingEmptySubsequences: false)
+            if parts.count > count { return parts[..<count].map { String(decoding: $0, as: UTF8.self) } }
+            var wanted = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
+            var buffer = [UInt8](repeating: 0, count: 65536)
+            guard poll(&wanted, 1, 30_000) == 1, case let read = Glibc.read(self.descriptor, &buffer, buffer.count),
+                read > 0
+            else { throw TestSupportError("only \(parts.count - 1) of \(count) messages came") }
+            bytes += buffer[..<read]
+        }
+    }
+
+    /// To be called at the end.
+    func close() { _ = Glibc.close(self.descriptor) }
+}

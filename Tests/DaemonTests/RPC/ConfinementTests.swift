@@ -1,0 +1,116 @@
+import Control
+import Glibc
+import Testing
+import TransferTesting
+
+@testable import Daemon
+
+@Suite("Confinement")
+struct ConfinementTests {
+    /// A root `r`, a directory `o` outside, and links between them.
+    private struct Place {
+        let directory: TemporaryDirectory
+        var root: String { self.directory.path("r") }
+        var outside: String { self.directory.path("o") }
+
+        init() throws {
+            self.directory = try TemporaryDirectory()
+            for name in ["r", "o", "r/sub", "o/sub"] {
+                guard mkdir(self.directory.path(name), 0o700) == 0 else { throw Failure() }
+            }
+            for (target, link) in [
+                ("../o", "r/away"), ("sub", "r/near"), ("../r", "o/back"), ("/nonexistent/x", "r/dangling"),
+                ("r", "alias"),
+            ] {
+                guard symlink(target, self.directory.path(link)) == 0 else { throw Failure() }
+            }
+        }
+        struct Failure: Error {}
+    }
+
+    @Test(
+        "a path counts as what it leads to",
+        arguments: [
+            ("r", true), ("r/", true), ("r/new/deep/er", true), ("r/./sub", true), ("r/near/x", true),
+            ("r/sub/..", true), ("alias/x", true), ("o/back/x", true), ("r/away", false), ("r/away/x", false),
+            ("r/..", false), ("r/../o", false), ("r/new/../../o", false), ("r/new/../x", false), ("r/dangling", false),
+            ("r/dangling/x", false), ("rx", false), ("o", false), ("", false), ("r/sub/../../o", false),
+        ]
+    )
+    func paths(_ path: String, _ isAllowed: Bool) throws {
+        let place = try Place()
+        let roots = AllowedRoots(roots: [place.root])
+        let result = Result { () throws(ControlError) in try roots.check(place.directory.path(path), for: "dir") }
+        switch result {
+        case .success: #expect(isAllowed)
+        case .failure(let error):
+            #expect(!isAllowed)
+            #expect(error.code == .forbidden)
+            #expect(error.message.hasPrefix("'--dir'"))
+        }
+    }
+
+    @Test("a root that is a link, that is not there yet, or that is everything")
+    func roots() throws {
+        let place = try Place()
+        try AllowedRoots(roots: [place.directory.path("alias")]).check(place.root + "/x", for: "dir")
+        try AllowedRoots(roots: [place.directory.path("later")]).check(place.directory.path("later/x"), for: "dir")
+        try AllowedRoots(roots: ["/"]).check(place.outside, for: "dir")
+        for path in ["relative", "", "/a\0b", "/" + String(repeating: "x", count: 5_000)] {
+            #expect(throws: ControlError.self) { try AllowedRoots(roots: ["/"]).check(path, for: "dir") }
+        }
+    }
+
+    @Test("over the network dir, out and load-cookies stay inside; over the Unix socket they may be anywhere")
+    func methods() async throws {
+        let place = try Place()
+        let bench = RPCBench(directory: place.root)
+        let bad: [JSON] = [
+            ["dir": .string(place.outside)], ["dir": .string(place.root + "/away")], ["out": "../o/f"],
+            ["out": "away/f"], ["out": .string(place.outside + "/f")], ["dir": "../o"],
+            ["load-cookies": .string(place.outside + "/c")], ["load-cookies": "c"],
+            ["dir": .string(place.root), "out": "sub/../../o/f"],
+        ]
+        for options in bad {
+            let answer = await bench.call("aria2.addUri", [["http://h/x"], options], from: RPCBench.remote)
+            #expect(answer.status == 400, "\(options.text)")
+            let own = await bench.call(
+                "martlet.add",
+                ["entries": [["urls": ["http://h/x"], "options": options]]],
+                from: RPCBench.remote
+            )
+            #expect(own.reason == "forbidden" || own.reason == "badParameter", "\(options.text)")
+        }
+        #expect(bench.service.counts.waiting == 0)
+        let good: [JSON] = [["out": "sub/f"], ["dir": "sub"], ["dir": .string(place.root + "/new"), "out": "f"], [:]]
+        for options in good {
+            #expect(await bench.call("aria2.addUri", [["http://h/x"], options], from: RPCBench.remote).status == 200)
+        }
+        let outside: JSON = ["dir": .string(place.outside)]
+        #expect(await bench.call("aria2.addUri", [["http://h/x"], outside]).status == 200)
+        #expect(try await bench.service.list(ListQuery(offset: -1)).first?.directory == place.outside)
+        #expect(try await bench.service.list(ListQuery(offset: 1)).first?.directory == place.root + "/sub")
+    }
+
+    @Test("changing options and the queue's directory is confined as well")
+    func changes() async throws {
+        let place = try Place()
+        let bench = RPCBench(directory: place.root)
+        let outside: JSON = ["dir": .string(place.outside)]
+        let added = await bench.call("aria2.addUri", [["http://h/x"]], from: RPCBench.remote)
+        let gid = try #require(added.result)
+        for options: JSON in [outside, ["out": "../o/f"]] {
+            #expect(await bench.call("aria2.changeOption", [gid, options], from: RPCBench.remote).status == 400)
+            let own: JSON = ["id": gid, "options": options]
+            #expect(await bench.call("martlet.setOptions", own, from: RPCBench.remote).reason == "forbidden")
+        }
+        #expect(await bench.call("aria2.changeGlobalOption", [outside], from: RPCBench.remote).status == 400)
+        #expect(
+            await bench.call("martlet.setLimits", ["options": outside], from: RPCBench.remote).reason == "forbidden"
+        )
+        #expect(bench.service.globalOptions == TransferOptions())
+        // What the daemon's own user has chosen is where files go for everybody.
+        #expect(await bench.call("aria2.changeGlobalOption", [outside]).result == "OK")
+        #expect(await bench.call("aria2.addUri", [["http://h/x"], ["out": "f"]], from: RPCBench.remote).status == 200)
+    }
+}

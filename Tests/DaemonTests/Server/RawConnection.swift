@@ -1,0 +1,192 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// A connection that sends bytes as they are and waits for bytes that come.
+///
+/// Every wait ends after a few seconds, so that a test fails instead of hanging.
+final class RawConnection: Sendable {
+    enum Failure: Error {
+        case closed(received: String)
+        case timedOut(received: String)
+    }
+
+    private struct State {
+        var bytes: [UInt8] = []
+        var isClosed = false
+        var waiter: (find: @Sendable ([UInt8]) -> Int?, promise: EventLoopPromise<[UInt8]>)?
+    }
+
+    private final class Receiver: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        let connection: RawConnection
+        init(_ connection: RawConnection) { self.connection = connection }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            self.connection.received(Array(self.unwrapInboundIn(data).readableBytesView))
+        }
+        func channelInactive(context: ChannelHandlerContext) { self.connection.ended() }
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+    }
+
+    private let state = Mutex(State())
+    private let channelBox = Mutex<(any Channel)?>(nil)
+    static let patience = TimeAmount.seconds(10)
+
+    private var channel: any Channel {
+        get throws {
+            guard let channel = self.channelBox.withLock({ $0 }) else { throw Failure.closed(received: "") }
+            return channel
+        }
+    }
+
+    static func connect(port: Int) async throws -> RawConnection {
+        try await self.connect { try await $0.connect(host: "127.0.0.1", port: port).get() }
+    }
+
+    static func connect(path: String) async throws -> RawConnection {
+        try await self.connect { try await $0.connect(unixDomainSocketPath: path).get() }
+    }
+
+    private static func connect(_ make: (ClientBootstrap) async throws -> any Channel) async throws -> RawConnection {
+        let connection = RawConnection()
+        let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .connectTimeout(self.patience)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(Receiver(connection))
+                }
+            }
+        let channel = try await make(bootstrap)
+        connection.channelBox.withLock { $0 = channel }
+        return connection
+    }
+
+    func send(_ bytes: [UInt8]) async throws { try await self.channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
+    func send(_ text: String) async throws { try await self.send(Array(text.utf8)) }
+
+    /// Stops reading, so that the peer's writes are not taken any more.
+    func stopReading() async throws {
+        try await self.channel.setOption(ChannelOptions.autoRead, value: false).get()
+    }
+
+    func close() async { try? await self.channelBox.withLock { $0 }?.close() }
+
+    private func received(_ bytes: [UInt8]) {
+        self.state.withLock { $0.bytes += bytes }
+        self.wake()
+    }
+
+    private func ended() {
+        self.state.withLock { $0.isClosed = true }
+        self.wake()
+    }
+
+    private func wake() {
+        let done: (EventLoopPromise<[UInt8]>, Result<[UInt8], any Error>)? = self.state.withLock { state in
+            guard let waiter = state.waiter else { return nil }
+            if let count = waiter.find(state.bytes) {
+                let found = Array(state.bytes.prefix(count))
+                state.bytes.removeFirst(count)
+                state.waiter = nil
+                return (waiter.promise, .success(found))
+            }
+            guard state.isClosed else { return nil }
+            state.waiter = nil
+            return (waiter.promise, .failure(Failure.closed(received: String(decoding: state.bytes, as: UTF8.self))))
+        }
+        done.map { $0.0.completeWith($0.1) }
+    }
+
+    /// Waits until `find` says how many of the bytes that have come are meant, and takes them.
+    func receive(_ find: @escaping @Sendable ([UInt8]) -> Int?) async throws -> [UInt8] {
+        let loop = try self.channel.eventLoop
+        let promise = loop.makePromise(of: [UInt8].self)
+        self.state.withLock { $0.waiter = (find, promise) }
+        let timer = loop.scheduleTask(in: Self.patience) {
+            let received = self.state.withLock { state in
+                state.waiter = nil
+                return String(decoding: state.bytes, as: UTF8.self)
+            }
+            promise.fail(Failure.timedOut(received: received))
+        }
+        promise.futureResult.whenComplete { _ in timer.cancel() }
+        self.wake()
+        return try await promise.futureResult.get()
+    }
+
+    /// Waits for a text, and gives what came up to its end.
+    @discardableResult
+    func receive(through text: String) async throws -> String {
+        let wanted = Array(text.utf8)
+        let bytes = try await self.receive { bytes in
+            guard bytes.count >= wanted.count else { return nil }
+            for start in 0...(bytes.count - wanted.count) where bytes[start] == wanted[0] {
+                if bytes[start..<(start + wanted.count)].elementsEqual(wanted) { return start + wanted.count }
+            }
+            return nil
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Waits until the peer closes; gives what came before.
+    @discardableResult
+    func end() async throws -> String {
+        do {
+            _ = try await self.receive { _ in nil }
+            return ""
+        } catch Failure.closed(let received) {
+            return received
+        }
+    }
+}
+
+/// An answer with a body of known length.
+struct RawReply: Sendable {
+    var status: Int
+    var head: String
+    var body: String
+
+    /// The value of a field.
+    func field(_ name: String) -> String? {
+        for line in self.head.split(separator: "\r\n") {
+            let parts = line.split(separator: ":", maxSplits: 1)
+            if parts.count == 2, parts[0].lowercased() == name.lowercased() {
+                return String(parts[1].drop { $0 == " " })
+            }
+        }
+        return nil
+    }
+}
+
+extension RawConnection {
+    /// Waits for an answer; informational ones are left out.
+    func reply() async throws -> RawReply {
+        let head = try await self.receive(through: "\r\n\r\n")
+        let parts = head.split(separator: " ", maxSplits: 2)
+        let status = parts.count > 1 ? Int(parts[1]) ?? 0 : 0
+        if status == 100 { return try await self.reply() }
+        var reply = RawReply(status: status, head: head, body: "")
+        let length = reply.field("Content-Length").flatMap { Int($0) } ?? 0
+        if length > 0 {
+            let bytes = try await self.receive { $0.count >= length ? length : nil }
+            reply.body = String(decoding: bytes, as: UTF8.self)
+        }
+        return reply
+    }
+
+    /// Sends a request and waits for its answer.
+    func request(
+        _ method: String = "POST",
+        _ target: String = "/jsonrpc",
+        _ fields: [String] = [],
+        host: String = "127.0.0.1",
+        body: String = ""
+    ) async throws -> RawReply {
+        var text = "\(method) \(target) HTTP/1.1\r\nHost: \(host)\r\n"
+        for field in fields { text += field + "\r\n" }
+        if !body.isEmpty { text += "Content-Length: \(body.utf8.count)\r\n" }
+        try await self.send(text + "\r\n" + body)
+        return try await self.reply()
+    }
+}
