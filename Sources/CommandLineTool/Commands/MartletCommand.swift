@@ -7,7 +7,17 @@ struct MartletCommand: ParsableCommand {
         commandName: "martlet",
         abstract: "Moves files over HTTP and does not stop.",
         version: "martlet \(MartletVersion.text)",
-        subcommands: [GetCommand.self, ManualCommand.self]
+        subcommands: [GetCommand.self, ManualCommand.self],
+        groupedSubcommands: [
+            CommandGroup(
+                name: "The daemon's queue:",
+                subcommands: [
+                    DaemonCommand.self, AddCommand.self, ListCommand.self, ShowCommand.self, WaitCommand.self,
+                    PauseCommand.self, ResumeCommand.self, RetryCommand.self, RemoveCommand.self, ForgetCommand.self,
+                    MoveCommand.self, LimitCommand.self, StopCommand.self,
+                ]
+            )
+        ]
     )
 }
 

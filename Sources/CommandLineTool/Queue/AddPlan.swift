@@ -1,0 +1,135 @@
+import Control
+import TransferCore
+import TransferEngine
+
+/// What `martlet add` was asked to do, checked.
+struct AddPlan {
+    /// Transfers from the command line.
+    var transfers: [NewTransfer] = []
+    /// An input file, or standard input where it is `-`.
+    var inputFile: String?
+    /// What all of them share.
+    var options = TransferOptions()
+    /// Whether they begin paused.
+    var isPaused = false
+    /// The place of the first, or `nil` for the end.
+    var position: Int?
+    /// Whether objects are printed.
+    var printsJSON = false
+    /// Whether nothing is printed.
+    var isQuiet = false
+    /// Whether their ends are waited for.
+    var waits = false
+
+    /// A transfer of an input file.
+    func transfer(_ entry: InputEntry) -> NewTransfer {
+        var options = self.options
+        if let directory = entry.directory { options[.dir] = PosixPath.absolute(directory) }
+        if let name = entry.name { options[.out] = name }
+        if let digest = entry.expected.last { options[.checksum] = AddPlan.checksum(digest) }
+        for field in entry.fields {
+            switch field.name.lowercased() {
+            case "referer": options[.referer] = field.value
+            case "user-agent": options[.userAgent] = field.value
+            default: options[all: .header].append("\(field.name): \(field.value)")
+            }
+        }
+        return NewTransfer(
+            id: GID.random(),
+            urls: entry.urls.map(\.text),
+            options: options,
+            isPaused: self.isPaused
+        )
+    }
+
+    /// A digest as aria2's option has it.
+    static func checksum(_ digest: ExpectedDigest) -> String {
+        let name = digest.algorithm.rawValue
+        let dashed = name.hasPrefix("sha") && !name.hasPrefix("sha-") ? "sha-" + name.dropFirst(3) : name
+        return "\(dashed)=\(Hexadecimal.encode(digest.bytes))"
+    }
+}
+
+extension AddCommand {
+    /// Checks the arguments against one another, and makes paths independent of this process's directory.
+    ///
+    /// - Throws: ``BadValue`` that says what is wrong and how to mend it.
+    func plan() throws(BadValue) -> AddPlan {
+        var plan = AddPlan(options: try self.sharedOptions())
+        plan.isPaused = self.queue.paused
+        plan.position = self.queue.position
+        plan.printsJSON = self.queue.json
+        plan.isQuiet = self.queue.quiet
+        plan.waits = self.queue.wait
+        if let file = self.files.inputFile {
+            guard self.urls.isEmpty else {
+                throw BadValue("--input-file and URLs cannot be used together; put the URLs into the file")
+            }
+            guard !file.isEmpty else { throw BadValue("--input-file is empty; name a file, or - for standard input") }
+            plan.inputFile = file
+        } else if self.urls.isEmpty {
+            throw BadValue("there is no URL; write martlet add URL, or martlet add --input-file FILE")
+        }
+        let isSingle = self.urls.count == 1
+        for (isGiven, option, way) in [
+            (self.files.output != nil, "--output", "out= lines in an input file"),
+            (self.files.checksum != nil, "--checksum", "checksum= lines in an input file"),
+            (!self.fetching.mirror.isEmpty, "--mirror", "several URLs on a line of an input file"),
+            (self.queue.id != nil, "--id", "the ids that are printed"),
+        ] where isGiven && !isSingle {
+            throw BadValue("\(option) is for one URL; with several use \(way)")
+        }
+        for url in self.urls {
+            var transfer = NewTransfer(id: GID.random(), urls: [try Self.url(url)], options: plan.options)
+            transfer.isPaused = plan.isPaused
+            plan.transfers.append(transfer)
+        }
+        if isSingle { try self.fillSingle(&plan.transfers[0]) }
+        return plan
+    }
+
+    private func fillSingle(_ transfer: inout NewTransfer) throws(BadValue) {
+        if let id = self.queue.id { transfer.id = id }
+        for mirror in self.fetching.mirror { transfer.urls.append(try Self.url(mirror)) }
+        if let digest = self.files.checksum { transfer.options[.checksum] = AddPlan.checksum(digest) }
+        guard let output = self.files.output else { return }
+        guard output != "-" else {
+            throw BadValue("the daemon has no standard output of yours; name a file, or use martlet get")
+        }
+        let (directory, name) = try FilePath.split(output)
+        transfer.options[.out] = name
+        if let directory {
+            transfer.options[.dir] = PosixPath.absolute(FilePath.join(self.files.directory ?? ".", directory))
+        }
+    }
+
+    private func sharedOptions() throws(BadValue) -> TransferOptions {
+        var options = TransferOptions()
+        if let directory = self.files.directory {
+            guard !directory.isEmpty else { throw BadValue("--directory is empty; name a directory") }
+            options[.dir] = PosixPath.absolute(directory)
+        }
+        options[.ifExists] = self.files.ifExists?.rawValue
+        options[.priority] = self.queue.priority.map { "\($0)" }
+        options[all: .header] = self.fetching.header.map { "\($0.name): \($0.value)" }
+        if let referer = self.fetching.referer { options[.referer] = try HeaderField.value(referer, of: "Referer") }
+        if let agent = self.fetching.userAgent { options[.userAgent] = try HeaderField.value(agent, of: "User-Agent") }
+        if let proxy = self.fetching.proxy {
+            do { _ = try ProxyServer(proxy, from: "--proxy") } catch { throw BadValue(error.message) }
+            options[.allProxy] = proxy
+        }
+        if let connections = self.fetching.connections {
+            options[.split] = "\(connections)"
+            options[.maxConnectionPerServer] = "\(connections)"
+        }
+        options[.maxDownloadLimit] = self.fetching.limitRate.map { "\($0)" }
+        // aria2 counts the first attempt, too, and 0 is without end.
+        options[.maxTries] = self.fetching.retries.map { "\($0 + 1)" }
+        options[.resourceTimeout] = self.fetching.maxTime.map { "\($0)" }
+        return options
+    }
+
+    private static func url(_ text: String) throws(BadValue) -> String {
+        do { return try HTTPURL(text).text } catch { throw BadValue(error.message) }
+    }
+}

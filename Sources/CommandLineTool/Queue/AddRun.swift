@@ -1,0 +1,102 @@
+import Control
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// Adds what a plan says, in batches, so that a list of any length needs little memory.
+struct AddRun {
+    /// The most transfers of one batch.
+    static let batch = 500
+
+    private let plan: AddPlan
+    private let client: ControlClient
+    private let console: Console
+    private var pending: [NewTransfer] = []
+    private var position: Int?
+    private var faults = 0
+    private var added: [GID] = []
+
+    init(_ plan: AddPlan, _ client: ControlClient, _ console: Console) {
+        self.plan = plan
+        self.client = client
+        self.console = console
+        self.position = plan.position
+    }
+
+    /// Adds everything.
+    ///
+    /// - Returns: The exit status.
+    mutating func execute() async throws -> Int32 {
+        for transfer in self.plan.transfers { try await self.add(transfer) }
+        if let path = self.plan.inputFile { try await self.addAll(of: path) }
+        try await self.flush()
+        let status = self.faults > 0 ? ExitStatus.usage : ExitStatus.success
+        guard self.plan.waits, !self.added.isEmpty else { return status }
+        let ended = try await WaitRun(self.client, self.console, isQuiet: self.plan.isQuiet).wait(for: self.added)
+        return ended == ExitStatus.success ? status : ended
+    }
+
+    private mutating func addAll(of path: String) async throws {
+        let isStandardInput = path == "-"
+        let shown = isStandardInput ? "standard input" : path
+        let descriptor = isStandardInput ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw BadValue("\(shown) cannot be opened: \(String(cString: strerror(errno))); check --input-file")
+        }
+        var reader = LineReader(descriptor: descriptor, closes: !isStandardInput)
+        var parser = InputFileParser()
+        while let line = try reader.next() {
+            for event in parser.take(line) { try await self.take(event, shown) }
+        }
+        for event in parser.finish() { try await self.take(event, shown) }
+    }
+
+    private mutating func take(_ event: InputFileParser.Event, _ file: String) async throws {
+        switch event {
+        case .entry(let entry): try await self.add(self.plan.transfer(entry))
+        case .warning(let line, let text): self.console.tell("warning: \(file):\(line): \(text)")
+        case .fault(let fault):
+            self.faults += 1
+            self.console.tell("martlet: \(file):\(fault.line): \(fault.message)")
+        }
+    }
+
+    private mutating func add(_ transfer: NewTransfer) async throws {
+        self.pending.append(transfer)
+        if self.pending.count >= Self.batch { try await self.flush() }
+    }
+
+    private mutating func flush() async throws {
+        guard !self.pending.isEmpty else { return }
+        let entries = self.pending
+        self.pending = []
+        let ids = try await self.send(entries)
+        if self.plan.waits { self.added += ids }
+        if let position = self.position { self.position = position + ids.count }
+        if self.plan.isQuiet { return }
+        if self.plan.printsJSON {
+            self.console.print(try await self.client.show(ids.map(\.description)).map(\.json.text))
+        } else {
+            self.console.print(ids.map(\.description))
+        }
+    }
+
+    /// Sends a batch, once more where the connection was lost before the answer.
+    ///
+    /// The identifiers were chosen here: where they are known the second time the batch had been stored the first time.
+    private func send(_ entries: [NewTransfer]) async throws(ControlError) -> [GID] {
+        do throws(ControlError) {
+            return try await self.client.add(entries, at: self.position)
+        } catch {
+            guard error.code == .unreachable else { throw error }
+        }
+        do throws(ControlError) {
+            return try await self.client.add(entries, at: self.position)
+        } catch {
+            guard error.code == .duplicate else { throw error }
+            return entries.compactMap(\.id)
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import ArgumentParser
+import Control
+
+/// `martlet limit`.
+struct LimitCommand: QueueCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "limit",
+        abstract: "Show or set how fast the queue goes, and when.",
+        discussion: """
+            Without an option the limits are shown. They hold for the whole queue and survive a restart; with ids --rate \
+            is for those transfers. 0 takes a limit off.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("Transfers that --rate is for, instead of the whole queue.", valueName: "id"))
+    var ids: [String] = []
+
+    @Option(
+        help: ArgumentHelp("The most bytes a second.", valueName: "size"),
+        transform: { try ByteSize.parse($0) }
+    )
+    var rate: Int64?
+
+    @Option(
+        help: ArgumentHelp("The most transfers at once.", valueName: "number"),
+        transform: { try WholeNumber.parse($0, in: 1...10000) }
+    )
+    var downloads: Int?
+
+    @Option(help: ArgumentHelp("The most connections to a host, as HOST=NUMBER; may be repeated.", valueName: "limit"))
+    var host: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "When transfers run, as HH:MM-HH:MM in local time, or 'none' for always.",
+            valueName: "hours"
+        )
+    )
+    var schedule: String?
+
+    @OptionGroup(title: "The daemon")
+    var daemon: DaemonOptions
+
+    func execute(_ console: Console) async throws -> Int32 {
+        let hosts = try self.hosts()
+        let schedule = try self.hours()
+        let client = try self.daemon.client()
+        guard self.ids.isEmpty else {
+            guard let rate = self.rate, self.downloads == nil, hosts.isEmpty, schedule == nil else {
+                throw BadValue("for single transfers there is --rate alone; write martlet limit ID --rate SIZE")
+            }
+            for id in self.ids {
+                let options: JSON = ["max-download-limit": .string("\(rate)")]
+                _ = try await client.call("martlet.setOptions", ["id": .string(id), "options": options])
+            }
+            return ExitStatus.success
+        }
+        var options: [JSON.Member] = []
+        if let rate = self.rate { options.append(.init("max-overall-download-limit", .string("\(rate)"))) }
+        if let downloads = self.downloads {
+            options.append(.init("max-concurrent-downloads", .string("\(downloads)")))
+        }
+        if !options.isEmpty { _ = try await client.call("martlet.setLimits", ["options": .object(options)]) }
+        for (host, connections) in hosts {
+            let limit: JSON = connections == 0 ? .null : .integer(Int64(connections))
+            _ = try await client.call("martlet.setHostLimit", ["host": .string(host), "connections": limit])
+        }
+        // The method takes null for "always" in place of its object.
+        if let schedule { _ = try await client.call("martlet.schedule", [schedule]) }
+        if options.isEmpty, hosts.isEmpty, schedule == nil {
+            console.print(Self.lines(try await client.call("martlet.limits")))
+        }
+        return ExitStatus.success
+    }
+
+    private func hosts() throws(BadValue) -> [(String, Int)] {
+        var hosts: [(String, Int)] = []
+        for text in self.host {
+            guard let equals = text.lastIndex(of: "="), equals != text.startIndex else {
+                throw BadValue("--host \"\(DisplayText.clean(text))\" is no limit; write HOST=NUMBER")
+            }
+            let number = try WholeNumber.parse(String(text[text.index(after: equals)...]), in: 0...10000)
+            hosts.append((String(text[..<equals]), number))
+        }
+        return hosts
+    }
+
+    /// The parameter of `martlet.schedule`, or `nil` where nothing was said.
+    private func hours() throws(BadValue) -> JSON? {
+        guard let text = self.schedule else { return nil }
+        if text == "none" { return JSON.null }
+        let parts = text.split(separator: "-", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 2, parts.allSatisfy(Self.isTime) else {
+            throw BadValue(
+                "\"\(DisplayText.clean(text))\" are no hours; write HH:MM-HH:MM, such as 22:00-07:00, or none"
+            )
+        }
+        return ["start": .string(parts[0]), "end": .string(parts[1])]
+    }
+
+    private static func isTime(_ text: String) -> Bool {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts.allSatisfy({ $0.count == 2 && $0.allSatisfy { $0.isASCII && $0.isNumber } }),
+            let hour = Int(parts[0]), let minute = Int(parts[1])
+        else { return false }
+        return hour < 24 && minute < 60
+    }
+
+    private static let shown: Set<String> = [
+        "max-concurrent-downloads", "max-connection-per-server", "max-download-limit", "max-overall-download-limit",
+    ]
+
+    private static func lines(_ limits: JSON) -> [String] {
+        var lines: [String] = []
+        // The daemon tells all of its options; these are the limits among them.
+        for member in limits["options"]?.object ?? [] where Self.shown.contains(member.name) {
+            lines.append("\(member.name): \(member.value.string ?? member.value.text)")
+        }
+        for member in limits["hosts"]?.object ?? [] {
+            lines.append("host \(member.name): \(member.value.text) connections")
+        }
+        if let schedule = limits["schedule"], !schedule.isNull {
+            let days = schedule["days"]?.array?.compactMap(\.string) ?? []
+            lines.append(
+                "schedule: \(schedule["start"]?.string ?? "")-\(schedule["end"]?.string ?? "")"
+                    + (days.isEmpty ? "" : " " + days.joined(separator: ","))
+            )
+        } else {
+            lines.append("schedule: always")
+        }
+        return lines.map { DisplayText.clean($0) }
+    }
+}

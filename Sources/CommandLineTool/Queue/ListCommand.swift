@@ -1,0 +1,116 @@
+import ArgumentParser
+import Control
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// `martlet list`.
+struct ListCommand: QueueCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "List the transfers of the daemon: the line first, then what has ended.",
+        discussion: "Any beginning of an id that no other shares stands for it."
+    )
+
+    @Option(
+        help: ArgumentHelp(
+            "Only those in this state: waiting, active, paused, finished, failed or removed; may be repeated.",
+            valueName: "state"
+        ),
+        completion: .list(TransferRecord.State.allCases.map(\.rawValue)),
+        transform: { try Choice.parse($0, among: TransferRecord.State.allCases) }
+    )
+    var state: [TransferRecord.State] = []
+
+    @Option(help: ArgumentHelp("Only those of this background session.", valueName: "name"))
+    var session: String?
+
+    @Option(
+        help: ArgumentHelp("At most so many. (default: all)", valueName: "number"),
+        transform: { try WholeNumber.parse($0, in: 0...Int(Int32.max)) }
+    )
+    var limit: Int?
+
+    @Flag(help: "Write one JSON object for each; see Docs/rpc.md.")
+    var json = false
+
+    @Flag(help: "Draw the list again and again, until Ctrl-C.")
+    var watch = false
+
+    @OptionGroup(title: "The daemon")
+    var daemon: DaemonOptions
+
+    /// The transfers asked for at once.
+    private static let page = 500
+
+    func execute(_ console: Console) async throws -> Int32 {
+        let client = try self.daemon.client()
+        if self.watch { return try await self.follow(client, console) }
+        let isTerminal = isatty(STDOUT_FILENO) == 1
+        let table = TransferTable(
+            columns: isTerminal ? Terminal.size(STDOUT_FILENO).columns : nil,
+            asciiOnly: !Terminal.isUnicode
+        )
+        var offset = 0
+        while !console.isBroken {
+            let limit = min(Self.page, (self.limit ?? Int.max) - offset)
+            let records =
+                limit == 0
+                ? [] : try await client.list(states: self.state, session: self.session, offset: offset, limit: limit)
+            if !self.json, offset == 0, !records.isEmpty { console.print(table.heading) }
+            console.print(records.map { self.json ? $0.json.text : table.line($0) })
+            offset += records.count
+            if records.count < limit || limit == 0 { break }
+        }
+        return ExitStatus.success
+    }
+
+    private func follow(_ client: ControlClient, _ console: Console) async throws -> Int32 {
+        guard console.isLive, !self.json else {
+            throw BadValue("--watch draws on a terminal; without one read the stream /events, or ask again with --json")
+        }
+        while true {
+            let size = Terminal.size(STDERR_FILENO)
+            let table = TransferTable(columns: size.columns, asciiOnly: !Terminal.isUnicode)
+            let room = max(1, min(self.limit ?? Int.max, size.rows - 3))
+            let records = try await client.list(states: self.state, session: self.session, limit: room)
+            let counts = try await client.counts()
+            let totals =
+                "\(counts.active) active, \(counts.waiting) waiting, \(counts.paused) paused, \(counts.finished) finished, "
+                + "\(counts.failed) failed; \(Quantity.rate(Double(counts.rate)))"
+            console.draw(
+                [table.heading] + records.map { table.line($0) }
+                    + [DisplayText.elided(totals, to: max(1, size.columns - 1))]
+            )
+            try await Task.sleep(for: .milliseconds(500))
+        }
+    }
+}
+
+/// `martlet show`.
+struct ShowCommand: QueueCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show transfers in all their details."
+    )
+
+    @Argument(help: ArgumentHelp("The transfers' ids, or unique beginnings of them.", valueName: "id"))
+    var ids: [String]
+
+    @Flag(help: "Write one JSON object for each; see Docs/rpc.md.")
+    var json = false
+
+    @OptionGroup(title: "The daemon")
+    var daemon: DaemonOptions
+
+    func execute(_ console: Console) async throws -> Int32 {
+        let records = try await self.daemon.client().show(self.ids)
+        for (index, record) in records.enumerated() {
+            if index > 0, !self.json { console.print("") }
+            console.print(self.json ? [record.json.text] : TransferText.lines(record))
+        }
+        return ExitStatus.success
+    }
+}

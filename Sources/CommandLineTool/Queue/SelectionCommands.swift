@@ -1,0 +1,76 @@
+import ArgumentParser
+import Control
+
+/// `martlet pause`.
+struct PauseCommand: QueueCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pause",
+        abstract: "Pause transfers of the daemon's queue; they keep what they have."
+    )
+
+    @OptionGroup var selection: SelectionOptions
+
+    func execute(_ console: Console) async throws -> Int32 {
+        try await self.selection.perform("martlet.pause", "paused", console)
+    }
+}
+
+/// `martlet resume`.
+struct ResumeCommand: QueueCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resume",
+        abstract: "Put paused transfers in line again, at their old place."
+    )
+
+    @OptionGroup var selection: SelectionOptions
+
+    func execute(_ console: Console) async throws -> Int32 {
+        try await self.selection.perform("martlet.resume", "resumed", console)
+    }
+}
+
+/// `martlet retry`.
+struct RetryCommand: QueueCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "retry",
+        abstract: "Put failed or removed transfers in line again; they keep what they have."
+    )
+
+    @OptionGroup var selection: SelectionOptions
+
+    func execute(_ console: Console) async throws -> Int32 {
+        try await self.selection.perform("martlet.retry", "in line again", console)
+    }
+}
+
+/// `martlet remove`.
+struct RemoveCommand: QueueCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "remove",
+        abstract: "End transfers that have not ended, without their files."
+    )
+
+    @Flag(help: "Delete what arrived of them.")
+    var deletePartial = false
+
+    @OptionGroup var selection: SelectionOptions
+
+    func execute(_ console: Console) async throws -> Int32 {
+        let more: [JSON.Member] = self.deletePartial ? [.init("deletePartial", true)] : []
+        return try await self.selection.perform("martlet.remove", "removed", console, more)
+    }
+}
+
+/// `martlet forget`.
+struct ForgetCommand: QueueCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "forget",
+        abstract: "Take transfers that have ended out of the history; their files stay."
+    )
+
+    @OptionGroup var selection: SelectionOptions
+
+    func execute(_ console: Console) async throws -> Int32 {
+        try await self.selection.perform("martlet.forget", "forgotten", console)
+    }
+}

@@ -1,0 +1,53 @@
+import ArgumentParser
+import Control
+
+/// `martlet stop`.
+struct StopCommand: QueueCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stop",
+        abstract: "Stop the daemon; what runs goes on at its next start."
+    )
+
+    @Flag(help: "Do not wait for what can be cut off.")
+    var force = false
+
+    @OptionGroup(title: "The daemon")
+    var daemon: DaemonOptions
+
+    func execute(_ console: Console) async throws -> Int32 {
+        let client = try self.daemon.client()
+        // Asked first, for one that is stopping already does not answer the method any more.
+        let holder = DaemonLock.holder(of: client.state.lockPath)
+        if let error = await self.ask(client) {
+            guard holder != nil, error.code != .forbidden else { throw error }
+            console.tell("martlet: \(error.description)")
+        }
+        try await Self.waitForEnd(client.state)
+        console.print("stopped")
+        return ExitStatus.success
+    }
+
+    private func ask(_ client: ControlClient) async -> ControlError? {
+        do throws(ControlError) {
+            _ = try await client.call("martlet.stop", ["force": .bool(self.force)])
+            return nil
+        } catch {
+            return error
+        }
+    }
+
+    private static func waitForEnd(_ state: StateDirectory) async throws {
+        let clock = ContinuousClock()
+        let deadline = clock.now + .seconds(30)
+        while let process = DaemonLock.holder(of: state.lockPath) {
+            if clock.now > deadline {
+                throw ControlError(
+                    .unreachable,
+                    "the daemon (process \(process)) does not end",
+                    remedy: "look at its log \(state.logPath), or end it with kill \(process)"
+                )
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+}

@@ -1,0 +1,53 @@
+import Control
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+
+/// One transfer in all its details, for a person.
+enum TransferText {
+    /// The lines; options that hold secrets do not come from the daemon, and URLs are told as they were given.
+    static func lines(_ record: TransferRecord) -> [String] {
+        var lines = [("id", record.id.description), ("state", self.state(record))]
+        if let session = record.session { lines.append(("session", session)) }
+        for (index, url) in record.urls.enumerated() { lines.append((index == 0 ? "url" : "mirror", url)) }
+        lines.append(("directory", record.directory))
+        if let path = record.path { lines.append(("file", path)) }
+        lines.append(("bytes", Quantity.bytes(record.bytes, of: record.total)))
+        if record.state == .active {
+            lines.append(("rate", Quantity.rate(Double(record.rate))))
+            lines.append(("connections", "\(record.connections)"))
+        }
+        if record.priority != 0 { lines.append(("priority", "\(record.priority)")) }
+        if let position = record.position { lines.append(("position", "\(position)")) }
+        if let failure = record.failure {
+            lines.append(("error", "\(failure.message) (\(failure.code))"))
+            if !failure.remedy.isEmpty { lines.append(("remedy", failure.remedy)) }
+        }
+        lines.append(("added", self.moment(record.added)))
+        if let ended = record.ended { lines.append(("ended", self.moment(ended))) }
+        for member in record.options.json.object ?? [] {
+            let value = member.value.string ?? member.value.array?.compactMap(\.string).joined(separator: ", ") ?? ""
+            lines.append(("option", "\(member.name)=\(value)"))
+        }
+        return lines.map { name, value in
+            name + ":" + String(repeating: " ", count: max(1, 13 - name.utf8.count)) + DisplayText.clean(value)
+        }
+    }
+
+    private static func state(_ record: TransferRecord) -> String {
+        record.waitingFor.map { "\(record.state.rawValue) (\($0.rawValue))" } ?? record.state.rawValue
+    }
+
+    /// A moment in local time, as `2026-01-31 12:05:09`.
+    static func moment(_ seconds: Double) -> String {
+        guard seconds.isFinite, seconds.magnitude < 1e11 else { return "?" }
+        var time = time_t(seconds)
+        var parts = tm()
+        guard localtime_r(&time, &parts) != nil else { return "?" }
+        let numbers = [parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec]
+            .map { $0 < 10 ? "0\($0)" : "\($0)" }
+        return "\(Int(parts.tm_year) + 1900)-\(numbers[0])-\(numbers[1]) \(numbers[2]):\(numbers[3]):\(numbers[4])"
+    }
+}

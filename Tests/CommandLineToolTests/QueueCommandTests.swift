@@ -1,0 +1,367 @@
+import Control
+import Testing
+import TransferCore
+import TransferTesting
+
+@testable import CommandLineTool
+
+@Suite(.timeLimit(.minutes(1))) struct QueueCommandTests {
+    private let id = "00000000000000ab"
+
+    private func record(_ id: String, _ state: TransferRecord.State, code: Int? = nil) throws -> TransferRecord {
+        var record = TransferRecord(
+            id: try #require(GID(id)),
+            state: state,
+            urls: ["http://user:secret@host/dir/a.bin?token=secret"],
+            directory: "/d",
+            added: 1
+        )
+        record.failure = code.map { .init(code: $0, message: "it broke", remedy: "mend it") }
+        return record
+    }
+
+    private func event(_ kind: String, _ record: TransferRecord) -> JSON {
+        ["kind": .string(kind), "transfer": record.json]
+    }
+
+    @Test(
+        arguments: [
+            ["list"], ["show", "ab"], ["pause", "--all"], ["resume", "ab"], ["retry", "ab"], ["remove", "ab"],
+            ["forget", "--all"], ["move", "ab", "--top"], ["limit"], ["wait", "ab"], ["stop"],
+            ["add", "--no-start", "http://h/a"],
+        ]
+    )
+    func withoutADaemonEveryCommandSaysSoAndHowToStartOne(arguments: [String]) async throws {
+        let temporary = try TemporaryDirectory()
+        let result = try await commandResult(arguments + ["--state-dir", temporary.path + "/state"])
+        #expect(result.status == 69)
+        #expect(result.output == "")
+        #expect(
+            result.errors.hasPrefix(
+                "martlet: no daemon runs for \(temporary.path)/state; start one with martlet daemon"
+            )
+        )
+    }
+
+    @Test func addPrintsTheIdsAndSendsWhatTheOptionsSay() async throws {
+        let daemon = try await FakeDaemon.start()
+        let digest = String(repeating: "ab", count: 32)
+        let result = try await daemon.run(
+            "add",
+            "http://h/a b",
+            "-d",
+            "down",
+            "-o",
+            "sub/x.bin",
+            "--checksum",
+            "sha256:" + digest,
+            "-H",
+            "X-One: 1",
+            "--header",
+            "X-Two:2",
+            "--referer",
+            "http://r/",
+            "-A",
+            "me/1",
+            "--paused",
+            "--priority=-3",
+            "--position",
+            "0",
+            "-x4",
+            "--limit-rate",
+            "1K",
+            "--id",
+            self.id,
+            "--mirror",
+            "http://m/a",
+            "--if-exists",
+            "rename",
+            "--retries",
+            "2",
+            "--max-time",
+            "60"
+        )
+        #expect(result.status == 0)
+        #expect(result.output == self.id + "\n")
+        let params = try #require(daemon.calls(of: "martlet.add").first)
+        #expect(params["position"] == 0)
+        let entry = try #require(params["entries"]?[0])
+        #expect(entry["id"] == .string(self.id))
+        #expect(entry["urls"] == ["http://h/a%20b", "http://m/a"])
+        #expect(entry["paused"] == true)
+        let options = TransferOptions(json: try #require(entry["options"]))
+        #expect(options[.dir] == PosixPath.absolute("down/sub"))
+        #expect(options[.out] == "x.bin")
+        #expect(options[.checksum] == "sha-256=" + digest)
+        #expect(options[all: .header] == ["X-One: 1", "X-Two: 2"])
+        #expect(options[.referer] == "http://r/" && options[.userAgent] == "me/1")
+        #expect(options[.priority] == "-3" && options[.ifExists] == "rename")
+        #expect(options[.split] == "4" && options[.maxConnectionPerServer] == "4")
+        #expect(options[.maxDownloadLimit] == "1024" && options[.maxTries] == "3" && options[.resourceTimeout] == "60")
+    }
+
+    @Test func addLeavesTheDirectoryToTheDaemonUnlessItIsGiven() async throws {
+        let daemon = try await FakeDaemon.start()
+        _ = try await daemon.run("add", "http://h/a", "http://h/b", "-q")
+        let entries = try #require(daemon.calls(of: "martlet.add").first?["entries"]?.array)
+        #expect(entries.count == 2 && entries.allSatisfy { $0["options"] == nil })
+        _ = try await daemon.run("add", "http://h/a", "-o", "sub/x")
+        let options = try #require(daemon.calls(of: "martlet.add").last?["entries"]?[0]?["options"])
+        #expect(options["dir"] == .string(PosixPath.absolute("sub")))
+    }
+
+    @Test func addReadsAListInBatchesAndSkipsBadLines() async throws {
+        let daemon = try await FakeDaemon.start()
+        var list =
+            "# files\nhttp://h/first\n dir=down\n out=sub/x\n checksum=md5=\(String(repeating: "0", count: 32))\n"
+        list += " user-agent=me\n header=X: 1\nno url\n"
+        for number in 0..<1100 { list += "http://h/\(number)\thttp://m/\(number)\n" }
+        try daemon.temporary.write(Array(list.utf8), to: "list")
+        let result = try await daemon.run("add", "-i", daemon.temporary.path("list"), "--position", "7")
+        #expect(result.status == 28)
+        #expect(result.output.split(separator: "\n").count == 1101)
+        #expect(result.errors.contains("/list:8: "))
+        let calls = daemon.calls(of: "martlet.add")
+        #expect(calls.map { $0["entries"]?.array?.count } == [500, 500, 101])
+        #expect(calls.map { $0["position"]?.integer } == [7, 507, 1007])
+        let options = TransferOptions(json: try #require(calls[0]["entries"]?[0]?["options"]))
+        #expect(options[.dir] == PosixPath.absolute("down") && options[.out] == "sub/x")
+        #expect(options[.checksum] == "md5=" + String(repeating: "0", count: 32))
+        #expect(options[.userAgent] == "me" && options[all: .header] == ["X: 1"])
+        #expect(calls[0]["entries"]?[1]?["urls"] == ["http://h/0", "http://m/0"])
+    }
+
+    @Test(
+        arguments: [
+            ["add"], ["add", "ftp://h/a"], ["add", "http://h/a", "http://h/b", "-o", "x"],
+            ["add", "http://h/a", "-o", "-"], ["add", "http://h/a", "-i", "f"],
+            ["add", "http://h/a", "http://h/b", "--id", "00000000000000ab"], ["add", "http://h/a", "-d", ""],
+            ["pause"], ["pause", "ab", "--all"], ["pause", "ab", "--session", "s"], ["move", "ab"],
+            ["move", "ab", "3", "--top"], ["limit", "--host", "h"], ["limit", "--schedule", "22:00"],
+            ["limit", "--schedule", "24:00-07:00"], ["limit", "ab", "--downloads", "3"], ["wait"],
+            ["wait", "ab", "--all"],
+        ]
+    )
+    func contradictionsAreToldBeforeAnythingIsAsked(arguments: [String]) async throws {
+        let temporary = try TemporaryDirectory()
+        let result = try await commandResult(arguments + ["--state-dir", temporary.path + "/state"])
+        #expect(result.status == 28)
+        #expect(result.errors.hasPrefix("Error: "))
+    }
+
+    @Test func theDaemonsErrorsAreToldWithTheirRemedy() async throws {
+        let daemon = try await FakeDaemon.start()
+        for (code, status) in [
+            (ControlError.Code.ambiguous, Int32(28)), (.notFound, 28), (.wrongState, 28), (.duplicate, 28),
+            (.diskFull, 9),
+            (.storage, 1), (.stopping, 69),
+        ] {
+            daemon.answer("martlet.pause", .failure(ControlError(code, "what", remedy: "how")))
+            let result = try await daemon.run("pause", "ab")
+            #expect(result.status == status)
+            #expect(result.errors == "martlet: what; how\n")
+        }
+    }
+
+    @Test func aSelectionIsSentAsTheUserWroteIt() async throws {
+        let daemon = try await FakeDaemon.start()
+        #expect(try await daemon.run("pause", "ab", "cd").output == "2 paused\n")
+        #expect(try await daemon.run("remove", "--all", "--session", "s", "--delete-partial").output == "2 removed\n")
+        #expect(daemon.calls(of: "martlet.pause") == [["ids": ["ab", "cd"]]])
+        #expect(daemon.calls(of: "martlet.remove") == [["all": true, "session": "s", "deletePartial": true]])
+        for (command, method) in [("resume", "resume"), ("retry", "retry"), ("forget", "forget")] {
+            #expect(try await daemon.run(command, "--all").status == 0)
+            #expect(daemon.calls(of: "martlet." + method) == [["all": true]])
+        }
+    }
+
+    @Test func aMoveSaysWhereFrom() async throws {
+        let daemon = try await FakeDaemon.start()
+        for arguments in [["5"], ["--top"], ["--bottom"], ["--up"], ["--down"]] {
+            let result = try await commandResult(["move", "ab"] + arguments + ["--state-dir", daemon.state.path])
+            #expect(result.output == "at position 3\n")
+        }
+        #expect(
+            daemon.calls(of: "martlet.move").map { "\($0["position"]?.integer ?? -9) \($0["how"]?.string ?? "")" }
+                == ["5 POS_SET", "0 POS_SET", "0 POS_END", "-1 POS_CUR", "1 POS_CUR"]
+        )
+    }
+
+    @Test func limitsAreSetAndShown() async throws {
+        let daemon = try await FakeDaemon.start()
+        _ = try await daemon.run(
+            "limit",
+            "--rate",
+            "1M",
+            "--downloads",
+            "3",
+            "--host",
+            "h=2",
+            "--host",
+            "i=0",
+            "--schedule",
+            "22:00-07:30"
+        )
+        #expect(
+            daemon.calls(of: "martlet.setLimits")
+                == [["options": ["max-overall-download-limit": "1048576", "max-concurrent-downloads": "3"]]]
+        )
+        #expect(
+            daemon.calls(of: "martlet.setHostLimit") == [
+                ["host": "h", "connections": 2], ["host": "i", "connections": .null],
+            ]
+        )
+        _ = try await daemon.run("limit", "--schedule", "none")
+        #expect(daemon.calls(of: "martlet.schedule") == [[["start": "22:00", "end": "07:30"]], [.null]])
+        _ = try await daemon.run("limit", "ab", "--rate", "2K")
+        #expect(
+            daemon.calls(of: "martlet.setOptions") == [["id": "ab", "options": ["max-download-limit": "2048"]]]
+        )
+        daemon.answer(
+            "martlet.limits",
+            .success(
+                [
+                    "options": ["max-concurrent-downloads": "5", "timeout": "60"], "hosts": ["h": 2],
+                    "schedule": ["start": "22:00", "end": "07:00", "days": ["mon", "tue"]],
+                ]
+            )
+        )
+        #expect(
+            try await daemon.run("limit").output
+                == "max-concurrent-downloads: 5\nhost h: 2 connections\nschedule: 22:00-07:00 mon,tue\n"
+        )
+    }
+
+    @Test func aListIsATableOrObjectsOneALine() async throws {
+        let daemon = try await FakeDaemon.start()
+        #expect(try await daemon.run("list").output == "")
+        var active = try self.record(self.id, .active)
+        active.bytes = 512 << 10
+        active.total = 1 << 20
+        active.rate = 256 << 10
+        daemon.put(active)
+        for number in 0..<700 {
+            daemon.put(try self.record("00000000000001" + String(100 + number % 100).suffix(2), .waiting))
+        }
+        let lines = try await daemon.run("list").output.split(separator: "\n")
+        #expect(lines.count == 102)
+        #expect(lines[0].split(separator: " ") == ["ID", "STATE", "DONE", "SIZE", "RATE", "LEFT", "NAME"])
+        #expect(lines[1].contains("active") && lines[1].contains("50%") && lines[1].contains("1.00 MiB"))
+        #expect(lines[1].contains("256 KiB/s") && lines[1].contains("0:02") && lines[1].hasSuffix("a.bin"))
+        let objects = try await daemon.run("list", "--json", "--limit", "1", "--state", "active", "--session", "s")
+            .output
+        #expect(objects == active.json.text + "\n")
+        let params = try #require(daemon.calls(of: "martlet.list").last)
+        #expect(params["states"] == ["active"] && params["session"] == "s" && params["limit"] == 1)
+        #expect(try await daemon.run("list", "--watch").status == 28)
+    }
+
+    @Test func aListIsReadPageByPage() async throws {
+        let daemon = try await FakeDaemon.start()
+        for number in 1...1100 {
+            daemon.put(try self.record("000000000000" + String(number + 0x1000, radix: 16), .waiting))
+        }
+        let output = try await daemon.run("list", "--json").output
+        #expect(output.split(separator: "\n").count == 1100)
+        #expect(daemon.calls(of: "martlet.list").compactMap { $0["offset"]?.integer } == [0, 500, 1000])
+    }
+
+    @Test func showTellsAllDetails() async throws {
+        let daemon = try await FakeDaemon.start()
+        daemon.put(try self.record(self.id, .failed, code: 3))
+        let text = try await daemon.run("show", "0000000000").output
+        #expect(text.contains("id:           \(self.id)\n"))
+        #expect(text.contains("error:        it broke (3)\n") && text.contains("remedy:       mend it\n"))
+        let object = try await daemon.run("show", "0000000000", "--json").output
+        #expect(object == (try self.record(self.id, .failed, code: 3)).json.text + "\n")
+        let missing = try await daemon.run("show", "ff")
+        #expect(missing.status == 28 && missing.errors == "martlet: there is no transfer 'ff'\n")
+    }
+
+    @Test(arguments: [(nil, Int32(0)), (3, 3), (24, 24), (0, 1)]) func waitEndsWithTheTransfersStatus(
+        code: Int?,
+        status: Int32
+    ) async throws {
+        let daemon = try await FakeDaemon.start()
+        daemon.put(try self.record(self.id, .active))
+        let ended = try self.record(self.id, code == nil ? .finished : .failed, code: code)
+        let other = try self.record("00000000000000cd", .failed, code: 9)
+        daemon.give(events: [[self.event("failed", other), self.event(ended.state.rawValue, ended)]])
+        let result = try await daemon.run("wait", "00000000000000a")
+        #expect(result.status == status)
+        #expect(result.errors == (code == nil ? "" : "failed: a.bin: it broke\n"))
+    }
+
+    @Test func waitKnowsWhatHadEndedBefore() async throws {
+        let daemon = try await FakeDaemon.start()
+        daemon.put(try self.record(self.id, .finished))
+        daemon.put(try self.record("00000000000000cd", .removed))
+        #expect(try await daemon.run("wait", self.id).status == 0)
+        #expect(try await daemon.run("wait", self.id, "00000000000000cd").status == 7)
+    }
+
+    @Test func waitSurvivesTheDaemonsRestart() async throws {
+        let daemon = try await FakeDaemon.start()
+        daemon.put(try self.record(self.id, .active))
+        let ended = try self.record(self.id, .failed, code: 22)
+        daemon.give(events: [
+            [self.event("started", try self.record(self.id, .active))], [], [self.event("failed", ended)],
+        ])
+        let result = try await daemon.run("wait", self.id)
+        #expect(result.status == 22)
+        #expect(result.errors.contains("the daemon went away"))
+    }
+
+    @Test func waitForAllEndsWhenNothingIsLeft() async throws {
+        let daemon = try await FakeDaemon.start()
+        #expect(try await daemon.run("wait", "--all").status == 0)
+        daemon.put(try self.record(self.id, .waiting))
+        daemon.give(events: [[self.event("failed", try self.record(self.id, .failed, code: 8)), ["kind": "drained"]]])
+        #expect(try await daemon.run("wait", "--all").status == 8)
+    }
+
+    @Test func addWithWaitEndsAsTheTransferDoes() async throws {
+        let daemon = try await FakeDaemon.start()
+        daemon.give(events: [[self.event("failed", try self.record(self.id, .failed, code: 6))]])
+        let result = try await daemon.run("add", "http://h/a", "--id", self.id, "--wait")
+        #expect(result.status == 6 && result.output == self.id + "\n")
+    }
+
+    @Test func noNameTellsASecretOrMovesTheCursor() throws {
+        var record = try self.record(self.id, .waiting)
+        #expect(TransferTable.name(of: record) == "a.bin")
+        record.urls = ["http://user:secret@host/?token=secret"]
+        #expect(TransferTable.name(of: record) == "host")
+        record.urls = ["http://user:secret@host"]
+        #expect(TransferTable.name(of: record) == "host")
+        record.urls = []
+        #expect(TransferTable.name(of: record) == "?")
+        record.path = "/d/a\u{1B}[2J"
+        #expect(!TransferTable().line(record).contains("\u{1B}"))
+        #expect(DisplayWidth.of(TransferTable(columns: 40).line(record)) < 40)
+    }
+
+    @Test func theDaemonIsToldWhatMartletDaemonWasTold() throws {
+        let command = try #require(
+            try QueueRun.command([
+                "daemon", "--detach", "--dir", "down", "--listen", "none", "--allow-dir", "/a", "--allow-dir", "b",
+                "--on-finish", "echo done", "--on-start=--dashes", "-j3", "--log-level", "debug", "--rpc-secret",
+                "token",
+                "--insecure-notifications", "--rpc-allow-host", "h",
+            ]) as? DaemonCommand
+        )
+        #expect(
+            command.arguments == [
+                "--dir=" + PosixPath.absolute("down"), "--listen=none", "--on-start=--dashes", "--on-finish=echo done",
+                "--log-level=debug", "--max-concurrent-downloads=3", "--allow-dir=/a",
+                "--allow-dir=" + PosixPath.absolute("b"), "--rpc-allow-host=h", "--insecure-notifications",
+            ]
+        )
+        #expect(!command.arguments.contains { $0.contains("token") })
+    }
+
+    @Test func aTokenIsGivenInOneWayOnly() async throws {
+        let result = try await commandResult(["daemon", "--detach", "--rpc-secret", "a", "--rpc-secret-file", "/b"])
+        #expect(result.status == 28)
+    }
+}
