@@ -74,7 +74,8 @@ missing_packages() {
     if ! compgen -G '/usr/include/c++/*/vector' >/dev/null || ! compgen -G '/usr/lib/gcc/*/*/crtbegin.o' >/dev/null; then
         apt_first libstdc++-14-dev libstdc++-12-dev libstdc++-13-dev g++
     fi
-    for package in libc6-dev binutils git ca-certificates "$@"; do
+    # libsqlite3-dev: the daemon's queue.
+    for package in libc6-dev binutils git ca-certificates libsqlite3-dev "$@"; do
         debian_has "$package" || echo "$package"
     done
     # Libraries are asked of the loader, not by package name: names differ between releases.
