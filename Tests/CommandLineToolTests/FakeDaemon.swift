@@ -65,7 +65,7 @@ final class FakeDaemon: Sendable {
     func give(events: [[JSON]]) { self.queue.events.withLock { $0 = events } }
 
     private static func reply(to request: RecordedRequest, _ queue: Queue) -> Reply {
-        if request.target == "/events" { return self.events(queue) }
+        if request.path == "/events" { return self.events(queue) }
         guard let call = try? JSON(parsing: request.body), let method = call["method"]?.string else {
             return .response(400)
         }
