@@ -216,7 +216,17 @@ let package = Package(
         ),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["TransferAssembly", "TransferTesting"],
+            // The draft's server is of nio-extras, which brings full Foundation: here only.
+            dependencies: [
+                "FileStorage", "TransferAssembly", "TransferTesting",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
+                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOResumableUpload", package: "swift-nio-extras"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(

@@ -29,7 +29,9 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
         self.route = .direct(self.origin)
         self.readQuantum = request.readQuantum
         // RFC 9110 §9.2.2 would allow other methods, too; who sends them knows better whether to repeat.
-        self.mayRepeat = request.body == nil && (request.method == "GET" || request.method == "HEAD")
+        self.mayRepeat =
+            request.body == nil && request.content == nil
+            && (request.method == "GET" || request.method == "HEAD")
     }
 
     /// Whether the response has no body because of the method.
@@ -124,7 +126,7 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
             )
         }
         self.connection = connection
-        connection.send(head, content: self.request.body, for: self, isReused: isReused)
+        connection.send(head, of: self.request, for: self, isReused: isReused)
     }
 
     private func encodedHead(_ allocator: ByteBufferAllocator) -> ByteBuffer? {
@@ -151,6 +153,11 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
             return .close
         }
         return self.receiver.exchangeReceived(head: head)
+    }
+
+    func received(interim status: Int, _ fields: HTTPFields) {
+        self.tellConnected()
+        if !self.isOver { self.receiver.exchangeReceived(interim: status, fields: fields) }
     }
 
     func received(body: UnsafeRawBufferPointer) -> ReadDecision {

@@ -7,7 +7,7 @@ extension TransferEngine {
     ///
     /// Otherwise nothing happens.
     public func pause(_ id: TransferID) {
-        let run = self.state.withLock { state -> DownloadRun? in
+        let run = self.state.withLock { state -> (any TransferRun)? in
             if let run = state.running[id] {
                 if state.wishes[id]?.isCancellation != true { state.wishes[id] = .pause }
                 return run
@@ -45,7 +45,8 @@ extension TransferEngine {
     ///   - keeping: Whether its partial file stays, for another transfer to go on from; otherwise it is deleted.
     public func cancel(_ id: TransferID, keeping: Bool = false) {
         var left: FileTarget?
-        let run = self.state.withLock { state -> DownloadRun? in
+        var upload: Transfer?
+        let run = self.state.withLock { state -> (any TransferRun)? in
             if let run = state.running[id] {
                 state.wishes[id] = .cancel(keeping: keeping)
                 return run
@@ -58,9 +59,11 @@ extension TransferEngine {
             case .running, .finished, .failed, .cancelled: return nil
             }
             left = transfer.memory.withLock { $0.target }
+            upload = transfer
             self.endTransfer(&state, transfer, .cancelled, .cancelled)
             return nil
         }
+        if let upload, !keeping { self.terminate(upload) }
         if let left, !keeping { self.pool.run { try? self.store.discardPartial(left) } }
         run?.interrupt(.cancelled(keeping: keeping))
         self.settle()
@@ -75,7 +78,7 @@ extension TransferEngine {
         var isCancellation: Bool { if case .cancel = self { true } else { false } }
 
         /// How a run that ends so counts for the transfer.
-        func applied(to outcome: DownloadRun.Outcome) -> DownloadRun.Outcome {
+        func applied(to outcome: RunOutcome) -> RunOutcome {
             switch (outcome, self) {
             case (.finished, _), (.failed, _), (.cancelled, _): outcome
             case (_, .cancel(let keeping)): .cancelled(keeping: keeping)
@@ -143,7 +146,7 @@ extension TransferEngine {
         }
         var told = transfer.event(event)
         told.target = transfer.memory.withLock { $0.target }
-        if self.releasesNames {
+        if self.releasesNames, case .download = transfer.work {
             state.names.release(transfer.reserved.path)
             if let target = told.target { state.names.release(target.path) }
         }

@@ -4,7 +4,7 @@ internal import TransferCore
 /// Admitting transfers and taking them back.
 extension TransferEngine {
     private enum Step {
-        case begin(DownloadRun)
+        case begin(any TransferRun)
         case wake(@Sendable () -> Void)
         case done
     }
@@ -55,7 +55,13 @@ extension TransferEngine {
         var best = lane ?? 0
         for index in state.laneLoad.indices where state.laneLoad[index] < state.laneLoad[best] { best = index }
         state.laneLoad[best] += 1
-        let run = DownloadRun(engine: self, transfer: transfer, lane: best, now: now)
+        let run: any TransferRun =
+            switch transfer.work {
+            case .download(let request):
+                DownloadRun(engine: self, transfer: transfer, request: request, lane: best, now: now)
+            case .upload(let request):
+                UploadRun(engine: self, transfer: transfer, request: request, lane: best, now: now)
+            }
         state.running[id] = run
         if !state.isTicking {
             state.isTicking = true
@@ -68,7 +74,7 @@ extension TransferEngine {
     private static let unsyncedLimit = 256
 
     private func tick() {
-        let runs: [DownloadRun] = self.state.withLock { state in
+        let runs: [any TransferRun] = self.state.withLock { state in
             if state.running.isEmpty {
                 state.isTicking = false
                 return []
@@ -83,13 +89,14 @@ extension TransferEngine {
     }
 
     /// A run has ended: its connections are closed and its file is kept, named or gone.
-    func runEnded(_ run: DownloadRun, _ outcome: DownloadRun.Outcome) {
+    func runEnded(_ run: any TransferRun, _ outcome: RunOutcome) {
         let now = self.time.now
-        let received = run.state.withLock { $0.received }
+        let (received, sent, hasAdvanced) = (run.received, run.sent, run.hasAdvanced)
         let transfer = run.transfer
         transfer.memory.withLock { memory in
             memory.activeTime += now - run.startedAt
             memory.received += received
+            memory.upload.sent += sent
         }
         var discarded: FileTarget?
         self.state.withLock { state in
@@ -99,10 +106,11 @@ extension TransferEngine {
             state.laneLoad[run.lane] -= 1
             state.scheduler.ended()
             state.counts.receivedBytes += received
-            if received > 0 { state.hostFailures[transfer.origin] = nil }
+            state.counts.sentBytes += sent
+            if hasAdvanced { state.hostFailures[transfer.origin] = nil }
             switch outcome {
             case .finished(let completion):
-                if transfer.request.options.durable, !completion.skipped {
+                if transfer.options.durable, !completion.skipped, case .download = transfer.work {
                     state.unsynced.append((transfer, completion))
                 } else {
                     self.endTransfer(&state, transfer, .finished, .finished(completion))
@@ -111,7 +119,7 @@ extension TransferEngine {
                 self.endTransfer(&state, transfer, .failed, .failed(failure))
             case .retry(let failure):
                 // A host that sends bytes is not down, however often it breaks off.
-                if received > 0 { state.hostFailures[transfer.origin] = nil }
+                if hasAdvanced { state.hostFailures[transfer.origin] = nil }
                 self.retry(&state, transfer, failure, now)
             case .paused:
                 transfer.move(to: .paused)
@@ -137,13 +145,13 @@ extension TransferEngine {
         let origin = transfer.origin
         let isHostsFault = failure.code == .overloaded || failure.code == .nameResolution || failure.code == .network
         if isHostsFault { state.hostFailures[origin, default: 0] += 1 }
-        let isHostDown = state.hostFailures[origin, default: 0] > 3 * (transfer.request.options.retries + 1)
+        let isHostDown = state.hostFailures[origin, default: 0] > 3 * (transfer.options.retries + 1)
         let jitter = Double.random(in: 0...1)
         let own = transfer.memory.withLock { $0.budget.failed(retryAfter: failure.retryAfter, jitter: jitter) }
-        let wait = transfer.request.options.retryWait.inNanoseconds
+        let wait = transfer.options.retryWait.inNanoseconds
         guard let delay = own.map({ max($0, wait) }), !isHostDown else {
             var last = failure
-            if transfer.request.options.retries > 0 {
+            if transfer.options.retries > 0 {
                 last.message +=
                     isHostDown
                     ? " (as all lately at this host)"
@@ -152,13 +160,13 @@ extension TransferEngine {
             return self.endTransfer(&state, transfer, .failed, .failed(last))
         }
         // The time between attempts is part of the transfer's: where none would be left, it has run out now.
-        let total = transfer.request.options.totalTimeout.inNanoseconds
+        let total = transfer.options.totalTimeout.inNanoseconds
         let spent = transfer.memory.withLock { memory in
             memory.activeTime += delay
             return memory.activeTime
         }
         guard total <= 0 || spent < total else {
-            let allowed = DurationFormat.compact(transfer.request.options.totalTimeout)
+            let allowed = DurationFormat.compact(transfer.options.totalTimeout)
             let late = TransferFailure(
                 .timeout,
                 "not finished within \(allowed), and the last attempt failed: \(failure.message)",
@@ -212,7 +220,7 @@ extension TransferEngine {
             do throws(StorageError) {
                 try self.store.flushGroup()
             } catch {
-                failure = DownloadRun.failure(error)
+                failure = TransferFailure(error)
             }
             self.state.withLock { state in
                 state.syncing = 0

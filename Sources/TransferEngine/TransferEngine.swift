@@ -1,7 +1,7 @@
 internal import Synchronization
 public import TransferCore
 
-/// A queue of downloads, run concurrently up to limits that can change while it runs.
+/// A queue of downloads and uploads, run concurrently up to limits that can change while it runs.
 ///
 /// Every method may be called from any thread, and from an observer. Observers hear of everything in one order.
 public final class TransferEngine: Sendable {
@@ -43,6 +43,8 @@ public final class TransferEngine: Sendable {
         public var cancelled = 0
         /// Bytes of body received by runs that have ended.
         public var receivedBytes: Int64 = 0
+        /// Bytes of content sent by runs of uploads that have ended.
+        public var sentBytes: Int64 = 0
 
         /// Creates counts of zero.
         public init() {}
@@ -52,7 +54,7 @@ public final class TransferEngine: Sendable {
         var scheduler: Scheduler
         var perHost: Int?
         var transfers: [TransferID: Transfer] = [:]
-        var running: [TransferID: DownloadRun] = [:]
+        var running: [TransferID: any TransferRun] = [:]
         /// What was asked of those that run, until they have ended.
         var wishes: [TransferID: Wish] = [:]
         var names = NameRegistry()
@@ -222,6 +224,26 @@ public final class TransferEngine: Sendable {
             return .success(id)
         }
         let id = try result.get()
+        self.pump(lane: nil)
+        return id
+    }
+
+    /// Adds an upload.
+    ///
+    /// - Returns: Its id.
+    /// - Throws: ``EngineError`` with `closed` after `close()`.
+    @discardableResult
+    public func add(_ request: UploadRequest) throws(EngineError) -> TransferID {
+        if request.options.rateLimit != nil { self.throttles.store(true, ordering: .relaxed) }
+        let id: TransferID? = self.state.withLock { state in
+            guard !state.isClosed else { return nil }
+            state.nextID += 1
+            let transfer = Transfer(id: TransferID(state.nextID), upload: request)
+            state.transfers[transfer.id] = transfer
+            state.scheduler.enqueue(transfer.id, origin: transfer.origin, priority: request.options.priority)
+            return transfer.id
+        }
+        guard let id else { throw EngineError(.closed, "the queue is closed: nothing more can be added") }
         self.pump(lane: nil)
         return id
     }

@@ -140,6 +140,7 @@ final class ControlConnection: ChannelInboundHandler, @unchecked Sendable {
                 }
                 switch part {
                 case .needMore: return
+                case .interim: continue
                 case .head(let head): exchange.received(head)
                 case .body(let range): try exchange.received(UnsafeRawBufferPointer(rebasing: bytes[range]))
                 case .end:

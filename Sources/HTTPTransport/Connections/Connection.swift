@@ -49,6 +49,8 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
     private var readQuantum: Int?
     /// Whether a request's content is not yet wholly with the kernel.
     private var isSending = false
+    /// Sends the request's content, where that is pulled piece by piece.
+    private var writer: ContentWriter?
     /// What is looked at when the handshake is done, where something is.
     private var certificateCheck: CertificateCheck?
 
@@ -84,7 +86,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
     }
 
     /// Sends a request, whose response goes to `exchange`.
-    func send(_ head: ByteBuffer, content: [UInt8]?, for exchange: HTTPExchange, isReused: Bool) {
+    func send(_ head: ByteBuffer, of request: ExchangeRequest, for exchange: HTTPExchange, isReused: Bool) {
         self.exchange = exchange
         self.isReused = isReused
         self.isPaused = false
@@ -94,7 +96,10 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
             return self.breakOff(.truncated(self.peer, begun: false))
         }
         self.setReadQuantum(exchange.readQuantum, of: exchange)
-        if let content, !content.isEmpty {
+        self.writer = nil
+        if let content = request.content {
+            self.stream(content, behind: head, askingFor: request.continueTimeout, context)
+        } else if let content = request.body, !content.isEmpty {
             self.send(head, content, context)
         } else {
             context.writeAndFlush(self.wrapOutboundOut(head), promise: nil)
@@ -115,6 +120,32 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         }
         written.assumeIsolated().whenComplete { _ in self.isSending = false }
     }
+
+    /// Sends content that is pulled piece by piece, while the response may come already.
+    private func stream(
+        _ content: any RequestContent,
+        behind head: ByteBuffer,
+        askingFor timeout: Int64?,
+        _ context: ChannelHandlerContext
+    ) {
+        let writer = ContentWriter(content, over: context, isPlain: !self.route.hasTLS) { [weak self] in
+            self?.contentFailed()
+        }
+        self.writer = writer
+        writer.begin(head, askingFor: timeout.map { .bounded($0) })
+    }
+
+    private func contentFailed() {
+        guard let exchange = self.exchange else { return }
+        self.close()
+        exchange.broke(
+            TransportError(.content, "the content of the request to \(self.peer.place) could not be given"),
+            unanswered: false
+        )
+    }
+
+    /// Whether a request's content is not yet wholly with the kernel.
+    private var isStillSending: Bool { self.isSending || self.writer.map { !$0.isDone } ?? false }
 
     /// The most content that goes with the head in one write.
     private static let mostCopiedContent = 64 * 1024
@@ -160,6 +191,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
     /// Takes back a connection on which nothing was sent, or whose response has ended.
     func release() {
         self.exchange = nil
+        self.writer = nil
         self.held.removeAll()
         guard self.phase == .ready, self.lane.keep(self) else { return self.closeChannel() }
         self.idleSince = .now()
@@ -173,6 +205,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
     }
 
     private func closeChannel() {
+        self.writer?.stop()
         self.held.removeAll()
         guard self.phase != .closed, let context = self.context else { return }
         self.closeBelowTLS(context)
@@ -198,6 +231,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
     }
 
     func handlerRemoved(context: ChannelHandlerContext) {
+        self.writer?.stop()
         self.phase = .closed
         self.context = nil
         self.lane.closed(self)
@@ -315,6 +349,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
     }
 
     private func breakOff(_ error: TransportError) {
+        self.writer?.stop()
         guard let exchange = self.exchange else { return }
         self.exchange = nil
         let unanswered = self.isReused && !self.parser.hasBegun
@@ -380,7 +415,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
     /// Frees the connection before the receiver hears of the end, so that its next request finds it.
     private func responseEnded(hasMore: Bool) {
         // A response may come before the request was sent whole; the rest of that must not go on to the next one.
-        if self.parser.shouldKeepAlive && !hasMore && self.pendingEnd == nil && !self.isSending {
+        if self.parser.shouldKeepAlive && !hasMore && self.pendingEnd == nil && !self.isStillSending {
             self.release()
         } else {
             self.close()
@@ -403,7 +438,14 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
             switch part {
             case .needMore: return .drained
             case .end(let trailers): return .ended(trailers)
-            case .head(let head): decision = exchange.received(head: head)
+            case .interim(let status, let fields):
+                if status == 100 { self.writer?.goAhead() }
+                exchange.received(interim: status, fields)
+                decision = .read
+            case .head(let head):
+                // An answer that is no success makes the rest of the content pointless (RFC 9112 §9.5).
+                if head.status >= 300 { self.writer?.stop() } else { self.writer?.goAhead() }
+                decision = exchange.received(head: head)
             case .body(let range):
                 decision = exchange.received(body: UnsafeRawBufferPointer(rebasing: bytes[range]))
             }

@@ -44,11 +44,14 @@ enum RequestHead {
             buffer.writeStaticString("\r\n")
         }
         guard isValid else { return nil }
-        if let body = request.body {
+        if let length = request.content.map(\.length) ?? request.body.map({ Int64($0.count) }) {
             buffer.writeStaticString("Content-Length: ")
-            buffer.writeString(String(body.count))
+            buffer.writeString(String(length))
             buffer.writeStaticString("\r\n")
+        } else if request.content != nil {
+            buffer.writeStaticString("Transfer-Encoding: chunked\r\n")
         }
+        if request.continueTimeout != nil { buffer.writeStaticString("Expect: 100-continue\r\n") }
         buffer.writeStaticString("\r\n")
         return buffer
     }

@@ -106,8 +106,10 @@ final class TunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
         let result = buffer.withUnsafeReadableBytes { (bytes) -> Result<ResponseParser.Part, HTTP1Error> in
             Result { () throws(HTTP1Error) in try self.parser.next(bytes, consumed: &consumed) }
         }
-        let part = try result.get()
-        guard case .head(let head) = part else { return nil }
-        return head.status
+        switch try result.get() {
+        case .head(let head): return head.status
+        case .interim: return try self.status(buffer, &consumed)
+        case .needMore, .body, .end: return nil
+        }
     }
 }

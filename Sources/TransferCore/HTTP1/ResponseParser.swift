@@ -9,6 +9,8 @@ package struct ResponseParser: Sendable {
     package enum Part: Sendable {
         /// All input was consumed (or the response has ended): go on with more.
         case needMore
+        /// An interim response.
+        case interim(status: Int, HTTPFields)
         /// The final response's head.
         case head(ResponseHead)
         /// Bytes of the body: a range of the input.
@@ -121,7 +123,10 @@ package struct ResponseParser: Sendable {
                 self.state = .head
             case .head:
                 guard let head = try self.headParsed(input, &consumed) else { return .needMore }
-                if let final = try self.headReceived(head) { return .head(final) }
+                guard let final = try self.headReceived(head) else {
+                    return .interim(status: head.status, head.fields)
+                }
+                return .head(final)
             case .length(let remaining):
                 guard consumed < input.count else { return .needMore }
                 let start = consumed

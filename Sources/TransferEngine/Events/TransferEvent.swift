@@ -131,6 +131,10 @@ public struct TransferEvent: Sendable {
         public var secondsLeft: Double?
         /// The connections in use.
         public var connections: Int
+        /// Of an upload: the bytes of content sent since it was added, those sent twice counted twice; otherwise `nil`.
+        public var sent: Int64?
+        /// Of an upload: the bytes that the server has said it has, where its protocol tells.
+        public var acknowledged: Int64?
 
         /// Creates a progress.
         public init(bytes: Int64, total: Int64?, rate: Double, secondsLeft: Double?, connections: Int) {
@@ -160,6 +164,10 @@ public struct TransferEvent: Sendable {
         public var notModified = false
         /// Whether the length was confirmed by the server's framing; false where only the connection's end told it.
         public var verifiedLength: Bool
+        /// Of an upload: the bytes of content sent since it was added, those sent twice counted twice; otherwise `nil`.
+        public var sent: Int64?
+        /// Of an upload: the status of the response that said so, where there was one.
+        public var status: Int?
 
         /// Creates a completion.
         public init(

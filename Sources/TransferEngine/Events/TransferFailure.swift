@@ -122,3 +122,21 @@ extension TransferFailure {
         self.init(code, error.message)
     }
 }
+
+extension TransferFailure {
+    /// Tells what a transport error means to a transfer.
+    init(_ error: TransportError) {
+        let (code, isRetryable): (Code, Bool) =
+            switch error.code {
+            case .nameResolution: (.nameResolution, true)
+            case .connectTimeout: (.timeout, true)
+            case .certificate: (.network, false)
+            case .proxySettings: (.badOption, false)
+            case .proxyAuthentication: (.authentication, false)
+            case .content: (.fileIO, false)
+            case .malformed, .headTooLarge: (.badResponse, true)
+            case .connect, .tls, .truncated, .reset, .localResource, .cancelled, .proxyRefused: (.network, true)
+            }
+        self.init(code, error.message, remedy: error.remedy, setting: error.setting, isRetryable: isRetryable)
+    }
+}

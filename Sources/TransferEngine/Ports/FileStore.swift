@@ -32,6 +32,9 @@ public protocol FileStore: Sendable {
     /// Begins digests of bytes that no file holds from their beginning on: a stream's, or a single part's.
     func beginDigests(_ algorithms: [DigestAlgorithm]) -> any DigestComputation
 
+    /// Opens a regular file whose bytes are to be sent; a few system calls. Throws `.cannotOpen`.
+    func openSource(_ path: String) throws(StorageError) -> any SourceFile
+
     /// Deletes our partial file and journal under this name, where they are.
     func discardPartial(_ target: FileTarget) throws(StorageError)
 

@@ -34,6 +34,11 @@ public struct ExchangeRequest: Sendable {
     public var fields: HTTPFields
     /// The content, or `nil` for none; an empty one is sent as such, with `Content-Length: 0`.
     public var body: [UInt8]?
+    /// The content where it is pulled piece by piece; then `body` is `nil`.
+    public var content: (any RequestContent)?
+    /// Where set, the server is asked first whether it wants the content (`Expect: 100-continue`, RFC 9110 §10.1.1), and
+    /// its answer is waited for so long, in nanoseconds.
+    public var continueTimeout: Int64?
     /// The time for name resolution, connecting and the handshake together, in nanoseconds.
     public var connectTimeout: Int64
     /// The most bytes one read may take from the socket, or `nil` for the transport's own choice.
@@ -91,6 +96,9 @@ public protocol ExchangeReceiver: AnyObject, Sendable {
     /// The connection is there (a pooled one at once) and the request is being sent.
     func exchangeConnected()
 
+    /// An interim response came, such as 100 or 104; any number of them, before the head.
+    func exchangeReceived(interim status: Int, fields: HTTPFields)
+
     /// The final response's head is complete; interim responses were consumed.
     func exchangeReceived(head: ResponseHead) -> ReadDecision
 
@@ -102,6 +110,11 @@ public protocol ExchangeReceiver: AnyObject, Sendable {
 
     /// The exchange broke.
     func exchangeFailed(_ error: TransportError)
+}
+
+extension ExchangeReceiver {
+    /// Does nothing.
+    public func exchangeReceived(interim status: Int, fields: HTTPFields) {}
 }
 
 /// Why an exchange broke.
@@ -136,6 +149,8 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         case proxyRefused
         /// The proxy that was asked for cannot be used, whatever the network does.
         case proxySettings
+        /// The request's content could not be given; its source knows why.
+        case content
     }
 
     /// The kind of failure.

@@ -238,7 +238,7 @@ extension DownloadRun {
             if isAlone { self.launchFirst(.fetch) } else { self.fill(preferring: attempt.lane) }
         case .adopt:
             let facts = ResourceFacts(
-                url: self.transfer.request.sources[attempt.source].withoutUserInfo,
+                url: self.request.sources[attempt.source].withoutUserInfo,
                 finalURL: attempt.url.redacted,
                 entityTag: attempt.validators.entityTag,
                 lastModified: attempt.validators.lastModified,

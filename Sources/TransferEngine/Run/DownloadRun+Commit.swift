@@ -10,7 +10,7 @@ extension DownloadRun {
             overwrite: overwrite,
             modified: modified,
             entityTag: modified == nil ? facts?.entityTag : nil,
-            mark: self.transfer.request.mark,
+            mark: self.request.mark,
             durability: durability,
             expected: self.expectedDigests(),
             report: self.options.reportDigest,
@@ -71,9 +71,9 @@ extension DownloadRun {
             } catch {
                 let rule = self.state.withLock { $0.ifExists }
                 guard error.code == .exists, rule != .fail else { throw error }
-                if rule == .overwrite, self.transfer.request.nameIsExact, !self.state.withLock({ $0.overwrite }) {
+                if rule == .overwrite, self.request.nameIsExact, !self.state.withLock({ $0.overwrite }) {
                     self.state.withLock { $0.overwrite = true }
-                } else if self.transfer.request.nameIsExact {
+                } else if self.request.nameIsExact {
                     throw error
                 } else {
                     self.takeNextName()

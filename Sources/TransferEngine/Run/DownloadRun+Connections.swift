@@ -6,7 +6,7 @@ extension DownloadRun {
     /// The source with the fewest attempts among those that are not bad.
     func pickSource(_ state: inout State) -> Int {
         let bad = self.transfer.memory.withLock { $0.badSources }
-        let good = self.transfer.request.sources.indices.filter { !bad.contains($0) }
+        let good = self.request.sources.indices.filter { !bad.contains($0) }
         return good.min { left, right in
             self.load(state, left) < self.load(state, right)
         } ?? 0
@@ -47,11 +47,11 @@ extension DownloadRun {
     }
 
     private func request(for attempt: Attempt, _ state: State) -> ExchangeRequest {
-        let source = self.transfer.request.sources[attempt.source]
+        let source = self.request.sources[attempt.source]
         let isOwnOrigin = attempt.origin == self.transfer.origin
         var fields = HTTPFields()
         fields.reserve(bytes: 256, lines: 10)
-        for (name, value) in self.options.fields + self.transfer.request.fields
+        for (name, value) in self.options.fields + self.request.fields
         where (isOwnOrigin || Self.travels(name)) && !(attempt.isRewritten && Self.describesContent(name)) {
             fields.append(name, value)
         }
@@ -84,8 +84,8 @@ extension DownloadRun {
             }
         } else {
             fields.append("Want-Repr-Digest", "sha-256=10, sha-512=5")
-            if case .fetch = attempt.purpose, !self.transfer.request.conditions.isEmpty {
-                for (name, value) in self.transfer.request.conditions { fields.append(name, value) }
+            if case .fetch = attempt.purpose, !self.request.conditions.isEmpty {
+                for (name, value) in self.request.conditions { fields.append(name, value) }
                 attempt.isConditional = true
             }
         }
@@ -93,7 +93,7 @@ extension DownloadRun {
             method: self.method(of: attempt),
             url: attempt.url,
             fields: fields,
-            body: attempt.isRewritten ? nil : self.transfer.request.body,
+            body: attempt.isRewritten ? nil : self.request.body,
             connectTimeout: self.options.connectTimeout.inNanoseconds,
             readQuantum: attempt.quantum
         )
@@ -104,12 +104,12 @@ extension DownloadRun {
 
     func method(of attempt: Attempt) -> String {
         if case .examine = attempt.purpose { return "HEAD" }
-        let method = self.transfer.request.method
+        let method = self.request.method
         return attempt.isRewritten ? (method == "HEAD" ? method : "GET") : method
     }
 
     /// Fields that may go to another origin: they name the client, not the user.
-    private static func travels(_ name: String) -> Bool {
+    static func travels(_ name: String) -> Bool {
         switch name.lowercased() {
         case "user-agent", "accept", "accept-language": true
         default: false
@@ -119,7 +119,7 @@ extension DownloadRun {
     /// The strong validator for `If-Range`; another mirror's validators say nothing of this one's.
     private func validator(_ state: State, _ attempt: Attempt) -> String? {
         guard let facts = state.facts, !self.transfer.memory.withLock({ $0.tagsUnreliable }),
-            facts.url == self.transfer.request.sources[attempt.source].withoutUserInfo
+            facts.url == self.request.sources[attempt.source].withoutUserInfo
         else { return nil }
         return Validators(entityTag: facts.entityTag, lastModified: facts.lastModified, date: facts.date).strong
     }
@@ -135,7 +135,7 @@ extension DownloadRun {
                 guard !state.awaitsFirst, state.attempts.count < self.wantedConnections(state) else { return nil }
                 guard planner.canAssign(minimumSplit: self.options.minimumSplit) else { return nil }
                 let source = self.pickSource(&state)
-                let url = self.transfer.request.sources[source]
+                let url = self.request.sources[source]
                 let probe = self.proof(of: source, state)
                 if case .wait = probe { return nil }
                 if case .anew = probe {
@@ -197,13 +197,13 @@ extension DownloadRun {
 
     /// Whether a source is another than the file began with, and has not shown yet that its bytes are the same.
     func isUnprovenMirror(_ source: Int, of facts: ResourceFacts) -> Bool {
-        facts.url != self.transfer.request.sources[source].withoutUserInfo
+        facts.url != self.request.sources[source].withoutUserInfo
             && !self.transfer.memory.withLock { $0.provenSources.contains(source) }
     }
 
     /// What an answer on this attempt is to agree with: a mirror's validators are its own, only the length is common.
     func known(_ state: State, to attempt: Attempt) -> ResourceFacts? {
-        guard let facts = state.facts, facts.url != self.transfer.request.sources[attempt.source].withoutUserInfo else {
+        guard let facts = state.facts, facts.url != self.request.sources[attempt.source].withoutUserInfo else {
             return state.facts
         }
         return ResourceFacts(url: facts.url, length: facts.length)
@@ -212,11 +212,11 @@ extension DownloadRun {
     /// Whether an attempt is at a mirror and another source can fetch in its stead.
     func canDoWithout(_ attempt: Attempt) -> Bool {
         let isMirror = self.state.withLock { state in
-            state.facts.map { $0.url != self.transfer.request.sources[attempt.source].withoutUserInfo } ?? false
+            state.facts.map { $0.url != self.request.sources[attempt.source].withoutUserInfo } ?? false
         }
         guard isMirror else { return false }
         let bad = self.transfer.memory.withLock { $0.badSources.union([attempt.source]).count }
-        return bad < self.transfer.request.sources.count
+        return bad < self.request.sources.count
     }
 
     private func prove(_ attempt: Attempt, _ range: ByteRange) {
@@ -243,7 +243,7 @@ extension DownloadRun {
         else { return 1 }
         if let fixed = state.fixedConnections { return fixed }
         let bad = self.transfer.memory.withLock { $0.badSources.count }
-        return max(state.advisor.wanted, min(self.transfer.request.sources.count - bad, 4))
+        return max(state.advisor.wanted, min(self.request.sources.count - bad, 4))
     }
 
     // MARK: Failures
@@ -277,10 +277,10 @@ extension DownloadRun {
                 self.transfer.memory.withLock { if $0.rangesProven { $0.budget.kept(completed) } }
             }
             let others = state.attempts.count
-            if self.transfer.request.sources.count > 1 {
+            if self.request.sources.count > 1 {
                 let remaining = self.transfer.memory.withLock { memory in
                     memory.badSources.insert(attempt.source)
-                    return self.transfer.request.sources.count - memory.badSources.count
+                    return self.request.sources.count - memory.badSources.count
                 }
                 if remaining > 0 {
                     // A stream's bytes may still be on their way to the sink: only the next run knows where it stands.

@@ -17,7 +17,7 @@ extension DownloadRun {
 
     /// What the user and the server expect of the whole file.
     func expectedDigests() -> [ExpectedDigest] {
-        self.transfer.request.expected + self.state.withLock { $0.serverDigests }
+        self.request.expected + self.state.withLock { $0.serverDigests }
     }
 
     // MARK: Parts and trailers

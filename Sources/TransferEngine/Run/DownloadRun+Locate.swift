@@ -66,7 +66,7 @@ extension DownloadRun {
         case .none: break
         }
         guard let existing = survey.existing else { return .fetch }
-        if let mark = self.transfer.request.mark, existing.mark == mark { return .skip(existing) }
+        if let mark = self.request.mark, existing.mark == mark { return .skip(existing) }
         let canReplace = existing.isRegular
         switch self.state.withLock({ $0.ifExists }) {
         case .skip: return .skip(existing)
@@ -92,12 +92,12 @@ extension DownloadRun {
             return existing.size > 0 ? .adopt(existing) : .examine(existing)
         case .auto:
             guard canReplace, self.transfer.asksForWhole else { return .nextName("it cannot be compared") }
-            return self.transfer.request.expected.isEmpty ? .examine(existing) : .digest
+            return self.request.expected.isEmpty ? .examine(existing) : .digest
         }
     }
 
     private func isOurs(_ facts: ResourceFacts) -> Bool {
-        self.transfer.request.sources.contains { $0.withoutUserInfo == facts.url }
+        self.request.sources.contains { $0.withoutUserInfo == facts.url }
     }
 
     /// Takes the next number for the base name that no other transfer of this engine has taken.
@@ -109,7 +109,7 @@ extension DownloadRun {
 
     /// Why a transfer fails that may have no other name, or `nil` where it may.
     func nameIsNotFree(_ target: FileTarget, _ reason: String) -> TransferFailure? {
-        guard self.transfer.request.nameIsExact else { return nil }
+        guard self.request.nameIsExact else { return nil }
         return TransferFailure(
             .fileExists,
             "\(target.path) cannot be written" + (reason.isEmpty ? "" : ": \(reason)"),
@@ -233,7 +233,7 @@ extension DownloadRun {
         self.operate {
             do throws(StorageError) {
                 var agrees = true
-                for expected in self.transfer.request.expected where agrees {
+                for expected in self.request.expected where agrees {
                     agrees = try self.engine.store.digestExisting(target, expected.algorithm) == expected.bytes
                 }
                 let size = try self.engine.store.survey(target).existing?.size ?? 0

@@ -57,7 +57,7 @@ extension DownloadRun {
             } catch {
                 // Somebody made a partial file of this name since it was looked at.
                 guard error.code == .exists, self.state.withLock({ $0.phase != .ending }),
-                    !self.transfer.request.nameIsExact
+                    !self.request.nameIsExact
                 else { throw error }
                 self.takeNextName()
                 let next = self.state.withLock { $0.target }
@@ -147,7 +147,7 @@ extension DownloadRun {
                 return .close
             }
             if case .ours(let facts, let written) = survey.partial, written > 0, survey.existing == nil,
-                self.transfer.request.sources.contains(where: { $0.withoutUserInfo == facts.url })
+                self.request.sources.contains(where: { $0.withoutUserInfo == facts.url })
             {
                 // Going on from our bytes needs another request.
                 self.transfer.memory.withLock { $0.target = target }
@@ -194,7 +194,7 @@ extension DownloadRun {
     func facts(of head: ResponseHead, from attempt: Attempt, length: Int64?) -> ResourceFacts {
         let encoding = head.fields["Content-Encoding"]
         return ResourceFacts(
-            url: self.transfer.request.sources[attempt.source].withoutUserInfo,
+            url: self.request.sources[attempt.source].withoutUserInfo,
             finalURL: attempt.url.redacted,
             length: length,
             entityTag: head.fields["ETag"],

@@ -5,7 +5,7 @@ internal import TransferCore
 extension DownloadRun {
     /// The method to go on with after a redirect (RFC 9110 §15.4: a POST becomes a GET at 301, 302 and 303).
     func method(of attempt: Attempt, redirectedBy status: Int) -> String {
-        let method = attempt.isRewritten ? "GET" : self.transfer.request.method
+        let method = attempt.isRewritten ? "GET" : self.request.method
         switch status {
         case 303: return method == "HEAD" ? method : "GET"
         case 301, 302: return method == "POST" ? "GET" : method
@@ -13,15 +13,15 @@ extension DownloadRun {
         }
     }
 
-    var policy: (any TransferPolicy)? { self.transfer.request.policy }
+    var policy: (any TransferPolicy)? { self.request.policy }
 
     func requestFacts(_ attempt: Attempt) -> RequestFacts {
         RequestFacts(
             id: self.transfer.id,
-            userInfo: self.transfer.request.userInfo,
+            userInfo: self.request.userInfo,
             method: self.method(of: attempt),
             url: attempt.url,
-            source: self.transfer.request.sources[attempt.source],
+            source: self.request.sources[attempt.source],
             refusals: attempt.refusals
         )
     }

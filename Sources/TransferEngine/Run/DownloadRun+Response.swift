@@ -85,7 +85,7 @@ extension DownloadRun {
             switch decision {
             case .proceed, .repeat, .divert:
                 self.note("\(head.status): redirected to \(next.redacted)")
-                self.state.withLock { _ in attempt.isRewritten = method != self.transfer.request.method }
+                self.state.withLock { _ in attempt.isRewritten = method != self.request.method }
                 return self.drain(attempt, head, then: .redirect(next))
             case .refuse:
                 if case .stream = self.state.withLock({ $0.file }) {

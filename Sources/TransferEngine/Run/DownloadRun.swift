@@ -5,9 +5,10 @@ internal import TransferCore
 ///
 /// Events come from the lanes, the pool and the clock. Each takes the lock, changes the state, and acts after the unlock.
 /// Lock order: run, then engine, then transfer memory, then hub.
-final class DownloadRun: Sendable {
+final class DownloadRun: TransferRun {
     let engine: TransferEngine
     let transfer: Transfer
+    let request: DownloadRequest
     let lane: Int
     let startedAt: Int64
     let state: Mutex<State>
@@ -36,17 +37,7 @@ final class DownloadRun: Sendable {
         case immediate(any BodyReceiver)
     }
 
-    /// How a run ends.
-    enum Outcome {
-        case finished(TransferEvent.Completion)
-        case failed(TransferFailure)
-        case retry(TransferFailure)
-        case paused
-        case stopped
-        case cancelled(keeping: Bool)
-
-        var isCancellation: Bool { if case .cancelled = self { true } else { false } }
-    }
+    typealias Outcome = RunOutcome
 
     struct State {
         var phase: Phase = .locating
@@ -89,14 +80,15 @@ final class DownloadRun: Sendable {
         var ending: Outcome?
     }
 
-    init(engine: TransferEngine, transfer: Transfer, lane: Int, now: Int64) {
+    init(engine: TransferEngine, transfer: Transfer, request: DownloadRequest, lane: Int, now: Int64) {
         self.engine = engine
         self.transfer = transfer
+        self.request = request
         self.lane = lane
         self.startedAt = now
         var fixed: Int?
         var most = 1
-        switch transfer.request.options.connections {
+        switch request.options.connections {
         case .fixed(let count): fixed = max(1, count)
         case .adaptive(let count): most = count
         }
@@ -105,7 +97,7 @@ final class DownloadRun: Sendable {
             target: known ?? transfer.reserved,
             baseName: transfer.baseName,
             isNamedByUser: transfer.isNamedByUser,
-            ifExists: transfer.request.options.ifExists,
+            ifExists: request.options.ifExists,
             advisor: ConnectionAdvisor(most: most)
         )
         if let diversion {
@@ -119,8 +111,11 @@ final class DownloadRun: Sendable {
         self.state = Mutex(state)
     }
 
-    var options: DownloadOptions { self.transfer.request.options }
+    var options: DownloadOptions { self.request.options }
     var now: Int64 { self.engine.time.now }
+    var received: Int64 { self.state.withLock { $0.received } }
+    var hasAdvanced: Bool { self.received > 0 }
+    var sent: Int64 { 0 }
 
     // MARK: Beginning
 
@@ -151,7 +146,7 @@ final class DownloadRun: Sendable {
         let attempt: Attempt? = self.state.withLock { state in
             guard state.phase != .ending else { return nil }
             let source = self.pickSource(&state)
-            let url = self.transfer.request.sources[source]
+            let url = self.request.sources[source]
             guard let slot = self.takeSlot(&state, for: url.origin) else { return nil }
             let attempt = self.makeAttempt(&state, source: source, url: url, purpose: purpose, slot: slot, hops: 0)
             if case .fetch = purpose {
@@ -334,25 +329,7 @@ final class DownloadRun: Sendable {
     }
 
     /// Tells what an attempt's or a file's error means to the transfer.
-    static func failure(_ error: TransportError) -> TransferFailure {
-        let (code, isRetryable): (TransferFailure.Code, Bool) =
-            switch error.code {
-            case .nameResolution: (.nameResolution, true)
-            case .connectTimeout: (.timeout, true)
-            case .certificate: (.network, false)
-            case .proxySettings: (.badOption, false)
-            case .proxyAuthentication: (.authentication, false)
-            case .malformed, .headTooLarge: (.badResponse, true)
-            case .connect, .tls, .truncated, .reset, .localResource, .cancelled, .proxyRefused: (.network, true)
-            }
-        return TransferFailure(
-            code,
-            error.message,
-            remedy: error.remedy,
-            setting: error.setting,
-            isRetryable: isRetryable
-        )
-    }
+    static func failure(_ error: TransportError) -> TransferFailure { TransferFailure(error) }
 
     static func failure(_ error: StorageError) -> TransferFailure { TransferFailure(error) }
 }

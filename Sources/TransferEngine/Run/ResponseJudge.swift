@@ -48,7 +48,7 @@ struct ResponseJudge {
         case 304 where question.isConditional: .notModified
         case 412 where question.range != nil: .startOver("the server says that the file changed (412)")
         case 416: self.notSatisfiable(head, question)
-        default: .failed(self.failure(head, question))
+        default: .failed(self.failure(head, retrying: question.retryStatuses, wallNow: question.wallNow))
         }
     }
 
@@ -133,10 +133,11 @@ struct ResponseJudge {
         return .redirect(location)
     }
 
-    private static func failure(_ head: ResponseHead, _ question: Question) -> TransferFailure {
+    /// What a status that is no success means.
+    static func failure(_ head: ResponseHead, retrying statuses: Set<Int>, wallNow: Int64) -> TransferFailure {
         let phrase = ReasonPhrase.of(head.status)
         let message = "the server answered \(head.status)\(phrase.isEmpty ? "" : " \(phrase)")"
-        let retryAfter = head.fields["Retry-After"].flatMap { RetryAfter.seconds($0, now: question.wallNow) }
+        let retryAfter = head.fields["Retry-After"].flatMap { RetryAfter.seconds($0, now: wallNow) }
         let (code, remedy): (TransferFailure.Code, String) =
             switch head.status {
             case 401: (.authentication, "give credentials in the URL (https://user:password@host/…)")
@@ -152,7 +153,7 @@ struct ResponseJudge {
             message,
             remedy: remedy,
             setting: Self.setting(head.status),
-            isRetryable: question.retryStatuses.contains(head.status),
+            isRetryable: statuses.contains(head.status),
             status: head.status,
             retryAfter: retryAfter
         )

@@ -3,10 +3,22 @@ internal import TransferCore
 
 /// One transfer from being added to its end: what it is, and what is remembered from one run to the next.
 ///
-/// A transfer that waits costs little; what a running one needs lies in its ``DownloadRun``.
+/// A transfer that waits costs little; what a running one needs lies in its ``TransferRun``.
 final class Transfer: Sendable {
+    /// What is to be done.
+    enum Work: Sendable {
+        case download(DownloadRequest)
+        case upload(UploadRequest)
+    }
+
     let id: TransferID
-    let request: DownloadRequest
+    let work: Work
+    /// What both kinds have in common.
+    let options: DownloadOptions
+    let policy: (any TransferPolicy)?
+    let userInfo: (any Sendable)?
+    /// The URL that it began with.
+    let source: HTTPURL
     /// The directory and the name taken when it was added, before any response could tell a better one.
     let reserved: FileTarget
     /// The name before any number was put to it.
@@ -50,6 +62,8 @@ final class Transfer: Sendable {
         var isResponseDecided = false
         /// What a stream has been given already.
         var stream = StreamPosition()
+        /// What an upload has come to.
+        var upload = UploadPosition()
         var wakeUp: (any Timer)?
     }
 
@@ -66,9 +80,52 @@ final class Transfer: Sendable {
         var digests: (any DigestComputation)?
     }
 
+    /// How far an upload has come.
+    struct UploadPosition: Sendable {
+        /// Its files as they were when it began.
+        var files: [FileIdentity]?
+        /// Where its own resource is, once there is one.
+        var record: UploadRecord?
+        /// Whether the journal has been read.
+        var hasReadJournal = false
+        /// Whether a stream's bytes were taken, which cannot come again.
+        var isStreamTaken = false
+        /// Whether the server takes no `Expect` (417).
+        var refusesExpect = false
+        /// Bytes of content sent.
+        var sent: Int64 = 0
+    }
+
+    init(id: TransferID, upload request: UploadRequest) {
+        self.id = id
+        self.work = .upload(request)
+        self.options = request.options
+        self.policy = request.policy
+        self.userInfo = request.userInfo
+        self.source = request.url
+        self.reserved = FileTarget(directory: "", name: "")
+        self.baseName = ""
+        self.isNamedByUser = false
+        self.origin = request.url.origin
+        self.asksForWhole = false
+        self.memory = Mutex(
+            Memory(
+                budget: RetryBudget(retries: request.options.retries),
+                rateLimit: request.options.rateLimit,
+                limiter: RateLimiter(rate: request.options.rateLimit),
+                priority: request.options.priority
+            )
+        )
+    }
+
     init(id: TransferID, request: DownloadRequest, reserved: FileTarget, baseName: String, isNamedByUser: Bool) {
         self.id = id
-        self.request = request
+        self.work = .download(request)
+        self.options = request.options
+        self.policy = request.policy
+        self.userInfo = request.userInfo
+        self.source = request.sources[0]
+        self.asksForWhole = Self.asksForWhole(request)
         self.reserved = reserved
         self.baseName = baseName
         self.isNamedByUser = isNamedByUser
@@ -80,14 +137,14 @@ final class Transfer: Sendable {
             priority: request.options.priority
         )
         // What a method with effects answers is no representation whose parts could be asked for one by one.
-        memory.rangesRefused = !Self.asksForWhole(request)
+        memory.rangesRefused = !self.asksForWhole
         self.memory = Mutex(memory)
     }
 
     /// Whether the transfer is of a representation as a whole, so that parts of it may be asked for and compared.
     ///
     /// Neither the answer to a POST is, nor the part that the caller asked for by a `Range` of its own.
-    var asksForWhole: Bool { Self.asksForWhole(self.request) }
+    let asksForWhole: Bool
 
     private static func asksForWhole(_ request: DownloadRequest) -> Bool {
         Self.isSafe(request.method)
@@ -118,6 +175,6 @@ final class Transfer: Sendable {
     var state: TransferState { self.memory.withLock { $0.state } }
 
     func event(_ kind: TransferEvent.Kind) -> TransferEvent {
-        TransferEvent(id: self.id, source: self.request.sources[0], userInfo: self.request.userInfo, kind: kind)
+        TransferEvent(id: self.id, source: self.source, userInfo: self.userInfo, kind: kind)
     }
 }

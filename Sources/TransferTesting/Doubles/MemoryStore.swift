@@ -115,6 +115,14 @@ public final class MemoryStore: FileStore {
     /// Puts a finished file there.
     public func add(_ file: File, at path: String) { self.state.withLock { $0.files[path] = file } }
 
+    /// Opens a file of the store for its bytes to be sent; what is put under its name later is seen as a change.
+    public func openSource(_ path: String) throws(StorageError) -> any SourceFile {
+        guard let file = self.files[path], file.isRegular else {
+            throw StorageError(.cannotOpen, "cannot open '\(path)': there is no such file", errno: 2)
+        }
+        return MemorySourceFile(self, path)
+    }
+
     /// Puts a partial file there, for the final name at `path`.
     public func add(_ partial: Partial, at path: String) { self.state.withLock { $0.partials[path] = partial } }
 
@@ -259,5 +267,33 @@ public final class MemoryStore: FileStore {
         _ body: (inout State) throws(StorageError) -> Result
     ) throws(StorageError) -> Result {
         try self.state.withLock { state throws(StorageError) in try body(&state) }
+    }
+}
+
+/// A file of a ``MemoryStore`` that is open for its bytes to be sent.
+private final class MemorySourceFile: SourceFile {
+    private let store: MemoryStore
+    private let path: String
+
+    init(_ store: MemoryStore, _ path: String) {
+        self.store = store
+        self.path = path
+    }
+
+    var descriptor: Int32? { nil }
+
+    func identity() throws(StorageError) -> FileIdentity {
+        guard let file = self.store.files[self.path] else {
+            return FileIdentity(size: 0, modified: 0, device: 0, inode: 0)
+        }
+        return FileIdentity(size: Int64(file.bytes.count), modified: file.modified, device: 1, inode: 1)
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) -> Int {
+        let bytes = self.store.files[self.path]?.bytes ?? []
+        guard offset < bytes.count else { return 0 }
+        let count = min(buffer.count, bytes.count - Int(offset))
+        buffer.copyBytes(from: bytes[Int(offset)..<Int(offset) + count])
+        return count
     }
 }

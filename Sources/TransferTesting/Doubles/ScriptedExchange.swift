@@ -16,6 +16,17 @@ public final class ScriptedExchange: Exchange {
         var decisions: [ReadDecision] = []
         /// Whether the receiver resumed while it was being called: that takes back the pause it answers.
         var resumedWhileDelivering = false
+        var content: [UInt8] = []
+        var contentEnd: ContentEnd?
+        var isAwaitingContent = false
+    }
+
+    /// How a request's content ended.
+    public enum ContentEnd: Sendable {
+        /// It was all given.
+        case whole
+        /// Its source failed.
+        case failed
     }
 
     /// What was asked for.
@@ -129,6 +140,72 @@ public final class ScriptedExchange: Exchange {
             offset = end
         }
         return offset
+    }
+
+    /// The request's content as far as it was pulled.
+    public var content: [UInt8] { self.state.withLock { $0.content } }
+
+    /// How the request's content ended; `nil` while more is to come.
+    public var contentEnd: ContentEnd? { self.state.withLock { $0.contentEnd } }
+
+    /// Pulls the request's content, until so many bytes of it are there, it has ended, or it is waited for.
+    ///
+    /// - Returns: All of it so far.
+    @discardableResult
+    public func pull(_ most: Int = .max) -> [UInt8] {
+        self.onLane { exchange in
+            exchange.connectNow()
+            exchange.pullNow(most)
+        }
+        return self.content
+    }
+
+    private func pullNow(_ most: Int) {
+        guard let content = self.request.content else { return }
+        while self.content.count < most, self.contentEnd == nil, !self.hasEnded {
+            if let length = content.length, Int64(self.content.count) == length {
+                return self.state.withLock { $0.contentEnd = .whole }
+            }
+            let mayAsk = self.state.withLock { state in
+                defer { state.isAwaitingContent = true }
+                return !state.isAwaitingContent
+            }
+            guard mayAsk else { return }
+            let piece = content.next { piece in
+                self.onLane { exchange in
+                    exchange.take(piece, of: content)
+                    exchange.pullNow(most)
+                }
+            }
+            guard let piece else { return }
+            self.take(piece, of: content)
+        }
+    }
+
+    private func take(_ piece: ContentPiece, of content: any RequestContent) {
+        var bytes: [UInt8] = []
+        switch piece {
+        case .bytes(let given): bytes = given
+        case .file(let file, let offset, let count):
+            bytes = [UInt8](repeating: 0, count: count)
+            let got = bytes.withUnsafeMutableBytes { (try? file.read(into: $0, at: offset)) ?? 0 }
+            if got != count { self.state.withLock { $0.contentEnd = .failed } }
+        case .end: self.state.withLock { $0.contentEnd = .whole }
+        case .failed: self.state.withLock { $0.contentEnd = .failed }
+        }
+        self.state.withLock { state in
+            state.isAwaitingContent = false
+            state.content += bytes
+        }
+        if !bytes.isEmpty { content.sent(bytes.count) }
+    }
+
+    /// An interim response arrives.
+    public func interim(_ status: Int, _ fields: HTTPFields = [:]) {
+        self.onLane { exchange in
+            exchange.connectNow()
+            exchange.receiver.exchangeReceived(interim: status, fields: fields)
+        }
     }
 
     /// The response is complete.

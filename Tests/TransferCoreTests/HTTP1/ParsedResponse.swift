@@ -51,6 +51,7 @@ struct ParsedResponse: Equatable {
             case .needMore:
                 self.rest += piece.count - consumed
                 return
+            case .interim: continue
             case .head(let head):
                 self.status = head.status
                 self.reason = head.reason

@@ -1,0 +1,100 @@
+import Glibc
+public import TransferCore
+public import TransferEngine
+
+internal import Crypto
+
+/// Keeps one resumable upload's record in a directory of records, each a small file that is replaced whole.
+///
+/// The name is a digest of what is sent and where to, so that the same command finds it again. Only the owner can read
+/// it: who knows an upload's resource can add to it.
+public final class DiskUploadJournal: UploadJournal {
+    private let directory: String
+    private let key: @Sendable () -> [String]
+
+    /// Creates the journal of one upload.
+    ///
+    /// - Parameters:
+    ///   - directory: The directory of records; it is made, with its parents, when the first one is written.
+    ///   - key: Tells what tells this upload from others, such as the file's absolute path and the URL; it is called only
+    ///     where the journal is used, and so not for small files.
+    public init(in directory: String, for key: @escaping @Sendable () -> [String]) {
+        self.directory = directory
+        self.key = key
+    }
+
+    private var path: String {
+        var digest = SHA256()
+        for text in self.key() {
+            digest.update(data: Array(text.utf8))
+            digest.update(data: [0])
+        }
+        let name = digest.finalize().prefix(16)
+            .map { byte in
+                let text = String(byte, radix: 16)
+                return text.utf8.count == 1 ? "0" + text : text
+            }
+        return self.directory + "/" + name.joined() + Self.suffix
+    }
+
+    private static let suffix = ".upload"
+    private static let longest = 64 << 10
+
+    /// What is kept.
+    ///
+    /// - Returns: `nil` where nothing is, or what a newer version wrote.
+    public func read() throws(StorageError) -> UploadRecord? {
+        guard let bytes = try AtomicFile.read(self.path, atMost: Self.longest) else { return nil }
+        return UploadRecord(encoded: bytes)
+    }
+
+    /// Replaces what is kept; see ``AtomicFile``.
+    public func write(_ record: UploadRecord) throws(StorageError) {
+        // The first write finds no directory.
+        if access(self.directory, F_OK) != 0 { try Self.make(self.directory) }
+        try AtomicFile.replace(self.path, with: record.encoded)
+    }
+
+    /// Forgets it.
+    public func remove() throws(StorageError) {
+        let path = self.path
+        guard unlink(path) != 0, errno != ENOENT else { return }
+        throw StorageError(errno: errno, otherwise: .inputOutput, "cannot remove", path)
+    }
+
+    /// Removes the records in a directory that nobody touched for so many seconds; their servers have forgotten them.
+    public static func removeOld(in directory: String, olderThan seconds: Int64) {
+        guard let stream = opendir(directory) else { return }
+        defer { closedir(stream) }
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            guard name.hasSuffix(Self.suffix) else { continue }
+            var status = stat()
+            guard fstatat(dirfd(stream), name, &status, AT_SYMLINK_NOFOLLOW) == 0,
+                status.st_mode & S_IFMT == S_IFREG, Int64(now.tv_sec) - Int64(status.st_mtim.tv_sec) > seconds
+            else { continue }
+            unlinkat(dirfd(stream), name, 0)
+        }
+    }
+
+    /// Makes a directory and its parents, for the owner only.
+    private static func make(_ path: String) throws(StorageError) {
+        var end = path.startIndex
+        while end < path.endIndex {
+            end = path[path.index(after: end)...].firstIndex(of: "/") ?? path.endIndex
+            let part = String(path[..<end])
+            if mkdir(part, 0o700) != 0, errno != EEXIST {
+                throw StorageError(
+                    errno: errno,
+                    otherwise: .cannotCreateDirectory,
+                    "cannot create the directory",
+                    part
+                )
+            }
+        }
+    }
+}

@@ -1,0 +1,219 @@
+/// What to ask next of a server that may speak the IETF's resumable uploads, for one upload.
+///
+/// The first request is a whole upload in itself: a server that does not speak the protocol just takes it.
+///
+/// Pure value: it performs no I/O, reads no clock and takes no lock.
+///
+/// - Invariant: `acknowledged` is what the server said it has, and lies within `0...length`.
+/// - Source: draft-ietf-httpbis-resumable-upload, interop versions 3, 5 and 6.
+package struct DraftMachine: Sendable {
+    private enum State: Sendable {
+        case idle
+        case creating
+        case locating(HTTPURL)
+        case sending(HTTPURL, from: Int64)
+        case done
+    }
+
+    /// The bytes of the whole content.
+    package let length: Int64
+    /// The bytes that the server has said it has.
+    package private(set) var acknowledged: Int64 = 0
+    /// The upload's resource, once the server has told of it.
+    package private(set) var resource: HTTPURL?
+
+    private let speaks: ResumableProtocol
+    private let method: String
+    private var state = State.idle
+    private var disagreements = 0
+    private var losses = 0
+
+    /// Creates the machine of one upload.
+    ///
+    /// - Parameters:
+    ///   - speaks: The version.
+    ///   - method: The method of the upload itself.
+    ///   - length: The bytes of the whole content.
+    package init(_ speaks: ResumableProtocol, method: String, length: Int64) {
+        self.speaks = speaks
+        self.method = method
+        self.length = length
+    }
+
+    private static let mostDisagreements = 8
+    private static let mostLosses = 2
+
+    private var version: Int { self.speaks.interopVersion ?? 6 }
+
+    // MARK: Beginning
+
+    /// Makes a new upload, which carries all its content.
+    package mutating func begin() -> UploadStep {
+        self.state = .creating
+        self.resource = nil
+        self.acknowledged = 0
+        var step = UploadStep(
+            self.method,
+            .endpoint,
+            ["Upload-Draft-Interop-Version": "\(self.version)"],
+            content: 0..<self.length
+        )
+        self.addCompleteness(to: &step)
+        if self.version >= 6 { step.add("Upload-Length", "\(self.length)") }
+        step.describesContent = true
+        step.isRepeatable = Self.isIdempotent(self.method)
+        return step
+    }
+
+    /// Goes on with an upload that was begun before.
+    package mutating func resume(_ resource: HTTPURL) -> UploadStep {
+        self.resource = resource
+        self.state = .locating(resource)
+        return UploadStep("HEAD", .resource(resource), ["Upload-Draft-Interop-Version": "\(self.version)"])
+    }
+
+    /// The request that deletes what a server has of an upload.
+    package static func termination(of resource: HTTPURL, _ speaks: ResumableProtocol) -> UploadStep {
+        UploadStep(
+            "DELETE",
+            .resource(resource),
+            ["Upload-Draft-Interop-Version": "\(speaks.interopVersion ?? 6)"]
+        )
+    }
+
+    // MARK: Answers
+
+    /// An interim response (104) that may tell where the upload's resource is.
+    ///
+    /// - Returns: The resource, where this is news.
+    package mutating func received(interim status: Int, _ fields: HTTPFields, from url: HTTPURL) -> UploadResource? {
+        guard status == 104, case .creating = self.state, self.resource == nil, let location = fields["Location"],
+            let resource = try? url.resolving(location)
+        else { return nil }
+        self.resource = resource
+        return UploadResource(speaks: self.speaks, url: resource, expires: nil)
+    }
+
+    /// A final response's head.
+    package mutating func received(_ head: ResponseHead, from url: HTTPURL) -> UploadAction {
+        switch self.state {
+        case .idle, .done: preconditionFailure("a response came to an upload that asked nothing")
+        case .creating: self.created(head, from: url)
+        case .locating(let resource): self.located(head, resource)
+        case .sending(let resource, let offset): self.sent(head, resource, offset)
+        }
+    }
+
+    private mutating func created(_ head: ResponseHead, from url: HTTPURL) -> UploadAction {
+        guard (200..<300).contains(head.status) else { return .judge }
+        guard self.isIncomplete(head) else { return self.accepted() }
+        if self.resource == nil, let location = head.fields["Location"] { self.resource = try? url.resolving(location) }
+        guard let resource = self.resource else {
+            return .fail(UploadFault(.brokenProtocol, "the server wants more, and does not say where"))
+        }
+        guard let offset = self.offset(head), offset < self.length else {
+            return .remember(
+                UploadResource(speaks: self.speaks, url: resource, expires: nil),
+                then: self.resume(resource)
+            )
+        }
+        self.moved(to: offset)
+        return .remember(
+            UploadResource(speaks: self.speaks, url: resource, expires: nil),
+            then: self.rest(resource, from: offset)
+        )
+    }
+
+    private mutating func located(_ head: ResponseHead, _ resource: HTTPURL) -> UploadAction {
+        switch head.status {
+        case 200..<300: break
+        case 404, 410: return self.lost("the server has the upload no more (\(head.status))")
+        default: return .judge
+        }
+        if self.isComplete(head) {
+            self.acknowledged = self.length
+            self.state = .done
+            return .complete
+        }
+        guard let offset = self.offset(head), offset <= self.length else {
+            return self.lost("the server's upload is another one")
+        }
+        self.moved(to: offset)
+        return .ask(self.rest(resource, from: offset))
+    }
+
+    private mutating func sent(_ head: ResponseHead, _ resource: HTTPURL, _ offset: Int64) -> UploadAction {
+        switch head.status {
+        case 200..<300:
+            guard self.isIncomplete(head) else { return self.accepted() }
+            guard let now = self.offset(head), now > offset, now <= self.length else {
+                return self.disagreed(resource, head.status)
+            }
+            self.moved(to: now)
+            return .ask(self.rest(resource, from: now))
+        case 409: return self.disagreed(resource, head.status)
+        case 404, 410: return self.lost("the server has the upload no more (\(head.status))")
+        default: return .judge
+        }
+    }
+
+    private mutating func accepted() -> UploadAction {
+        self.acknowledged = self.length
+        self.state = .done
+        return .accept
+    }
+
+    private mutating func disagreed(_ resource: HTTPURL, _ status: Int) -> UploadAction {
+        self.disagreements += 1
+        guard self.disagreements <= Self.mostDisagreements else {
+            return .fail(
+                UploadFault(.busy, "the server and Martlet do not agree about how much it has (\(status))")
+            )
+        }
+        return .ask(self.resume(resource))
+    }
+
+    private mutating func lost(_ reason: String) -> UploadAction {
+        self.losses += 1
+        guard self.losses <= Self.mostLosses else { return .fail(UploadFault(.busy, reason)) }
+        return .forget(then: self.begin())
+    }
+
+    private mutating func moved(to offset: Int64) {
+        if offset > self.acknowledged { self.disagreements = 0 }
+        self.acknowledged = offset
+    }
+
+    private mutating func rest(_ resource: HTTPURL, from offset: Int64) -> UploadStep {
+        self.state = .sending(resource, from: offset)
+        var step = UploadStep(
+            "PATCH",
+            .resource(resource),
+            ["Upload-Draft-Interop-Version": "\(self.version)", "Upload-Offset": "\(offset)"],
+            content: offset..<self.length
+        )
+        self.addCompleteness(to: &step)
+        if self.version >= 6 { step.add("Content-Type", "application/partial-upload") }
+        return step
+    }
+
+    // MARK: Fields
+
+    private func addCompleteness(to step: inout UploadStep) {
+        if self.version >= 5 { step.add("Upload-Complete", "?1") } else { step.add("Upload-Incomplete", "?0") }
+    }
+
+    private func isIncomplete(_ head: ResponseHead) -> Bool {
+        head.fields["Upload-Complete"] == "?0" || head.fields["Upload-Incomplete"] == "?1"
+    }
+
+    private func isComplete(_ head: ResponseHead) -> Bool {
+        head.fields["Upload-Complete"] == "?1" || head.fields["Upload-Incomplete"] == "?0"
+    }
+
+    private func offset(_ head: ResponseHead) -> Int64? {
+        head.fields["Upload-Offset"].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
+    }
+
+    private static func isIdempotent(_ method: String) -> Bool { method == "PUT" }
+}

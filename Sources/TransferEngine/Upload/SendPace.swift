@@ -1,0 +1,27 @@
+/// How large the pieces of an upload are: large where they go fast, small where progress would be late to show.
+struct SendPace: Sendable {
+    /// The bytes of the next piece.
+    private(set) var size = Self.first
+    private var lastAt: Int64?
+
+    private static let first: Int64 = 256 << 10
+    private static let least: Int64 = 16 << 10
+    private static let most: Int64 = 4 << 20
+    private static let quick: Int64 = 10_000_000
+    private static let slow: Int64 = 250_000_000
+
+    /// Waiting, for the rate limit or the source, is nothing that the connection took.
+    mutating func paused() { self.lastAt = nil }
+
+    /// The kernel has taken a piece.
+    mutating func sent(_ count: Int, now: Int64) {
+        defer { self.lastAt = now }
+        guard let lastAt, Int64(count) >= self.size / 2 else { return }
+        let time = now - lastAt
+        if time < Self.quick {
+            self.size = min(self.size * 2, Self.most)
+        } else if time > Self.slow {
+            self.size = max(self.size / 2, Self.least)
+        }
+    }
+}

@@ -1,0 +1,119 @@
+internal import TransferCore
+
+/// The parts of an upload's content, open and measured.
+struct SourceParts: Sendable {
+    private struct Part: Sendable {
+        var start: Int64
+        var length: Int64
+        var bytes: [UInt8]
+        var file: (any SourceFile)?
+        var path = ""
+        var identity: FileIdentity?
+    }
+
+    private var parts: [Part] = []
+    /// The bytes in all.
+    private(set) var length: Int64 = 0
+    /// The files as they were when they were opened, in their order.
+    private(set) var files: [FileIdentity] = []
+
+    /// Opens what is to be sent.
+    init(_ content: [UploadContent.Part], in store: any FileStore) throws(StorageError) {
+        self.parts.reserveCapacity(content.count)
+        for part in content {
+            switch part {
+            case .bytes(let bytes):
+                self.parts.append(Part(start: self.length, length: Int64(bytes.count), bytes: bytes))
+                self.length += Int64(bytes.count)
+            case .file(let path):
+                let file = try store.openSource(path)
+                let identity = try file.identity()
+                self.parts.append(
+                    Part(
+                        start: self.length,
+                        length: identity.size,
+                        bytes: [],
+                        file: file,
+                        path: path,
+                        identity: identity
+                    )
+                )
+                self.files.append(identity)
+                self.length += identity.size
+            }
+        }
+    }
+
+    /// The bytes from an offset on, at most so many and of one part only.
+    ///
+    /// - Precondition: `offset` lies in `0..<length`.
+    func piece(at offset: Int64, atMost count: Int64) throws(TransferFailure) -> (piece: ContentPiece, count: Int64) {
+        let part = self.parts[self.index(of: offset)]
+        let inPart = offset - part.start
+        let count = min(count, part.length - inPart)
+        guard let file = part.file else {
+            if inPart == 0, count == part.length { return (.bytes(part.bytes), count) }
+            return (.bytes(Array(part.bytes[Int(inPart)..<Int(inPart + count)])), count)
+        }
+        try Self.check(part)
+        return (.file(file, offset: inPart, count: Int(count)), count)
+    }
+
+    /// Reads bytes, for their digest.
+    func read(_ range: Range<Int64>, into buffer: UnsafeMutableRawBufferPointer) throws(TransferFailure) {
+        var offset = range.lowerBound
+        while offset < range.upperBound {
+            let (piece, count) = try self.piece(at: offset, atMost: range.upperBound - offset)
+            let start = Int(offset - range.lowerBound)
+            let space = UnsafeMutableRawBufferPointer(rebasing: buffer[start..<start + Int(count)])
+            switch piece {
+            case .bytes(let bytes): space.copyBytes(from: bytes)
+            case .file(let file, let inFile, _):
+                let got: Int
+                do throws(StorageError) {
+                    got = try file.read(into: space, at: inFile)
+                } catch {
+                    throw TransferFailure(error)
+                }
+                guard got == Int(count) else { throw Self.changed("a file") }
+            case .end, .failed: return
+            }
+            offset += count
+        }
+    }
+
+    /// Holds that no file has changed since it was opened.
+    func check() throws(TransferFailure) {
+        for part in self.parts where part.file != nil { try Self.check(part) }
+    }
+
+    private static func check(_ part: Part) throws(TransferFailure) {
+        guard let file = part.file else { return }
+        let now: FileIdentity
+        do throws(StorageError) {
+            now = try file.identity()
+        } catch {
+            throw TransferFailure(error)
+        }
+        if now != part.identity { throw Self.changed(part.path) }
+    }
+
+    /// A file is not what it was.
+    static func changed(_ path: String) -> TransferFailure {
+        TransferFailure(
+            .fileIO,
+            "\(path) changed while it was being sent, so what the server has is no copy of it",
+            remedy: "send it again once nobody writes to it"
+        )
+    }
+
+    private func index(of offset: Int64) -> Int {
+        var (low, high) = (0, self.parts.count - 1)
+        while low < high {
+            let middle = (low + high + 1) / 2
+            if self.parts[middle].start <= offset { low = middle } else { high = middle - 1 }
+        }
+        // Of several that begin here all but the last are empty.
+        return low
+    }
+}

@@ -1,0 +1,74 @@
+internal import Synchronization
+internal import TransferCore
+
+/// Deleting what servers have of uploads that were given up.
+extension TransferEngine {
+    /// Tells the server that a cancelled upload will not go on, where it has a resource, and forgets it.
+    ///
+    /// Nobody waits for it: a server that does not hear of it lets the upload expire.
+    func terminate(_ transfer: Transfer) {
+        guard let record = transfer.memory.withLock({ $0.upload.record }) else { return }
+        self.terminate(record, of: transfer)
+        guard case .upload(let request) = transfer.work, let journal = request.journal else { return }
+        self.pool.run { try? journal.remove() }
+    }
+
+    func terminate(_ record: UploadRecord, of transfer: Transfer) {
+        guard case .upload(let request) = transfer.work, let url = try? HTTPURL(record.resource) else { return }
+        transfer.memory.withLock { $0.upload.record = nil }
+        let step = UploadMachine.termination(record.speaks, of: url)
+        let isOwnOrigin = url.origin == transfer.origin
+        var fields = HTTPFields()
+        for (name, value) in transfer.options.fields + request.fields
+        where (isOwnOrigin || DownloadRun.travels(name)) && !name.lowercased().hasPrefix("content-") {
+            fields.append(name, value)
+        }
+        for field in step.fields { fields.append(field.name, field.value) }
+        let facts = RequestFacts(
+            id: transfer.id,
+            userInfo: transfer.userInfo,
+            method: step.method,
+            url: url,
+            source: request.url,
+            refusals: 0
+        )
+        for (name, value) in transfer.policy?.fields(for: facts) ?? [] where !fields.contains(name) {
+            fields.append(name, value)
+        }
+        let exchange = ExchangeRequest(
+            method: step.method,
+            url: url,
+            fields: fields,
+            connectTimeout: transfer.options.connectTimeout.inNanoseconds
+        )
+        self.transport.execute(onLane: 0) {
+            let farewell = Farewell()
+            let exchange = self.transport.start(exchange, onLane: 0, receiver: farewell)
+            self.time.schedule(after: Farewell.patience) {
+                if !farewell.isOver { exchange.cancel() }
+            }
+        }
+    }
+}
+
+/// Takes the answer to a termination, which changes nothing any more.
+private final class Farewell: ExchangeReceiver {
+    private let isDone = Atomic(false)
+
+    static let patience: Int64 = 30_000_000_000
+
+    var isOver: Bool { self.isDone.load(ordering: .relaxed) }
+
+    func exchangeConnected() {}
+
+    func exchangeReceived(head: ResponseHead) -> ReadDecision { .read }
+
+    func exchangeReceived(body: UnsafeRawBufferPointer) -> ReadDecision {
+        self.isDone.store(true, ordering: .relaxed)
+        return .close
+    }
+
+    func exchangeEnded(trailers: HTTPFields, cleanly: Bool) { self.isDone.store(true, ordering: .relaxed) }
+
+    func exchangeFailed(_ error: TransportError) { self.isDone.store(true, ordering: .relaxed) }
+}

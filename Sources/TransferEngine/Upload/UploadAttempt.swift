@@ -1,0 +1,100 @@
+internal import Synchronization
+internal import TransferCore
+
+/// One request of an upload, with the connection that it holds at its host.
+///
+/// Everything mutable is touched under the run's lock only, hence `@unchecked`.
+final class UploadAttempt: ExchangeReceiver, @unchecked Sendable {
+    /// What to do once the response is over.
+    enum After {
+        case fail(TransferFailure)
+        case redirect(HTTPURL, isRewritten: Bool)
+        /// Ask the same again: with credentials, or without `Expect`.
+        case `repeat`
+        case act(UploadAction)
+        /// Its body is the answer.
+        case take
+    }
+
+    let run: UploadRun
+    let step: UploadStep
+    let url: HTTPURL
+    let lane: Int
+    let hops: Int
+    /// Whether a redirect turned the request into a GET without content (RFC 9110 §15.4).
+    let isRewritten: Bool
+    /// How often credentials were refused on the way here.
+    var refusals = 0
+    /// Whether it was sent again already because a pooled connection broke.
+    var isSecond = false
+    var digest: String?
+    var slot: Origin?
+    var exchange: (any Exchange)?
+    var stretch: UploadStretch?
+    var head: ResponseHead?
+    var after: After?
+    var prefix: [UInt8] = []
+    var drained = 0
+    var isConnected = false
+    var isOver = false
+    /// Something of ours is waited for: the rate limit, the source, a decision; the stall clock stands still.
+    var isHeld = false
+    var lastActivity: Int64
+
+    init(
+        _ run: UploadRun,
+        _ step: UploadStep,
+        url: HTTPURL,
+        lane: Int,
+        slot: Origin,
+        hops: Int = 0,
+        isRewritten: Bool = false,
+        now: Int64
+    ) {
+        self.run = run
+        self.step = step
+        self.url = url
+        self.lane = lane
+        self.slot = slot
+        self.hops = hops
+        self.isRewritten = isRewritten
+        self.lastActivity = now
+    }
+
+    /// The method as it is sent.
+    var method: String { self.isRewritten ? "GET" : self.step.method }
+
+    func exchangeConnected() { self.run.connected(self) }
+
+    func exchangeReceived(interim status: Int, fields: HTTPFields) {
+        self.run.received(interim: status, fields: fields, on: self)
+    }
+
+    func exchangeReceived(head: ResponseHead) -> ReadDecision { self.letGo(after: self.run.received(head, on: self)) }
+
+    func exchangeReceived(body: UnsafeRawBufferPointer) -> ReadDecision {
+        self.letGo(after: self.run.received(body, on: self))
+    }
+
+    func exchangeEnded(trailers: HTTPFields, cleanly: Bool) {
+        self.run.responseEnded(self)
+        self.letGo(after: .close)
+    }
+
+    func exchangeFailed(_ error: TransportError) {
+        self.run.exchangeFailed(self, error)
+        self.letGo(after: .close)
+    }
+
+    /// The exchange holds its receiver: once it is over, the two must not keep each other alive.
+    @discardableResult
+    private func letGo(after decision: ReadDecision) -> ReadDecision {
+        if case .close = decision {
+            self.run.state.withLock { _ in
+                self.exchange = nil
+                self.stretch = nil
+            }
+        }
+        return decision
+    }
+}

@@ -1,0 +1,212 @@
+internal import Synchronization
+internal import TransferCore
+
+/// Making an upload's requests.
+extension UploadRun {
+    /// How a request came about, beside its step.
+    struct Way {
+        var url: HTTPURL?
+        var hops = 0
+        var isRewritten = false
+        var refusals = 0
+        var isSecond = false
+    }
+
+    /// Makes a request as soon as a connection to its host is free.
+    func launch(_ step: UploadStep, _ way: Way = Way()) {
+        let url = way.url ?? self.url(of: step)
+        if url.scheme == .http, self.request.url.scheme == .https, !self.options.allowsDowngrade {
+            let failure = TransferFailure(.redirects, "the upload's resource \(url.redacted) is not encrypted")
+            return self.end(.failed(failure), except: nil)
+        }
+        let origin = url.origin
+        let (isEnding, left): (Bool, Origin?) = self.state.withLock { state in
+            if state.phase == .ending { return (true, nil) }
+            guard let held = state.heldSlot, held != origin else { return (false, nil) }
+            state.heldSlot = nil
+            return (false, held)
+        }
+        if isEnding { return }
+        if let left { self.engine.releaseConnection(left) }
+        if self.state.withLock({ $0.heldSlot == origin }) { return self.prepare(step, url, way) }
+        self.engine.whenConnectionIsFree(origin) {
+            let isLive = self.state.withLock { state in
+                guard state.phase != .ending else { return false }
+                state.heldSlot = origin
+                return true
+            }
+            guard isLive else { return self.engine.releaseConnection(origin) }
+            self.prepare(step, url, way)
+        }
+    }
+
+    private func url(of step: UploadStep) -> HTTPURL {
+        switch step.place {
+        case .endpoint: self.request.url
+        case .collection: self.request.collection ?? self.request.url
+        case .resource(let url): url
+        }
+    }
+
+    /// Computes the digest that goes along, where one does.
+    private func prepare(_ step: UploadStep, _ url: HTTPURL, _ way: Way) {
+        guard let algorithm = step.checksum, let range = step.content, let parts = self.state.withLock({ $0.parts })
+        else {
+            return self.engine.transport.execute(onLane: self.lane) { self.start(step, url, way, digest: nil) }
+        }
+        self.operate {
+            let digests = self.engine.store.beginDigests([algorithm])
+            do throws(TransferFailure) {
+                var offset = range.lowerBound
+                var buffer = [UInt8](repeating: 0, count: Int(min(1 << 20, range.upperBound - offset)))
+                while offset < range.upperBound {
+                    let next = min(offset + Int64(buffer.count), range.upperBound)
+                    let count = Int(next - offset)
+                    var failure: TransferFailure?
+                    buffer.withUnsafeMutableBytes { space in
+                        let space = UnsafeMutableRawBufferPointer(rebasing: space[..<count])
+                        do throws(TransferFailure) { try parts.read(offset..<next, into: space) } catch {
+                            failure = error
+                        }
+                        if failure == nil { digests.update(UnsafeRawBufferPointer(space)) }
+                    }
+                    if let failure { throw failure }
+                    offset = next
+                }
+            } catch {
+                return self.end(.failed(error), except: nil)
+            }
+            let digest = digests.digests()[algorithm].map { "\(algorithm.rawValue) \(Base64.encode($0))" }
+            self.engine.transport.execute(onLane: self.lane) { self.start(step, url, way, digest: digest) }
+        }
+    }
+
+    /// Starts a request; on the lane.
+    private func start(_ step: UploadStep, _ url: HTTPURL, _ way: Way, digest: String?) {
+        let attempt: UploadAttempt? = self.state.withLock { state in
+            guard state.phase == .active, let slot = state.heldSlot else { return nil }
+            state.heldSlot = nil
+            let attempt = UploadAttempt(
+                self,
+                step,
+                url: url,
+                lane: self.lane,
+                slot: slot,
+                hops: way.hops,
+                isRewritten: way.isRewritten,
+                now: self.now
+            )
+            attempt.refusals = way.refusals
+            attempt.isSecond = way.isSecond
+            attempt.digest = digest
+            state.attempt = attempt
+            if let content = step.content, !way.isRewritten {
+                state.base = content.lowerBound
+                state.underWay = 0
+                attempt.stretch = self.stretch(content, state)
+            }
+            return attempt
+        }
+        guard let attempt else { return }
+        let request = self.exchangeRequest(attempt)
+        let exchange = self.engine.transport.start(request, onLane: self.lane, receiver: attempt)
+        let isOver = self.state.withLock { _ in
+            attempt.exchange = exchange
+            return attempt.isOver
+        }
+        if isOver { exchange.cancel() }
+    }
+
+    private func stretch(_ range: Range<Int64>, _ state: State) -> UploadStretch? {
+        switch self.request.content {
+        // A protocol's request may carry nothing of the stream.
+        case .stream(let stream): return range.isEmpty ? nil : UploadStretch(self, lane: self.lane, stream)
+        case .parts:
+            guard !range.isEmpty, let parts = state.parts else { return nil }
+            return UploadStretch(self, lane: self.lane, parts, range)
+        }
+    }
+
+    private func exchangeRequest(_ attempt: UploadAttempt) -> ExchangeRequest {
+        let step = attempt.step
+        let isOwnOrigin = attempt.url.origin == self.transfer.origin
+        let describes = step.describesContent && !attempt.isRewritten
+        var fields = HTTPFields()
+        fields.reserve(bytes: 256, lines: 12)
+        for (name, value) in self.options.fields + self.request.fields {
+            guard isOwnOrigin || DownloadRun.travels(name) else { continue }
+            guard describes || !name.lowercased().hasPrefix("content-") else { continue }
+            guard !step.fields.contains(where: { $0.name.lowercased() == name.lowercased() }) else { continue }
+            fields.append(name, value)
+        }
+        if describes, !fields.contains("Content-Type") { fields.append("Content-Type", self.request.type) }
+        for field in step.fields { fields.append(field.name, field.value) }
+        if let digest = attempt.digest { fields.append("Upload-Checksum", digest) }
+        if let policy = self.policy {
+            for (name, value) in policy.fields(for: self.requestFacts(attempt)) where !fields.contains(name) {
+                fields.append(name, value)
+            }
+        } else if let user = self.request.url.user, isOwnOrigin, !fields.contains("Authorization") {
+            let password = self.request.url.password ?? ""
+            fields.append("Authorization", "Basic " + Base64.encode("\(user):\(password)".utf8))
+        }
+        if !fields.contains("Accept") { fields.append("Accept", "*/*") }
+        var request = ExchangeRequest(
+            method: attempt.method,
+            url: attempt.url,
+            fields: fields,
+            connectTimeout: self.options.connectTimeout.inNanoseconds
+        )
+        if let stretch = attempt.stretch {
+            request.content = stretch
+            if self.asksFirst(stretch.length) { request.continueTimeout = self.request.askTimeout.inNanoseconds }
+        } else if step.content != nil, !attempt.isRewritten {
+            request.body = []
+        }
+        return request
+    }
+
+    private func asksFirst(_ length: Int64?) -> Bool {
+        guard let least = self.request.asksFrom, !self.transfer.memory.withLock({ $0.upload.refusesExpect }) else {
+            return false
+        }
+        return length.map { $0 >= least } ?? true
+    }
+
+    func requestFacts(_ attempt: UploadAttempt) -> RequestFacts {
+        RequestFacts(
+            id: self.transfer.id,
+            userInfo: self.transfer.userInfo,
+            method: attempt.method,
+            url: attempt.url,
+            source: self.request.url,
+            refusals: attempt.refusals
+        )
+    }
+
+    // MARK: What the content tells
+
+    /// The kernel has taken bytes of the request under way.
+    func sent(_ count: Int, _ now: Int64) {
+        if case .stream = self.request.content {
+            self.transfer.memory.withLock { $0.upload.isStreamTaken = true }
+        }
+        self.state.withLock { state in
+            state.sent += Int64(count)
+            state.underWay += Int64(count)
+            state.attempt?.lastActivity = now
+        }
+    }
+
+    /// Something of ours is waited for, or no more.
+    func hold(_ isHeld: Bool) {
+        let now = self.now
+        if isHeld, case .stream = self.request.content {
+            self.transfer.memory.withLock { $0.upload.isStreamTaken = true }
+        }
+        self.state.withLock { state in
+            state.attempt?.isHeld = isHeld
+            state.attempt?.lastActivity = now
+        }
+    }
+}

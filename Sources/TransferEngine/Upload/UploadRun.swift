@@ -1,0 +1,286 @@
+internal import Synchronization
+internal import TransferCore
+
+/// One upload while it runs: its content is opened, then its machine's requests are made one after the other.
+///
+/// Events come from the lanes, the pool and the clock. Each takes the lock, changes the state, and acts after the unlock.
+/// Lock order: run, then engine, then transfer memory, then hub.
+final class UploadRun: TransferRun {
+    let engine: TransferEngine
+    let transfer: Transfer
+    let request: UploadRequest
+    let lane: Int
+    let startedAt: Int64
+    let state: Mutex<State>
+
+    enum Phase {
+        /// The content is opened, the journal read.
+        case opening
+        case active
+        case ending
+    }
+
+    struct State {
+        var phase = Phase.opening
+        var machine: UploadMachine
+        var parts: SourceParts?
+        var attempt: UploadAttempt?
+        /// The connection of the admission, or of the request before.
+        var heldSlot: Origin?
+        /// Where the request under way began in the content.
+        var base: Int64 = 0
+        /// What the kernel took of the request under way.
+        var underWay: Int64 = 0
+        var sent: Int64 = 0
+        var received: Int64 = 0
+        var length: Int64?
+        var window = RateWindow()
+        var reported: Int64 = -1
+        var operations: [@Sendable () -> Void] = []
+        var isOperating = false
+        /// Whether the server has more than it had, or answered.
+        var hasAdvanced = false
+    }
+
+    init(engine: TransferEngine, transfer: Transfer, request: UploadRequest, lane: Int, now: Int64) {
+        self.engine = engine
+        self.transfer = transfer
+        self.request = request
+        self.lane = lane
+        self.startedAt = now
+        var state = State(machine: UploadMachine(.plain, method: request.method, length: nil))
+        state.heldSlot = transfer.origin
+        self.state = Mutex(state)
+    }
+
+    var options: DownloadOptions { self.request.options }
+    var policy: (any TransferPolicy)? { self.request.policy }
+    var now: Int64 { self.engine.time.now }
+    var isEnding: Bool { self.state.withLock { $0.phase == .ending } }
+    var received: Int64 { self.state.withLock { $0.received } }
+    var hasAdvanced: Bool { self.state.withLock { $0.hasAdvanced } }
+    var sent: Int64 { self.state.withLock { $0.sent } }
+
+    var position: (bytes: Int64, total: Int64?) { self.state.withLock { $0.position } }
+
+    func note(_ text: String) {
+        if self.engine.hub.wants(.notes) { self.engine.hub.emit(self.transfer.event(.note(text))) }
+    }
+
+    // MARK: Beginning
+
+    func begin() {
+        if self.isEnding { return }
+        if self.engine.hub.wants(.states) {
+            self.engine.hub.emit(self.transfer.event(.started(path: self.request.name)))
+        }
+        switch self.request.content {
+        case .parts(let parts): self.open(parts)
+        case .stream(let stream): self.open(stream)
+        }
+    }
+
+    private func readJournal() -> UploadRecord? {
+        do throws(StorageError) {
+            return try self.request.journal?.read()
+        } catch {
+            self.note("what was kept of an earlier upload cannot be read: \(error.message)")
+            return nil
+        }
+    }
+
+    /// Opens the content, and looks for what an earlier process has begun of it.
+    private func open(_ content: [UploadContent.Part]) {
+        let parts: SourceParts
+        do throws(StorageError) {
+            parts = try SourceParts(content, in: self.engine.store)
+        } catch {
+            return self.end(.failed(TransferFailure(error)), except: nil)
+        }
+        let way = self.way(parts.length)
+        let needsJournal =
+            self.request.journal != nil && way != .plain
+            && self.transfer.memory.withLock { !$0.upload.hasReadJournal }
+        guard needsJournal else { return self.begin(parts, way) }
+        self.operate {
+            let record = self.readJournal()
+            self.transfer.memory.withLock { memory in
+                memory.upload.hasReadJournal = true
+                memory.upload.record = record
+            }
+            self.engine.transport.execute(onLane: self.lane) { self.begin(parts, way) }
+        }
+    }
+
+    private func begin(_ parts: SourceParts, _ way: UploadMachine.Way) {
+        let (known, begun): ([FileIdentity], UploadRecord?) = self.transfer.memory.withLock { memory in
+            if memory.upload.record == nil { memory.upload.record = self.request.record }
+            defer { memory.upload.files = memory.upload.files ?? parts.files }
+            return (memory.upload.files ?? parts.files, memory.upload.record)
+        }
+        // One that was begun by an earlier process is held to what the file was then.
+        guard known == parts.files, begun.map({ $0.files == parts.files }) ?? true else {
+            return self.end(.failed(self.changedSince(begun)), except: nil)
+        }
+        let record = begun.flatMap { $0.endpoint == self.request.url.withoutUserInfo ? $0 : nil }
+        if record == nil, begun != nil { self.transfer.memory.withLock { $0.upload.record = nil } }
+        self.launchFirst { state in
+            state.parts = parts
+            state.length = parts.length
+            state.machine = UploadMachine(
+                way,
+                method: self.request.method,
+                length: parts.length,
+                metadata: self.request.metadata,
+                checksum: self.request.checksum
+            )
+            return state.machine.begin(record)
+        }
+    }
+
+    private func open(_ stream: any ContentStream) {
+        let isTaken = self.transfer.memory.withLock { $0.upload.isStreamTaken }
+        if isTaken { return self.end(.failed(Self.cannotRepeat), except: nil) }
+        self.launchFirst { state in
+            state.length = stream.length
+            state.machine = UploadMachine(.plain, method: self.request.method, length: stream.length)
+            return state.machine.begin(nil)
+        }
+    }
+
+    private func launchFirst(_ prepare: (inout State) -> UploadStep) {
+        let step: UploadStep? = self.state.withLock { state in
+            guard state.phase != .ending else { return nil }
+            state.phase = .active
+            return prepare(&state)
+        }
+        if let step { self.launch(step) }
+    }
+
+    /// A file is not what it was when the upload began; the next attempt begins with what it is then.
+    private func changedSince(_ record: UploadRecord?) -> TransferFailure {
+        if let record { self.engine.terminate(record, of: self.transfer) }
+        self.operate { try? self.request.journal?.remove() }
+        let name = self.request.name.isEmpty ? "the file" : self.request.name
+        return TransferFailure(
+            .fileIO,
+            "\(name) changed since its upload began, so it cannot go on; what the server had of it was given up",
+            remedy: "send it again from its beginning: run the same command once more"
+        )
+    }
+
+    private func way(_ length: Int64) -> UploadMachine.Way {
+        switch self.request.way {
+        case .plain: .plain
+        case .by(let speaks): .by(speaks)
+        // Asking costs a round trip: what is soon sent again is not worth it.
+        case .automatic: length >= Self.leastAutomatic ? .automatic : .plain
+        }
+    }
+
+    /// The least bytes for which a server is asked by which protocol it goes on.
+    static let leastAutomatic: Int64 = 1 << 20
+
+    static let cannotRepeat = TransferFailure(
+        .cannotResume,
+        "the upload broke off, and what its source gave cannot be given again",
+        remedy: "upload from a file"
+    )
+
+    // MARK: Ending
+
+    func interrupt(_ outcome: RunOutcome) {
+        if case .paused = outcome, self.transfer.memory.withLock({ $0.upload.record == nil }),
+            self.state.withLock({ $0.sent > 0 })
+        {
+            self.note("this server's uploads cannot go on where they stopped: resumed, it begins anew")
+        }
+        self.end(outcome, except: nil)
+    }
+
+    /// Ends the run: the exchange is closed on its lane, then the engine is told.
+    ///
+    /// - Parameters:
+    ///   - outcome: How it ends.
+    ///   - current: The attempt whose callback is running; it closes itself by what the callback answers.
+    func end(_ outcome: RunOutcome, except current: UploadAttempt?) {
+        let attempt: UploadAttempt?? = self.state.withLock { state in
+            guard state.phase != .ending else { return nil }
+            state.phase = .ending
+            let attempt = state.attempt
+            if let attempt { self.retire(&state, attempt) }
+            if let held = state.heldSlot {
+                state.heldSlot = nil
+                self.engine.releaseConnection(held)
+            }
+            return .some(attempt === current ? nil : attempt)
+        }
+        guard let attempt else { return }
+        guard let attempt else { return self.leave(outcome) }
+        self.engine.transport.execute(onLane: attempt.lane) {
+            let exchange = self.state.withLock { _ in
+                defer { attempt.exchange = nil }
+                return attempt.exchange
+            }
+            exchange?.cancel()
+            self.leave(outcome)
+        }
+    }
+
+    private func leave(_ outcome: RunOutcome) {
+        if case .stream(let stream) = self.request.content {
+            switch outcome {
+            case .finished, .failed, .cancelled: stream.cancel()
+            case .retry, .paused, .stopped: break
+            }
+        }
+        if case .cancelled(keeping: false) = outcome { self.engine.terminate(self.transfer) }
+        // The journal's line comes to its end first: a later run reads it.
+        guard self.state.withLock({ $0.isOperating }) else { return self.engine.runEnded(self, outcome) }
+        self.operate { self.engine.runEnded(self, outcome) }
+    }
+
+    /// Takes an attempt out of the run; its connection is kept for the next.
+    func retire(_ state: inout State, _ attempt: UploadAttempt) {
+        attempt.isOver = true
+        if state.attempt === attempt { state.attempt = nil }
+        if let slot = attempt.slot {
+            attempt.slot = nil
+            if let held = state.heldSlot { self.engine.releaseConnection(held) }
+            state.heldSlot = slot
+        }
+    }
+
+    // MARK: The pool's line
+
+    /// Runs what may block on the pool, one after the other.
+    func operate(_ operation: @escaping @Sendable () -> Void) {
+        let starts = self.state.withLock { state in
+            state.operations.append(operation)
+            defer { state.isOperating = true }
+            return !state.isOperating
+        }
+        if starts { self.engine.pool.run { self.runOperations() } }
+    }
+
+    private func runOperations() {
+        while true {
+            let next: (@Sendable () -> Void)? = self.state.withLock { state in
+                guard !state.operations.isEmpty else {
+                    state.isOperating = false
+                    return nil
+                }
+                return state.operations.removeFirst()
+            }
+            guard let next else { return }
+            next()
+        }
+    }
+}
+
+extension UploadRun.State {
+    /// The bytes that are with the kernel or at the server, and the whole length where it is known.
+    var position: (bytes: Int64, total: Int64?) {
+        (max(self.base + self.underWay, self.machine.acknowledged ?? 0), self.length)
+    }
+}

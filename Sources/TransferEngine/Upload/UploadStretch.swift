@@ -1,0 +1,188 @@
+internal import Synchronization
+internal import TransferCore
+
+/// The content of one request of an upload, as the transport pulls it: paced, counted, and watched for changes.
+final class UploadStretch: RequestContent {
+    private enum Source: Sendable {
+        case parts(SourceParts)
+        case stream(any ContentStream)
+    }
+
+    private struct State {
+        var offset: Int64
+        var sent: Int64 = 0
+        var isEnded = false
+        var pace = SendPace()
+        var failure: TransferFailure?
+        /// Whether a stream is being asked at this moment, and what it gave before the call returned.
+        var isAsking = false
+        var early: ContentPiece?
+    }
+
+    let length: Int64?
+    private let run: UploadRun
+    private let lane: Int
+    private let source: Source
+    private let end: Int64
+    private let state: Mutex<State>
+
+    /// A range of parts that can be sent again.
+    init(_ run: UploadRun, lane: Int, _ parts: SourceParts, _ range: Range<Int64>) {
+        self.run = run
+        self.lane = lane
+        self.source = .parts(parts)
+        self.length = range.upperBound - range.lowerBound
+        self.end = range.upperBound
+        self.state = Mutex(State(offset: range.lowerBound))
+    }
+
+    /// What a stream gives.
+    init(_ run: UploadRun, lane: Int, _ stream: any ContentStream) {
+        self.run = run
+        self.lane = lane
+        self.source = .stream(stream)
+        self.length = stream.length
+        self.end = stream.length ?? Int64.max
+        self.state = Mutex(State(offset: 0))
+    }
+
+    /// Why it gave `failed`.
+    var failure: TransferFailure? { self.state.withLock { $0.failure } }
+
+    /// Whether all of it is with the kernel.
+    var isWhole: Bool {
+        self.state.withLock { ($0.isEnded || $0.offset == self.end) && $0.sent == $0.offset - self.start }
+    }
+
+    private var start: Int64 { self.length.map { self.end - $0 } ?? 0 }
+
+    func sent(_ count: Int) {
+        let now = self.run.now
+        self.state.withLock { state in
+            state.sent += Int64(count)
+            state.pace.sent(count, now: now)
+        }
+        self.run.sent(count, now)
+    }
+
+    func next(_ later: @escaping @Sendable (ContentPiece) -> Void) -> ContentPiece? {
+        switch self.source {
+        case .parts(let parts): self.next(of: parts, later)
+        case .stream(let stream): self.next(of: stream, later)
+        }
+    }
+
+    // MARK: Parts
+
+    private func next(of parts: SourceParts, _ later: @escaping @Sendable (ContentPiece) -> Void) -> ContentPiece? {
+        let (offset, size) = self.state.withLock { ($0.offset, $0.pace.size) }
+        guard offset < self.end else {
+            self.state.withLock { $0.isEnded = true }
+            return .end
+        }
+        let quantum = self.run.engine.readQuantum(for: self.run.transfer, attempts: 1).map(Int64.init)
+        do throws(TransferFailure) {
+            let (piece, count) = try parts.piece(at: offset, atMost: min(size, quantum ?? size, self.end - offset))
+            self.state.withLock { $0.offset += count }
+            return self.paced(piece, Int(count), later)
+        } catch {
+            self.state.withLock { $0.failure = error }
+            return .failed
+        }
+    }
+
+    // MARK: Streams
+
+    private func next(
+        of stream: any ContentStream,
+        _ later: @escaping @Sendable (ContentPiece) -> Void
+    ) -> ContentPiece? {
+        self.state.withLock { state in
+            state.pace.paused()
+            state.isAsking = true
+        }
+        self.run.hold(true)
+        stream.next { given in
+            self.run.engine.transport.execute(onLane: self.lane) {
+                self.run.hold(false)
+                guard let piece = self.taken(given, of: stream, later) else { return }
+                let isEarly = self.state.withLock { state in
+                    if state.isAsking { state.early = piece }
+                    return state.isAsking
+                }
+                if !isEarly { later(piece) }
+            }
+        }
+        // A source that has bytes at hand gives them before its call returns.
+        return self.state.withLock { state in
+            state.isAsking = false
+            defer { state.early = nil }
+            return state.early
+        }
+    }
+
+    private func taken(
+        _ given: Result<[UInt8]?, TransferFailure>,
+        of stream: any ContentStream,
+        _ later: @escaping @Sendable (ContentPiece) -> Void
+    ) -> ContentPiece? {
+        switch given {
+        case .success(let bytes?):
+            guard !bytes.isEmpty else { return self.next(of: stream, later) }
+            guard self.state.withLock({ Int64(bytes.count) <= self.end - $0.offset }) else {
+                return self.failed("the source gave more than the \(self.end) bytes that it announced")
+            }
+            self.state.withLock { $0.offset += Int64(bytes.count) }
+            return self.paced(.bytes(bytes), bytes.count, later)
+        case .success(nil):
+            let count = self.state.withLock { $0.offset }
+            guard self.length == nil || count == self.end else {
+                return self.failed("the source gave \(count) of the \(self.end) bytes that it announced")
+            }
+            self.state.withLock { $0.isEnded = true }
+            return .end
+        case .failure(let failure):
+            self.state.withLock { $0.failure = failure }
+            return .failed
+        }
+    }
+
+    private func failed(_ message: String) -> ContentPiece {
+        self.state.withLock { $0.failure = TransferFailure(.fileIO, message) }
+        return .failed
+    }
+
+    // MARK: The rate
+
+    /// Gives a piece at once, or later where a limit wants it so.
+    private func paced(
+        _ piece: ContentPiece,
+        _ count: Int,
+        _ later: @escaping @Sendable (ContentPiece) -> Void
+    ) -> ContentPiece? {
+        let (engine, transfer) = (self.run.engine, self.run.transfer)
+        guard engine.isThrottling else { return piece }
+        let now = self.run.now
+        let tickets = engine.charge(count, to: transfer, now: now)
+        let wait = engine.wait(for: tickets, of: transfer, now: now)
+        guard wait > 0 else { return piece }
+        self.state.withLock { $0.pace.paused() }
+        self.run.hold(true)
+        self.wait(wait, tickets) {
+            self.run.hold(false)
+            later(piece)
+        }
+        return nil
+    }
+
+    private func wait(_ wait: Int64, _ tickets: TransferEngine.Tickets, then go: @escaping @Sendable () -> Void) {
+        // A limit can change while one waits for it: long waits are looked at again.
+        self.run.engine.time.schedule(after: min(wait, Self.longestWait)) {
+            let left = self.run.engine.wait(for: tickets, of: self.run.transfer, now: self.run.now)
+            if left > 0, !self.run.isEnding { return self.wait(left, tickets, then: go) }
+            self.run.engine.transport.execute(onLane: self.lane, go)
+        }
+    }
+
+    private static let longestWait: Int64 = 500_000_000
+}

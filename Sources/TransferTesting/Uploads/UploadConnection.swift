@@ -1,0 +1,192 @@
+import NIOCore
+import TransferCore
+
+/// One connection of an ``UploadServer``.
+final class UploadConnection: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private enum Phase {
+        case head
+        case length(Int64)
+        case chunkSize
+        case chunk(Int)
+        case chunkEnd
+        case trailers
+        case over
+    }
+
+    private let server: UploadServer
+    private let number: Int
+    private var buffer = ByteBuffer()
+    private var phase = Phase.head
+    private var handling: UploadHandling?
+    private var isSuspended = false
+
+    init(_ server: UploadServer, _ number: Int) {
+        self.server = server
+        self.number = number
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var data = self.unwrapInboundIn(data)
+        self.buffer.writeBuffer(&data)
+        self.run(context)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.phase = .over
+        self.server.ended(context.channel)
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    private func run(_ context: ChannelHandlerContext) {
+        while !self.isSuspended, self.step(context) {}
+        self.buffer.discardReadBytes()
+    }
+
+    private func step(_ context: ChannelHandlerContext) -> Bool {
+        switch self.phase {
+        case .over: return false
+        case .head:
+            guard let text = self.block() else { return false }
+            self.began(text, context)
+            return true
+        case .length(let left):
+            if left == 0 {
+                self.ended(context)
+                return true
+            }
+            guard let count = self.take(Int(min(left, 1 << 30)), context), count > 0 else { return false }
+            if case .length = self.phase { self.phase = .length(left - Int64(count)) }
+            return true
+        case .chunkSize:
+            guard let line = self.line() else { return false }
+            let size = Int(line.prefix { $0 != ";" }, radix: 16) ?? 0
+            self.phase = size == 0 ? .trailers : .chunk(size)
+            return true
+        case .chunk(let left):
+            guard let count = self.take(left, context), count > 0 else { return false }
+            if case .chunk = self.phase { self.phase = left == count ? .chunkEnd : .chunk(left - count) }
+            return true
+        case .chunkEnd:
+            guard self.line() != nil else { return false }
+            self.phase = .chunkSize
+            return true
+        case .trailers:
+            guard let line = self.line() else { return false }
+            if line.isEmpty { self.ended(context) }
+            return true
+        }
+    }
+
+    // MARK: Parts of requests
+
+    /// A head with its empty line.
+    private func block() -> String? {
+        let view = self.buffer.readableBytesView
+        var index = view.startIndex
+        while index + 3 < view.endIndex {
+            if view[index] == 13, view[index + 1] == 10, view[index + 2] == 13, view[index + 3] == 10 {
+                return self.buffer.readString(length: index + 4 - view.startIndex)
+            }
+            index += 1
+        }
+        return nil
+    }
+
+    private func line() -> String? {
+        let view = self.buffer.readableBytesView
+        guard let end = view.firstIndex(of: 10) else { return nil }
+        let text = self.buffer.readString(length: end + 1 - view.startIndex) ?? ""
+        return String(text.prefix { $0 != "\r" && $0 != "\r\n" && $0 != "\n" })
+    }
+
+    /// Takes content; `nil` where the connection ends.
+    private func take(_ most: Int, _ context: ChannelHandlerContext) -> Int? {
+        guard let handling = self.handling else { return nil }
+        var count = min(most, self.buffer.readableBytes)
+        guard count > 0 else { return 0 }
+        if let rate = handling.rate { count = min(count, max(1, rate / 50)) }
+        if let cut = handling.cut { count = min(count, Int(cut - handling.received)) }
+        if count > 0, let bytes = self.buffer.readBytes(length: count) { handling.took(bytes) }
+        if let cut = handling.cut, handling.received >= cut {
+            self.phase = .over
+            context.close(promise: nil)
+            return nil
+        }
+        if let rate = handling.rate {
+            self.isSuspended = true
+            let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+            context.eventLoop.scheduleTask(in: .nanoseconds(Int64(count) * 1_000_000_000 / Int64(rate))) {
+                let (connection, context) = bound.value
+                connection.isSuspended = false
+                connection.run(context)
+            }
+        }
+        return count
+    }
+
+    private func began(_ text: String, _ context: ChannelHandlerContext) {
+        let lines = text.split(separator: "\r\n", omittingEmptySubsequences: true)
+        let words = (lines.first ?? "").split(separator: " ")
+        var fields = HTTPFields()
+        for line in lines.dropFirst() {
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            fields.append(
+                String(line[..<colon]),
+                String(line[line.index(after: colon)...].drop { $0 == " " })
+            )
+        }
+        guard words.count == 3 else { return context.close(promise: nil) }
+        let request = UploadServer.Request(
+            method: String(words[0]),
+            target: String(words[1]),
+            fields: fields,
+            connection: self.number
+        )
+        let handling = UploadHandling(self.server, request)
+        self.handling = handling
+        if let reply = handling.atOnce {
+            self.send(reply, context)
+            // What follows is content that nobody asked for.
+            let hasContent = fields["Transfer-Encoding"] != nil || (fields["Content-Length"] ?? "0") != "0"
+            if hasContent || reply.closes {
+                self.phase = .over
+                let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+                context.writeAndFlush(self.wrapOutboundOut(ByteBuffer()))
+                    .whenComplete { _ in
+                        bound.value.close(promise: nil)
+                    }
+            }
+            return
+        }
+        if let interim = handling.interim() { self.write(interim, context) }
+        if fields["Expect"] != nil, handling.saysContinue { self.write("HTTP/1.1 100 Continue\r\n\r\n", context) }
+        self.phase =
+            fields["Transfer-Encoding"] != nil
+            ? .chunkSize : .length(fields["Content-Length"].flatMap { Int64($0) } ?? 0)
+    }
+
+    private func ended(_ context: ChannelHandlerContext) {
+        self.phase = .head
+        guard let reply = self.handling?.ended() else { return }
+        self.handling = nil
+        self.send(reply, context)
+    }
+
+    private func send(_ reply: UploadServer.Reply, _ context: ChannelHandlerContext) {
+        var text = "HTTP/1.1 \(reply.status) Status\r\n"
+        for (name, value) in reply.fields { text += "\(name): \(value)\r\n" }
+        if reply.status != 204 { text += "Content-Length: \(reply.body.utf8.count)\r\n" }
+        if reply.closes { text += "Connection: close\r\n" }
+        let isHead = self.handling?.isHead ?? false
+        self.write(text + "\r\n" + (isHead || reply.status == 204 ? "" : reply.body), context)
+    }
+
+    private func write(_ text: String, _ context: ChannelHandlerContext) {
+        context.writeAndFlush(self.wrapOutboundOut(context.channel.allocator.buffer(string: text)), promise: nil)
+    }
+}
