@@ -32,6 +32,9 @@ public protocol TransferDelegate: AnyObject, Sendable {
     /// Bytes came; sampled, at most about five times a second, and once more before a download's end.
     func task(_ task: TransferTask, didMake progress: TransferProgress)
 
+    /// Bytes of an upload were sent; sampled, at most about five times a second, and once more before its end.
+    func task(_ task: UploadTask, didSend progress: UploadProgress)
+
     /// The server redirects.
     ///
     /// - Parameters:
@@ -66,6 +69,9 @@ public protocol TransferDelegate: AnyObject, Sendable {
     ///
     /// A file in a temporary place is deleted when this returns, unless it was moved or kept; see ``DownloadedFile``.
     func task(_ task: DownloadTask, didEndWith result: Result<DownloadedFile, TransferError>)
+
+    /// An upload task's end, with the server's answer.
+    func task(_ task: UploadTask, didEndWith result: Result<DataResponse, TransferError>)
 
     /// The session was invalidated and its last task has ended: nothing more will be told.
     func sessionDidBecomeInvalid(_ session: TransferSession)
@@ -120,6 +126,12 @@ extension TransferDelegate {
 
     /// Does nothing.
     public func task(_ task: DownloadTask, didEndWith result: Result<DownloadedFile, TransferError>) {}
+
+    /// Does nothing.
+    public func task(_ task: UploadTask, didSend progress: UploadProgress) {}
+
+    /// Does nothing.
+    public func task(_ task: UploadTask, didEndWith result: Result<DataResponse, TransferError>) {}
 
     /// Does nothing.
     public func sessionDidBecomeInvalid(_ session: TransferSession) {}

@@ -34,6 +34,7 @@ protocol TransferRunner: AnyObject, Sendable {
 extension TransferEngine: TransferRunner {
     func add(_ task: TransferTask) throws(TransferError) -> TransferID {
         do throws(EngineError) {
+            if let upload = task as? UploadTask { return try self.add(task.session.uploadRequest(upload)) }
             return try self.add(task.session.downloadRequest(task))
         } catch {
             switch error.code {

@@ -67,7 +67,7 @@ extension TransferSession {
         }
     }
 
-    private static func request(_ request: TransferRequest, _ referer: HTTPURL?, _ headers: HTTPFields)
+    static func request(_ request: TransferRequest, _ referer: HTTPURL?, _ headers: HTTPFields)
         -> TransferRequest
     {
         var request = request

@@ -100,7 +100,7 @@ extension TransferSession {
         }
     }
 
-    private func register<Made: TransferTask>(_ make: (Int) -> Made) throws(TransferError) -> Made {
+    func register<Made: TransferTask>(_ make: (Int) -> Made) throws(TransferError) -> Made {
         guard let id = self.registry.numberForNew() else {
             throw TransferError(
                 .invalidated,

@@ -9,13 +9,17 @@ extension TransferSession {
         return try self.runner.add(task)
     }
 
-    func downloadRequest(_ task: TransferTask) -> DownloadRequest {
-        let asked = task.request
+    func options(of task: TransferTask) -> DownloadOptions {
         var options = self.baseOptions
         (options.priority, options.rateLimit) = task.facts.withLock { ($0.priority, $0.rateLimit) }
-        if let timeout = asked.requestTimeout { options.stallTimeout = timeout }
-        if let timeout = asked.resourceTimeout { options.totalTimeout = timeout }
-        var request = DownloadRequest([asked.url], options: options, userInfo: TaskBox(task))
+        if let timeout = task.request.requestTimeout { options.stallTimeout = timeout }
+        if let timeout = task.request.resourceTimeout { options.totalTimeout = timeout }
+        return options
+    }
+
+    func downloadRequest(_ task: TransferTask) -> DownloadRequest {
+        let asked = task.request
+        var request = DownloadRequest([asked.url], options: self.options(of: task), userInfo: TaskBox(task))
         request.fields = self.fields(asked)
         request.method = asked.method
         request.body = asked.body
@@ -38,7 +42,7 @@ extension TransferSession {
         return request
     }
 
-    private func fields(_ request: TransferRequest) -> [(String, String)] {
+    func fields(_ request: TransferRequest) -> [(String, String)] {
         if request.headers.isEmpty, request.referer == nil { return self.baseFields }
         var own = request.headers
         if let referer = request.referer, !own.contains("Referer") { own.append("Referer", referer.withoutUserInfo) }

@@ -138,7 +138,8 @@ public final class TransferSession: Sendable {
         let tasks = self.registry.tasks.filter { task in !task.facts.withLock { $0.isEnded } }
         return SessionTasks(
             data: tasks.compactMap { $0 as? DataTask },
-            download: tasks.compactMap { $0 as? DownloadTask }
+            download: tasks.compactMap { $0 as? DownloadTask },
+            upload: tasks.compactMap { $0 as? UploadTask }
         )
     }
 

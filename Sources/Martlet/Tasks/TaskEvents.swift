@@ -66,6 +66,11 @@ final class Mailbox: Sendable {
                 case .progress = state.events[state.events.count - 1]
             {
                 state.events[state.events.count - 1] = event
+            } else if case .sent(var news) = event, state.first < state.events.count,
+                case .sent(let last) = state.events[state.events.count - 1]
+            {
+                news.bytesSinceLast += last.bytesSinceLast
+                state.events[state.events.count - 1] = .sent(news)
             } else {
                 state.events.append(event)
             }

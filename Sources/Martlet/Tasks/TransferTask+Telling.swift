@@ -6,7 +6,8 @@ extension TransferTask {
     /// An event of the task's transfer, on a thread that moves data.
     func received(_ event: TransferEvent) {
         switch event.kind {
-        case .progress(let progress): self.tell(progress)
+        case .progress(let progress):
+            if let upload = self as? UploadTask { upload.tell(sent: progress) } else { self.tell(progress) }
         case .finished(let completion):
             self.isOver.store(true, ordering: .releasing)
             self.succeed(completion)
@@ -31,7 +32,7 @@ extension TransferTask {
         let sequences = self.facts.withLock { facts in
             facts.response = response
             facts.bytesExpected = response.expectedLength
-            facts.bytesSent = Int64(self.request.body?.count ?? 0)
+            if let body = self.request.body { facts.bytesSent = Int64(body.count) }
             if response.status == 206, !self.request.headers.contains("Range"),
                 let begin = response.headers["Content-Range"].flatMap({ ContentRange($0) })?.range?.lowerBound
             {

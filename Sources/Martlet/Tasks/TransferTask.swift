@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import TransferEngine
 
-/// One transfer of a session: the common part of ``DataTask`` and ``DownloadTask``.
+/// One transfer of a session: the common part of ``DataTask``, ``DownloadTask`` and ``UploadTask``.
 ///
 /// A task is made suspended and begins with ``resume()``. Resuming a task that runs, suspending one that is suspended and
 /// cancelling one that has ended do nothing; suspends are not counted: one `resume()` undoes any number of them, so that
@@ -10,7 +10,7 @@ internal import TransferEngine
 /// The session keeps a task from its first `resume()` to its end, suspensions excepted; a suspended task that the program
 /// lets go of is cancelled, which its handlers and sequences hear of, but no delegate: there is no task to name any more.
 public class TransferTask: @unchecked Sendable {
-    // Unchecked because the class is open to its two subclasses: every stored property here and there is a constant.
+    // Unchecked because the class is open to its subclasses: every stored property here and there is a constant.
 
     /// Where a task stands.
     public enum State: String, Sendable, Hashable {
@@ -41,6 +41,7 @@ public class TransferTask: @unchecked Sendable {
         var bytesReceived: Int64 = 0
         var bytesExpected: Int64?
         var bytesSent: Int64 = 0
+        var bytesToSend: Int64?
         var bytesTold: Int64 = 0
         var description = ""
         var userInfo: (any Sendable)?
@@ -130,7 +131,7 @@ public class TransferTask: @unchecked Sendable {
 
     /// The bytes of body that are there, those of earlier runs included.
     public final var bytesReceived: Int64 {
-        if case .submitted(let id) = self.phase, let now = self.session.runner.progress(of: id) {
+        if !self.sends, case .submitted(let id) = self.phase, let now = self.session.runner.progress(of: id) {
             return max(now.bytes, self.facts.withLock { $0.bytesReceived })
         }
         return self.facts.withLock { $0.bytesReceived }
@@ -139,15 +140,27 @@ public class TransferTask: @unchecked Sendable {
     /// The length of the whole body, or `nil` while it is unknown.
     public final var bytesExpected: Int64? {
         if let known = self.facts.withLock({ $0.bytesExpected }) { return known }
-        if case .submitted(let id) = self.phase { return self.session.runner.progress(of: id)?.total }
+        if !self.sends, case .submitted(let id) = self.phase { return self.session.runner.progress(of: id)?.total }
         return nil
     }
 
     /// The bytes of the request's content that were sent.
-    public final var bytesSent: Int64 { self.facts.withLock { $0.bytesSent } }
+    public final var bytesSent: Int64 {
+        if self.sends, case .submitted(let id) = self.phase, let now = self.session.runner.progress(of: id) {
+            return max(now.bytes, self.facts.withLock { $0.bytesSent })
+        }
+        return self.facts.withLock { $0.bytesSent }
+    }
 
-    /// The bytes of the request's content in all.
-    public final var bytesExpectedToSend: Int64 { Int64(self.request.body?.count ?? 0) }
+    /// The bytes of the request's content in all; -1 while an upload's is not known.
+    public final var bytesExpectedToSend: Int64 {
+        guard self.sends else { return Int64(self.request.body?.count ?? 0) }
+        if let known = self.facts.withLock({ $0.bytesToSend }) { return known }
+        if case .submitted(let id) = self.phase { return self.session.runner.progress(of: id)?.total ?? -1 }
+        return -1
+    }
+
+    private var sends: Bool { self is UploadTask }
 
     /// A text of the program's own; it also stands in log messages.
     public final var description: String {
@@ -343,7 +356,7 @@ public class TransferTask: @unchecked Sendable {
         return nil
     }
 
-    // MARK: What the two kinds do
+    // MARK: What the kinds do
 
     /// The transfer ended well.
     func succeed(_ completion: TransferEvent.Completion) {}

@@ -1,0 +1,16 @@
+internal import TransferEngine
+
+/// How an upload goes on after a break.
+public struct Resumption: Sendable, Hashable {
+    let way: UploadWay
+
+    /// As the server can, which it is asked where the content has at least 1 MiB: by tus 1.0, by the IETF's draft, otherwise
+    /// from its beginning.
+    public static let automatic = Resumption(way: .automatic)
+    /// From its beginning.
+    public static let none = Resumption(way: .plain)
+
+    /// By this protocol; a server that does not speak tus fails the task, one that does not speak the draft takes the
+    /// content as an ordinary request's.
+    public static func by(_ speaks: ResumableProtocol) -> Resumption { Resumption(way: .by(speaks)) }
+}

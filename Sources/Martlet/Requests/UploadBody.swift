@@ -1,0 +1,200 @@
+internal import Synchronization
+internal import TransferCore
+internal import TransferEngine
+
+/// What an upload task sends.
+public struct UploadBody: Sendable {
+    let content: UploadContent
+    /// The media type that goes with it, where the request names none.
+    let type: String
+    /// The path of the only file, or `nil`.
+    let path: String?
+
+    /// A regular file's bytes, read as they are sent.
+    ///
+    /// A file that changes while it is sent, or between a break and going on, fails the task with `file`.
+    public static func file(_ path: String) -> UploadBody {
+        UploadBody(content: .file(path), type: Self.octets, path: path)
+    }
+
+    /// Bytes in memory.
+    public static func bytes(_ bytes: [UInt8]) -> UploadBody {
+        UploadBody(content: .bytes(bytes), type: Self.octets, path: nil)
+    }
+
+    /// What a sequence gives, once; the next piece is asked for when there is room for it.
+    ///
+    /// Such a task is never repeated once the sequence was read from, and cannot go on after a break.
+    ///
+    /// - Parameters:
+    ///   - sequence: Gives the bytes in pieces of any size.
+    ///   - length: The bytes in all, where they are known; otherwise they are sent in chunks, which not every server takes.
+    /// - Returns: The body.
+    public static func stream<Pieces: AsyncSequence & Sendable>(
+        _ sequence: Pieces,
+        length: Int64? = nil
+    ) -> UploadBody where Pieces.Element == [UInt8] {
+        UploadBody(content: .stream(SequenceStream(sequence, length: length)), type: Self.octets, path: nil)
+    }
+
+    /// A form as browsers send it (`multipart/form-data`, RFC 7578); files are read as they are sent.
+    public static func form(_ parts: [FormPart]) -> UploadBody {
+        var random = SystemRandomNumberGenerator()
+        let encoding = FormEncoding(random: (0..<16).map { _ in UInt8.random(in: 0...255, using: &random) })
+        var content: [UploadContent.Part] = []
+        for (index, part) in parts.enumerated() {
+            let head = encoding.head(part.name, fileName: part.fileName, type: part.type, isFirst: index == 0)
+            content.append(.bytes(head))
+            content.append(part.content)
+        }
+        content.append(.bytes(encoding.tail(isEmpty: parts.isEmpty)))
+        return UploadBody(content: .parts(content), type: encoding.type, path: nil)
+    }
+
+    private static let octets = "application/octet-stream"
+}
+
+/// One part of a form.
+public struct FormPart: Sendable {
+    let name: String
+    let fileName: String?
+    let type: String?
+    let content: UploadContent.Part
+
+    /// A field's text.
+    public static func field(_ name: String, _ value: String) -> FormPart {
+        FormPart(name: name, fileName: nil, type: nil, content: .bytes(Array(value.utf8)))
+    }
+
+    /// A file.
+    ///
+    /// - Parameters:
+    ///   - name: The field's name.
+    ///   - path: The file's path.
+    ///   - fileName: The name that the server is told; by default the path's last component.
+    ///   - type: The media type.
+    /// - Returns: The part.
+    public static func file(
+        _ name: String,
+        _ path: String,
+        fileName: String? = nil,
+        type: String = "application/octet-stream"
+    ) -> FormPart {
+        let last = path.split(separator: "/").last.map(String.init)
+        return FormPart(name: name, fileName: fileName ?? last ?? "file", type: type, content: .file(path))
+    }
+
+    /// Bytes in memory, as a file.
+    ///
+    /// - Parameters:
+    ///   - name: The field's name.
+    ///   - bytes: The content.
+    ///   - fileName: The name that the server is told.
+    ///   - type: The media type.
+    /// - Returns: The part.
+    public static func bytes(
+        _ name: String,
+        _ bytes: [UInt8],
+        fileName: String,
+        type: String = "application/octet-stream"
+    ) -> FormPart {
+        FormPart(name: name, fileName: fileName, type: type, content: .bytes(bytes))
+    }
+}
+
+/// Hands a sequence's elements over one by one, as they are asked for.
+final class SequenceStream: ContentStream {
+    typealias Given = Result<[UInt8]?, TransferFailure>
+
+    private struct State {
+        var take: (@Sendable (Given) -> Void)?
+        var ready: Given?
+        var producer: CheckedContinuation<Bool, Never>?
+        var task: Task<Void, Never>?
+        var isStarted = false
+        var isCancelled = false
+    }
+
+    let length: Int64?
+    private let state = Mutex(State())
+    private let produce: @Sendable (SequenceStream) async -> Void
+
+    init<Pieces: AsyncSequence & Sendable>(_ sequence: Pieces, length: Int64?) where Pieces.Element == [UInt8] {
+        self.length = length
+        self.produce = { stream in
+            do {
+                for try await piece in sequence {
+                    guard await stream.put(.success(piece)) else { return }
+                }
+                _ = await stream.put(.success(nil))
+            } catch {
+                _ = await stream.put(.failure(TransferFailure(.fileIO, "the source of the upload failed: \(error)")))
+            }
+        }
+    }
+
+    func next(_ take: @escaping @Sendable (Given) -> Void) {
+        let (ready, producer, starts): (Given?, CheckedContinuation<Bool, Never>?, Bool) = self.state.withLock {
+            state in
+            let starts = !state.isStarted
+            state.isStarted = true
+            guard let ready = state.ready else {
+                state.take = take
+                return (nil, nil, starts)
+            }
+            state.ready = nil
+            defer { state.producer = nil }
+            return (ready, state.producer, false)
+        }
+        if starts {
+            let task = Task { await self.produce(self) }
+            self.state.withLock { $0.task = task }
+        }
+        producer?.resume(returning: true)
+        if let ready { take(ready) }
+    }
+
+    /// Gives one element; returns when the one after it is wanted, or false where none ever will be.
+    private func put(_ given: Given) async -> Bool {
+        let take: (@Sendable (Given) -> Void)? = self.state.withLock { state in
+            defer { state.take = nil }
+            return state.take
+        }
+        if let take {
+            take(given)
+            return self.state.withLock { !$0.isCancelled }
+        }
+        return await withCheckedContinuation { continuation in
+            // The engine may have asked between the two locks.
+            let (take, isOver): ((@Sendable (Given) -> Void)?, Bool) = self.state.withLock { state in
+                if state.isCancelled { return (nil, true) }
+                if let take = state.take {
+                    state.take = nil
+                    return (take, false)
+                }
+                state.ready = given
+                state.producer = continuation
+                return (nil, false)
+            }
+            if isOver { return continuation.resume(returning: false) }
+            guard let take else { return }
+            take(given)
+            continuation.resume(returning: true)
+        }
+    }
+
+    func cancel() {
+        let (producer, task) = self.state.withLock { state in
+            state.isCancelled = true
+            state.take = nil
+            state.ready = nil
+            defer {
+                state.producer = nil
+                state.task = nil
+            }
+            return (state.producer, state.task)
+        }
+        producer?.resume(returning: false)
+        task?.cancel()
+    }
+}

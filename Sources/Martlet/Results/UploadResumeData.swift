@@ -1,0 +1,53 @@
+internal import Synchronization
+internal import TransferEngine
+
+/// What an upload of a file can be gone on with, by another task or another process.
+///
+/// It holds the URL of the upload at the server: who has it can add to the upload.
+public struct UploadResumeData: Sendable, Hashable {
+    /// The file's path.
+    public let path: String
+    /// The URL that the upload was begun at, without user information.
+    public var url: String { self.record.endpoint }
+    /// When the server forgets what it has, seconds since 1970, where it told.
+    public var expires: Int64? { self.record.expires }
+
+    let record: UploadRecord
+
+    init(path: String, record: UploadRecord) {
+        self.path = path
+        self.record = record
+    }
+
+    /// The data as bytes to keep.
+    public var bytes: [UInt8] { Array(self.path.utf8) + [0] + self.record.encoded }
+
+    /// Reads bytes that were kept.
+    ///
+    /// - Throws: ``TransferError`` with `badResumeData`.
+    public init(_ bytes: [UInt8]) throws(TransferError) {
+        guard let end = bytes.firstIndex(of: 0), let record = UploadRecord(encoded: Array(bytes[(end + 1)...])) else {
+            throw TransferError(
+                .badResumeData,
+                "the upload's resume data are damaged, or of another version",
+                remedy: "begin the upload anew"
+            )
+        }
+        self.init(path: String(decoding: bytes[..<end], as: UTF8.self), record: record)
+    }
+}
+
+/// Keeps an upload's record for its task.
+final class RecordKeeper: UploadJournal {
+    private let record: Mutex<UploadRecord?>
+
+    init(_ record: UploadRecord?) { self.record = Mutex(record) }
+
+    var current: UploadRecord? { self.record.withLock { $0 } }
+
+    func read() throws(StorageError) -> UploadRecord? { self.current }
+
+    func write(_ record: UploadRecord) throws(StorageError) { self.record.withLock { $0 = record } }
+
+    func remove() throws(StorageError) { self.record.withLock { $0 = nil } }
+}

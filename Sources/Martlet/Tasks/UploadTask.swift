@@ -1,0 +1,191 @@
+internal import Synchronization
+internal import TransferEngine
+
+/// A task that sends a file, bytes, a sequence or a form, and brings the answer into memory.
+///
+/// It counts sent bytes in ``TransferTask/bytesSent`` and ``TransferTask/bytesExpectedToSend``.
+public final class UploadTask: TransferTask, @unchecked Sendable {
+    /// The most bytes of the answer's body that are kept: 16 MiB.
+    public static let defaultMaximum = 16 << 20
+
+    /// How it goes on after a break.
+    public let resumption: Resumption
+
+    let body: UploadBody
+    let checksum: DigestAlgorithm?
+    let keeper: RecordKeeper
+    private let promise = Promise<DataResponse>()
+    private let answer = Mutex<[UInt8]>([])
+
+    init(
+        id: Int,
+        request: TransferRequest,
+        session: TransferSession,
+        isPrivate: Bool,
+        body: UploadBody,
+        resumption: Resumption,
+        checksum: DigestAlgorithm?,
+        record: UploadRecord?
+    ) {
+        self.body = body
+        self.resumption = resumption
+        self.checksum = checksum
+        self.keeper = RecordKeeper(record)
+        super.init(id: id, request: request, session: session, isPrivate: isPrivate)
+    }
+
+    /// The server's answer, once it is there; the task must have been resumed.
+    ///
+    /// Where the surrounding Swift task is cancelled, so is this one.
+    ///
+    /// - Throws: ``TransferError``, or `CancellationError` where the Swift task was cancelled.
+    public var value: DataResponse {
+        get async throws { try await self.promise.value(of: self) }
+    }
+
+    /// Calls a handler with the task's end, in the configuration's callback context; any number of handlers is kept.
+    ///
+    /// The handlers of one session are called one after the other.
+    public func onCompletion(_ handler: @escaping @Sendable (Result<DataResponse, TransferError>) -> Void) {
+        // Without the task: one that is never resumed goes away with its handlers.
+        self.promise.whenFulfilled { [handlers = self.session.handlers] outcome in handlers.put { handler(outcome) } }
+    }
+
+    func whenEnded(_ handler: @escaping @Sendable (Result<DataResponse, TransferError>) -> Void) {
+        self.promise.whenFulfilled(handler)
+    }
+
+    /// What another task can go on with: that of one file, begun by a resumable protocol and not whole yet.
+    ///
+    /// It is there from the moment at which the server has told where the upload is, and after a failure.
+    public var resumeData: UploadResumeData? {
+        guard let path = self.body.path, let record = self.keeper.current else { return nil }
+        return UploadResumeData(path: path, record: record)
+    }
+
+    /// Cancels the task, leaves at the server what it has, and gives what another task goes on with.
+    ///
+    /// - Returns: `nil` where nothing can be gone on from.
+    public func cancelKeepingUpload() async -> UploadResumeData? {
+        if self.state == .ended { return nil }
+        self.cancel(keeping: true)
+        _ = await self.promise.outcome()
+        return self.resumeData
+    }
+
+    deinit { self.promise.fulfil(.failure(.cancelled)) }
+
+    // MARK: The answer
+
+    /// Takes bytes on the lane.
+    func receive(_ bytes: UnsafeRawBufferPointer) throws(TransferFailure) {
+        let isTooLarge = self.answer.withLock { answer in
+            guard answer.count + bytes.count <= Self.defaultMaximum else { return true }
+            answer.append(contentsOf: bytes)
+            return false
+        }
+        guard isTooLarge else { return self.facts.withLock { $0.bytesReceived += Int64(bytes.count) } }
+        throw TransferFailure(.tooLarge, "the answer has more than \(Self.defaultMaximum) bytes")
+    }
+
+    /// A sample of how far it has come.
+    func tell(sent progress: TransferEvent.Progress) {
+        let news: (UploadProgress, [Mailbox.Reference])? = self.facts.withLock { facts in
+            guard !facts.isEnded, progress.bytes != facts.bytesSent || facts.bytesSent == 0 else { return nil }
+            let told = UploadProgress(
+                bytesSent: progress.bytes,
+                bytesSinceLast: progress.bytes - facts.bytesSent,
+                bytesExpected: progress.total,
+                bytesAcknowledged: progress.acknowledged,
+                bytesSentByTask: progress.sent ?? progress.bytes,
+                rate: progress.rate,
+                secondsLeft: progress.secondsLeft
+            )
+            facts.bytesSent = progress.bytes
+            if let total = progress.total { facts.bytesToSend = total }
+            return (told, facts.sequences)
+        }
+        guard let (told, sequences) = news else { return }
+        for sequence in sequences { sequence.mailbox?.put(.sent(told)) }
+        for member in self.hearers { member.tell { $0.task(self, didSend: told) } }
+    }
+
+    // MARK: The end
+
+    override func succeed(_ completion: TransferEvent.Completion) {
+        if self.facts.withLock({ $0.bytesSent != completion.bytes }) {
+            // Who watches it sees the whole.
+            var whole = TransferEvent.Progress(
+                bytes: completion.bytes,
+                total: completion.bytes,
+                rate: 0,
+                secondsLeft: 0,
+                connections: 0
+            )
+            whole.sent = completion.sent
+            self.tell(sent: whole)
+        }
+        let body = self.answer.withLock { answer in
+            defer { answer = [] }
+            return answer
+        }
+        // A server that had everything already answered a question about that, and nothing else.
+        let response =
+            self.finalResponse()
+            ?? HTTPResponse(
+                url: self.request.url,
+                head: ResponseHead(status: 204, fields: [:], framing: .none),
+                expectedLength: 0
+            )
+        self.end(.success(DataResponse(response: response, body: body)))
+    }
+
+    override func fail(_ error: TransferError) { self.end(.failure(error)) }
+
+    private func end(_ outcome: Result<DataResponse, TransferError>) {
+        var error: TransferError?
+        if case .failure(let failure) = outcome { error = failure }
+        guard let sequences = self.markEnded(error) else { return }
+        let event: TaskEvent =
+            switch outcome {
+            case .success(let response): .finished(.data(response))
+            case .failure(let failure): .failed(failure)
+            }
+        for sequence in sequences {
+            sequence.put(event)
+            sequence.close()
+        }
+        self.promise.fulfil(outcome)
+        for member in self.hearers { member.tell { $0.task(self, didEndWith: outcome) } }
+        self.session.forget(self)
+    }
+
+    override func tellEnd(to mailbox: Mailbox) {
+        self.promise.whenFulfilled { outcome in
+            switch outcome {
+            case .success(let response): mailbox.put(.finished(.data(response)))
+            case .failure(let error): mailbox.put(.failed(error))
+            }
+        }
+    }
+}
+
+/// Hands an answer's body to its task without keeping the task.
+final class AnswerSink: BodyReceiver {
+    private weak let task: UploadTask?
+
+    init(_ task: UploadTask) { self.task = task }
+
+    func receive(
+        _ bytes: UnsafeRawBufferPointer,
+        resume: @escaping @Sendable () -> Void
+    ) throws(TransferFailure) -> Bool {
+        guard let task = self.task else { throw TransferFailure(.unknown, "the task is gone") }
+        try task.receive(bytes)
+        return true
+    }
+
+    var keepsBytes: Bool { false }
+
+    func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Bool { false }
+}
