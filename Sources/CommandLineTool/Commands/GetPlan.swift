@@ -100,20 +100,11 @@ extension GetCommand {
         }
         plan.expected = self.files.checksum
         self.fillConnections(&plan)
-        plan.options.fields = try self.fields()
-        plan.proxy = try self.proxy()
+        plan.options.fields = try self.requests.fields()
+        plan.proxy = try self.requests.proxySettings()
         plan.directHosts = self.requests.noProxy
-        plan.caFile = self.requests.cacert
-        plan.verifiesCertificates = !self.requests.insecure
-        guard plan.caFile == nil || plan.verifiesCertificates else {
-            throw BadValue("--cacert and --insecure contradict each other; leave one out")
-        }
-        guard !(self.display.quiet && self.display.verbose) else {
-            throw BadValue("--quiet and --verbose contradict each other; leave one out")
-        }
-        plan.display = self.display.json ? .json : self.display.quiet ? .quiet : .text
-        plan.verbose = self.display.verbose
-        plan.drawsProgress = !self.display.noProgress
+        try self.requests.trust(in: &plan)
+        try self.display.apply(to: &plan)
         return plan
     }
 
@@ -157,37 +148,6 @@ extension GetCommand {
         plan.options.reportDigest = self.files.digest
         plan.options.maximumRedirects = self.requests.maxRedirects
         plan.options.allowsDowngrade = self.requests.allowDowngrade
-        plan.options.retries = self.failures.retries
-        if !self.failures.retryStatus.isEmpty { plan.options.retryStatuses = Set(self.failures.retryStatus) }
-        if let timeout = self.failures.connectTimeout { plan.options.connectTimeout = timeout }
-        if let timeout = self.failures.stallTimeout { plan.options.stallTimeout = timeout }
-        if let timeout = self.failures.maxTime { plan.options.totalTimeout = timeout }
-    }
-
-    private func proxy() throws(BadValue) -> ProxySettings? {
-        guard let text = self.requests.proxy else { return nil }
-        if text == "none" { return ProxySettings.none }
-        do {
-            return ProxySettings(try ProxyServer(text, from: "--proxy"))
-        } catch {
-            throw BadValue(error.message)
-        }
-    }
-
-    /// The fields of every request; one that is given by its own option replaces the same one among `--header`.
-    private func fields() throws(BadValue) -> [(String, String)] {
-        var fields = self.requests.header.map { ($0.name, $0.value) }
-        for (name, value) in [
-            ("Referer", self.requests.referer), ("User-Agent", self.requests.userAgent),
-            ("Cookie", self.requests.cookie),
-        ] {
-            guard let value else { continue }
-            fields.removeAll { $0.0.lowercased() == name.lowercased() }
-            fields.append((name, try HeaderField.value(value, of: name)))
-        }
-        if !fields.contains(where: { $0.0.lowercased() == "user-agent" }) {
-            fields.append(("User-Agent", "martlet/\(MartletVersion.text)"))
-        }
-        return fields
+        self.failures.apply(to: &plan.options)
     }
 }

@@ -21,6 +21,10 @@ enum JSONEvents {
             object.add("rate", progress.rate)
             if let left = progress.secondsLeft { object.add("left", left) } else { object.addNull("left") }
             object.add("connections", Int64(progress.connections))
+            if let sent = progress.sent {
+                object.add("sent", sent)
+                self.add("acknowledged", progress.acknowledged, to: &object)
+            }
             return object.text
         case .retrying(let failure, let attempt, let delay):
             var object = self.object("retrying", report)
@@ -75,7 +79,11 @@ enum JSONEvents {
         object.add("received", completion.received)
         let seconds = Quantity.seconds(completion.duration)
         object.add("seconds", seconds)
-        object.add("rate", seconds > 0 ? Double(completion.received) / seconds : 0)
+        object.add("rate", seconds > 0 ? Double(completion.sent ?? completion.received) / seconds : 0)
+        if let sent = completion.sent {
+            object.add("sent", sent)
+            self.add("status", completion.status.map(Int64.init), to: &object)
+        }
         object.add("skipped", completion.skipped)
         object.add("verified", completion.verifiedLength)
         if let digest = completion.digest, let algorithm {

@@ -31,9 +31,10 @@ struct ReportText {
             return self.word("skipped", 33) + ": \(name) (already there, \(Quantity.bytes(completion.bytes)))"
         }
         let seconds = Quantity.seconds(completion.duration)
-        let rate = seconds > 0 ? Double(completion.received) / seconds : 0
+        let rate = seconds > 0 ? Double(completion.sent ?? completion.received) / seconds : 0
         var line = self.word("done", 32) + ": \(name) (\(Quantity.bytes(completion.bytes))"
         line += " in \(Quantity.elapsed(completion.duration)), \(Quantity.rate(rate)))"
+        if let status = completion.status { line += ", status \(status)" }
         if !completion.verifiedLength { line += ", the server did not tell the length" }
         if let digest = completion.digest, let algorithm = self.algorithm {
             line += " \(algorithm.rawValue):\(Hexadecimal.encode(digest))"

@@ -92,6 +92,10 @@ struct RunModel: Sendable {
             }
         case .progress(let progress):
             return self.update(id) { row in
+                // An upload's response comes at its end.
+                if row.resumedFrom == nil, let sent = progress.sent {
+                    row.resumedFrom = max(0, progress.bytes - sent)
+                }
                 row.bytes = progress.bytes
                 row.total = progress.total
                 row.rate = progress.rate
@@ -108,7 +112,8 @@ struct RunModel: Sendable {
         case .paused: return self.update(id) { $0.waiting = "paused" }
         case .finished(let completion):
             if completion.skipped { self.skipped += 1 } else { self.finished += 1 }
-            self.endedBytes = self.endedBytes.addingReportingOverflow(completion.received).partialValue
+            let moved = completion.sent ?? completion.received
+            self.endedBytes = self.endedBytes.addingReportingOverflow(moved).partialValue
             return self.remove(id)
         case .failed(let failure):
             let row = self.remove(id)

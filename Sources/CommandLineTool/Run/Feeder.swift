@@ -48,6 +48,20 @@ final class Feeder: Sendable {
         self.engine.close()
     }
 
+    /// Adds uploads and closes the engine.
+    func send(_ requests: [UploadRequest]) {
+        for request in requests where self.ready() {
+            do {
+                try self.engine.add(request)
+            } catch {
+                // Only a run that stops closes the engine before its feeder.
+                self.stop()
+            }
+        }
+        self.ended.store(true, ordering: .relaxed)
+        self.engine.close()
+    }
+
     private func feed(file path: String) {
         let isStandardInput = path == "-"
         let shown = isStandardInput ? "standard input" : DisplayText.clean(path)

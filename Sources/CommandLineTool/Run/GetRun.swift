@@ -11,8 +11,14 @@ import TransferEngine
 enum GetRun {
     /// Runs a plan to its end on this thread.
     ///
+    /// - Parameters:
+    ///   - plan: The plan.
+    ///   - feed: Gives the engine its transfers; on a thread of its own.
     /// - Returns: The exit status.
-    static func execute(_ plan: GetPlan) -> Int32 {
+    static func execute(
+        _ plan: GetPlan,
+        feeding feed: @escaping @Sendable (Feeder, GetPlan) -> Void = { $0.feed($1) }
+    ) -> Int32 {
         do {
             // A named pipe waits here for its reader, and can still be interrupted.
             let sink = try self.sink(of: plan)
@@ -52,7 +58,7 @@ enum GetRun {
                 resized: { wakeUp.wake() }
             )
             engine.start()
-            try run.start(plan)
+            try run.start { [plan] in feed(run.feeder, plan) }
             return self.show(run, mailbox, reporter)
         } catch let error as BadValue {
             OutputStream(STDERR_FILENO).write("martlet: \(error.description)\n")
@@ -85,7 +91,7 @@ enum GetRun {
             let counts = run.engine.counts
             let batch = mailbox.drain()
             // The engine counts a file's bytes at its end; the model knows those of the running ones.
-            received = max(received, counts.receivedBytes, batch.model.receivedBytes)
+            received = max(received, counts.receivedBytes + counts.sentBytes, batch.model.receivedBytes)
             rate.record(received, at: Int64(Quantity.seconds(clock.now - start) * 1e9))
             let totals = ProgressFrame.Totals(
                 waiting: counts.waiting,
@@ -109,7 +115,7 @@ enum GetRun {
             skipped: model.skipped,
             failed: model.failed,
             unfinished: counts.waiting + counts.running + counts.paused + counts.retrying + model.cancelled,
-            received: max(received, counts.receivedBytes),
+            received: max(received, counts.receivedBytes + counts.sentBytes),
             elapsed: clock.now - start,
             failures: model.failures
         )
@@ -154,9 +160,9 @@ final class RunControl: Sendable {
     var isInterrupted: Bool { self.interrupted.load(ordering: .acquiring) }
 
     /// Starts feeding.
-    func start(_ plan: GetPlan) throws(BadValue) {
+    func start(_ feed: @escaping @Sendable () -> Void) throws(BadValue) {
         try PosixThread.start {
-            self.feeder.feed(plan)
+            feed()
             Task {
                 await self.engine.waitUntilDrained()
                 self.end(unlessStopping: true)

@@ -1,0 +1,137 @@
+import ArgumentParser
+import TransferCore
+import TransferEngine
+
+/// `martlet put`: the one definition of its arguments; help, completions and the manual page come from it.
+struct PutCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "put",
+        abstract: "Send files over HTTP and HTTPS.",
+        discussion: """
+            The last argument is the URL; one that ends in a slash gets each file's name. What was interrupted goes on \
+            where the server has it, if the server speaks tus 1.0 or the IETF's resumable uploads: run the same command \
+            again. A file that changed meanwhile is refused. Sizes take K, M and G (powers of 1024); times are in \
+            seconds. Exit statuses are those of martlet get: 0 only when every file is there, 28 for a bad option or \
+            argument, 130 after Ctrl-C, otherwise that of the last failure.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("The files, '-' for standard input, and at last the URL.", valueName: "file… url"))
+    var arguments: [String] = []
+
+    @OptionGroup(title: "What is sent, and how")
+    var sending: SendingOptions
+
+    @OptionGroup(title: "Requests")
+    var requests: RequestOptions
+
+    @OptionGroup(title: "Failures and times")
+    var failures: FailureOptions
+
+    @OptionGroup(title: "What is shown")
+    var display: DisplayOptions
+
+    func validate() throws {
+        // Without a URL an unknown option is the likelier fault; ArgumentParser tells it after this.
+        guard !self.arguments.isEmpty else { return }
+        do { _ = try self.plan() } catch { throw ValidationError(error.description) }
+    }
+
+    func run() throws {
+        throw ExitCode(PutRun.execute(try self.plan()))
+    }
+
+    /// Parses the arguments of `martlet put`.
+    ///
+    /// - Throws: ``BadValue`` or ArgumentParser's error that says what is wrong.
+    static func plan(_ arguments: [String]) throws -> PutPlan { try Self.parse(arguments).plan() }
+}
+
+/// What is sent, how, and how fast.
+struct SendingOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("X", allowingJoined: true), .customLong("request")],
+        help: ArgumentHelp("The method. (default: PUT, POST for a form)", valueName: "method")
+    )
+    var method: String?
+
+    @Option(
+        help: ArgumentHelp("The media type of the files. (default: application/octet-stream)", valueName: "type")
+    )
+    var type: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A field of a form, as 'name=value', or 'name=@file' for a file; may be repeated.",
+            discussion: "The whole form is one upload (multipart/form-data); files are read as they are sent.",
+            valueName: "field"
+        ),
+        completion: .file()
+    )
+    var form: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "How a broken upload goes on: auto, none, tus, ietf-3, ietf-5 or ietf-6. (default: auto)",
+            discussion: """
+                auto asks the server about files of at least 1M. none sends the whole again. The others are tus 1.0 and \
+                the interop versions of the IETF's draft.
+                """,
+            valueName: "protocol"
+        ),
+        completion: .list(["auto", "none"] + ResumableProtocol.allCases.map(\.rawValue)),
+        transform: { try SendingOptions.way($0) }
+    )
+    var `protocol`: UploadWay = .automatic
+
+    @Option(
+        help: ArgumentHelp(
+            "Send each part's digest by this algorithm, where the server speaks tus and takes it.",
+            valueName: "algorithm"
+        ),
+        completion: .list(DigestAlgorithm.allCases.map(\.rawValue)),
+        transform: { try ChecksumArgument.algorithm($0) }
+    )
+    var checksum: DigestAlgorithm?
+
+    @Flag(help: "Do not ask the server first whether it wants a large file (Expect: 100-continue).")
+    var noExpect = false
+
+    @Flag(help: "Keep nothing from which another run could go on.")
+    var noState = false
+
+    @Flag(help: "Write the server's answers to standard output when all is done.")
+    var answer = false
+
+    @Option(
+        name: [.customShort("j", allowingJoined: true), .long],
+        help: ArgumentHelp("The most files at once. (default: 5)", valueName: "number"),
+        transform: { try WholeNumber.parse($0, in: 1...10000) }
+    )
+    var jobs: Int = 5
+
+    @Option(
+        help: ArgumentHelp("The most connections to one host. (default: --jobs)", valueName: "number"),
+        transform: { try WholeNumber.parse($0, in: 1...10000) }
+    )
+    var perHost: Int?
+
+    @Option(
+        help: ArgumentHelp("The most bytes a second for the whole run. (default: 0, no limit)", valueName: "size"),
+        transform: { try ByteSize.parse($0) }
+    )
+    var limitRate: Int64 = 0
+
+    private static func way(_ text: String) throws(BadValue) -> UploadWay {
+        switch text {
+        case "auto": return .automatic
+        case "none": return .plain
+        default:
+            guard let speaks = ResumableProtocol(rawValue: text) else {
+                let known = ResumableProtocol.allCases.map(\.rawValue).joined(separator: ", ")
+                throw BadValue("\"\(DisplayText.clean(text))\" is no protocol; use auto, none, \(known)")
+            }
+            return .by(speaks)
+        }
+    }
+}

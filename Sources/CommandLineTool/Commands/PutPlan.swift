@@ -1,0 +1,191 @@
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+import TransferCore
+import TransferEngine
+
+/// What `martlet put` was asked to do, checked.
+struct PutPlan {
+    /// One upload.
+    struct Item: Equatable {
+        /// What is sent.
+        enum Content: Equatable {
+            /// A file.
+            case file(String)
+            /// Standard input.
+            case standardInput
+            /// A form.
+            case form([Field])
+        }
+
+        /// What is sent.
+        var content: Content
+        /// Where to.
+        var url: HTTPURL
+        /// Where a resumable protocol makes uploads, if not there.
+        var collection: HTTPURL?
+        /// The name that it has in what is shown.
+        var name: String
+    }
+
+    /// A field of a form.
+    struct Field: Equatable {
+        /// Its name.
+        var name: String
+        /// Its text, or the path of its file.
+        var value: String
+        /// Whether it is a file.
+        var isFile: Bool
+    }
+
+    /// What this run has in common with one of `martlet get`.
+    var run = GetPlan(sources: .urls([]))
+    /// The uploads.
+    var items: [Item] = []
+    /// The method.
+    var method = "PUT"
+    /// The media type.
+    var type = "application/octet-stream"
+    /// How broken uploads go on.
+    var way = UploadWay.automatic
+    /// The digest to send along.
+    var checksum: DigestAlgorithm?
+    /// Whether the server is asked first.
+    var asksFirst = true
+    /// Whether what is needed to go on is kept beyond this run.
+    var keepsState = true
+    /// Whether the answers are written to standard output.
+    var writesAnswers = false
+}
+
+extension PutCommand {
+    /// Checks the arguments against one another.
+    ///
+    /// - Throws: ``BadValue`` that says what is wrong and how to mend it.
+    func plan() throws(BadValue) -> PutPlan {
+        var plan = PutPlan()
+        let sending = self.sending
+        guard let last = self.arguments.last else {
+            throw BadValue("there is no URL; write martlet put FILE URL")
+        }
+        let url = try Self.url(last, isAlone: self.arguments.count == 1)
+        plan.method = try Self.method(sending.method, isForm: !sending.form.isEmpty)
+        if let type = sending.type { plan.type = try HeaderField.value(type, of: "Content-Type") }
+        plan.way = sending.protocol
+        plan.checksum = sending.checksum
+        plan.asksFirst = !sending.noExpect
+        plan.keepsState = !sending.noState
+        plan.writesAnswers = sending.answer
+        plan.items = try self.items(self.arguments.dropLast(), url, plan.method)
+        try self.requests.trust(in: &plan.run)
+        try self.display.apply(to: &plan.run)
+        guard !plan.writesAnswers || plan.run.display != .json else {
+            throw BadValue("--answer and --json both write to standard output; leave one out")
+        }
+        plan.run.options.fields = try self.requests.fields()
+        plan.run.options.maximumRedirects = self.requests.maxRedirects
+        plan.run.options.allowsDowngrade = self.requests.allowDowngrade
+        plan.run.options.connections = .fixed(1)
+        self.failures.apply(to: &plan.run.options)
+        plan.run.proxy = try self.requests.proxySettings()
+        plan.run.directHosts = self.requests.noProxy
+        plan.run.jobs = sending.jobs
+        plan.run.perHost = sending.perHost ?? sending.jobs
+        plan.run.rateLimit = sending.limitRate > 0 ? sending.limitRate : nil
+        return plan
+    }
+
+    private static func url(_ text: String, isAlone: Bool) throws(BadValue) -> HTTPURL {
+        do {
+            return try HTTPURL(text)
+        } catch {
+            let hint = isAlone ? "" : "; the last argument is the URL"
+            throw BadValue(error.message + hint)
+        }
+    }
+
+    private static func method(_ given: String?, isForm: Bool) throws(BadValue) -> String {
+        guard let given else { return isForm ? "POST" : "PUT" }
+        guard !given.isEmpty, given.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw BadValue("\"\(DisplayText.clean(given))\" is no method; use PUT, POST or PATCH")
+        }
+        return given
+    }
+
+    private func items(
+        _ files: ArraySlice<String>,
+        _ url: HTTPURL,
+        _ method: String
+    ) throws(BadValue) -> [PutPlan.Item] {
+        guard self.sending.form.isEmpty else {
+            guard files.isEmpty else {
+                throw BadValue("with --form the files are its fields; write --form name=@\(files.first ?? "file")")
+            }
+            var fields: [PutPlan.Field] = []
+            for text in self.sending.form { fields.append(try Self.field(text)) }
+            return [PutPlan.Item(content: .form(fields), url: url, name: "form")]
+        }
+        guard !files.isEmpty else { throw BadValue("there is no file; write martlet put FILE URL") }
+        let isFolder = url.path.hasSuffix("/") && url.query == nil
+        guard files.count == 1 || isFolder || method == "POST" else {
+            throw BadValue("several files need a URL that ends in a slash, which gets each one's name")
+        }
+        var items: [PutPlan.Item] = []
+        for file in files {
+            guard file != "-" else {
+                guard !items.contains(where: { $0.content == .standardInput }) else {
+                    throw BadValue("standard input can be sent once only")
+                }
+                guard !isFolder || method == "POST" else {
+                    throw BadValue("standard input has no name; write the URL with one")
+                }
+                items.append(PutPlan.Item(content: .standardInput, url: url, name: "standard input"))
+                continue
+            }
+            let (_, name) = try FilePath.split(file)
+            // A POST to a folder lets the server choose the name.
+            guard isFolder, method == "PUT" else {
+                items.append(PutPlan.Item(content: .file(file), url: url, name: file))
+                continue
+            }
+            let target: HTTPURL
+            do {
+                target = try url.resolving(Self.segment(name))
+            } catch {
+                throw BadValue(error.message)
+            }
+            items.append(PutPlan.Item(content: .file(file), url: target, collection: url, name: file))
+        }
+        return items
+    }
+
+    private static func field(_ text: String) throws(BadValue) -> PutPlan.Field {
+        guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
+            throw BadValue("\"\(DisplayText.clean(text))\" is no form field; write name=value or name=@file")
+        }
+        let value = text[text.index(after: equals)...]
+        let isFile = value.hasPrefix("@")
+        return PutPlan.Field(
+            name: String(text[..<equals]),
+            value: String(isFile ? value.dropFirst() : value),
+            isFile: isFile
+        )
+    }
+
+    /// A name as a segment of a URL's path; `./` keeps a colon from being taken for a scheme's.
+    private static func segment(_ name: String) -> String {
+        var text = "./"
+        for byte in name.utf8 {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
+                text.append(Character(Unicode.Scalar(byte)))
+            default:
+                let hex = String(byte, radix: 16, uppercase: true)
+                text += hex.utf8.count == 1 ? "%0\(hex)" : "%\(hex)"
+            }
+        }
+        return text
+    }
+}

@@ -1,0 +1,119 @@
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+import Control
+import Synchronization
+import TransferAssembly
+import TransferCore
+import TransferEngine
+
+/// One run of `martlet put`: as one of `martlet get`, fed with uploads.
+enum PutRun {
+    /// Runs a plan to its end on this thread.
+    ///
+    /// - Returns: The exit status.
+    static func execute(_ plan: PutPlan) -> Int32 {
+        let state = plan.keepsState ? self.stateDirectory() : nil
+        if let state { UploadJournals.sweep(state) }
+        let answers = plan.items.map { _ in Answer() }
+        let requests = zip(plan.items, answers).map { self.request($0, plan, state, $1) }
+        let status = GetRun.execute(plan.run) { feeder, run in
+            feeder.send(
+                requests.map { request in
+                    var request = request
+                    request.options = run.options
+                    return request
+                }
+            )
+        }
+        if plan.writesAnswers {
+            let output = OutputStream(STDOUT_FILENO)
+            for answer in answers { output.write(String(decoding: answer.bytes, as: UTF8.self)) }
+        }
+        return status
+    }
+
+    /// Where the state of uploads lies: beside the daemon's.
+    private static func stateDirectory() -> String? {
+        (try? StateDirectory()).map { $0.path + "/uploads" }
+    }
+
+    private static func request(
+        _ item: PutPlan.Item,
+        _ plan: PutPlan,
+        _ state: String?,
+        _ answer: Answer
+    ) -> UploadRequest {
+        var request = UploadRequest(item.url, .bytes([]))
+        request.method = plan.method
+        request.type = plan.type
+        request.way = plan.way
+        request.checksum = plan.checksum
+        request.collection = item.collection
+        request.name = item.name
+        if !plan.asksFirst { request.asksFrom = nil }
+        if plan.writesAnswers { request.receiver = answer }
+        switch item.content {
+        case .file(let path):
+            request.content = .file(path)
+            request.metadata = [("filename", path.lastComponent), ("filetype", plan.type)]
+            if let state {
+                let (url, method) = (item.url.withoutUserInfo, plan.method)
+                request.journal = UploadJournals.journal(in: state) { [self.absolute(path), url, method] }
+            }
+        case .standardInput: request.content = .stream(DescriptorSource())
+        case .form(let fields):
+            var random = SystemRandomNumberGenerator()
+            let encoding = FormEncoding(random: (0..<16).map { _ in UInt8.random(in: 0...255, using: &random) })
+            request.content = .parts(self.parts(fields, encoding))
+            request.type = encoding.type
+            // A form's boundary is another one each time, and so is the form.
+            request.way = .plain
+        }
+        return request
+    }
+
+    private static func parts(_ fields: [PutPlan.Field], _ encoding: FormEncoding) -> [UploadContent.Part] {
+        var parts: [UploadContent.Part] = []
+        for (index, field) in fields.enumerated() {
+            let head = encoding.head(
+                field.name,
+                fileName: field.isFile ? field.value.lastComponent : nil,
+                type: field.isFile ? "application/octet-stream" : nil,
+                isFirst: index == 0
+            )
+            parts.append(.bytes(head))
+            parts.append(field.isFile ? .file(field.value) : .bytes(Array(field.value.utf8)))
+        }
+        return parts + [.bytes(encoding.tail(isEmpty: fields.isEmpty))]
+    }
+
+    private static func absolute(_ path: String) -> String {
+        guard let real = realpath(path, nil) else { return path }
+        defer { free(real) }
+        return String(cString: real)
+    }
+
+    /// Keeps the first part of a server's answer.
+    private final class Answer: BodyReceiver {
+        private static let most = 1 << 20
+
+        private let state = Mutex<[UInt8]>([])
+
+        var bytes: [UInt8] { self.state.withLock { $0 } }
+
+        func receive(
+            _ bytes: UnsafeRawBufferPointer,
+            resume: @escaping @Sendable () -> Void
+        ) throws(TransferFailure) -> Bool {
+            self.state.withLock { $0 += bytes.prefix(Self.most - $0.count) }
+            return true
+        }
+
+        var keepsBytes: Bool { false }
+
+        func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Bool { false }
+    }
+}
