@@ -72,6 +72,7 @@ struct PutCommandTests {
             (["--protocol", "x", "a", "http://host/"], "no protocol"), (["-X", "a b", "a", "http://host/"], "method"),
             (["--quiet", "--verbose", "a", "http://host/"], "contradict"), (["dir/", "http://host/"], "no file"),
             (["--answer", "--json", "a", "http://host/"], "--answer"),
+            (["-i", "list", "http://host/x"], "slash"), (["-i", "-", "-", "http://host/"], "once"),
         ] as [([String], String)]
     )
     func refusals(arguments: [String], hint: String) {

@@ -50,6 +50,16 @@ struct PutCommand: ParsableCommand {
 /// What is sent, how, and how fast.
 struct SendingOptions: ParsableArguments {
     @Option(
+        name: .shortAndLong,
+        help: ArgumentHelp(
+            "Send the files named in this file, one a line, or in standard input where it is '-'.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var inputFile: String?
+
+    @Option(
         name: [.customShort("X", allowingJoined: true), .customLong("request")],
         help: ArgumentHelp("The method. (default: PUT, POST for a form)", valueName: "method")
     )

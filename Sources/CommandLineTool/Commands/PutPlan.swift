@@ -42,8 +42,12 @@ struct PutPlan {
 
     /// What this run has in common with one of `martlet get`.
     var run = GetPlan(sources: .urls([]))
-    /// The uploads.
+    /// The URL as it was given.
+    var url: HTTPURL
+    /// The uploads that the command line names.
     var items: [Item] = []
+    /// A file that names more, one a line, or standard input where it is `-`.
+    var list: String?
     /// The method.
     var method = "PUT"
     /// The media type.
@@ -60,17 +64,53 @@ struct PutPlan {
     var writesAnswers = false
 }
 
+extension PutPlan {
+    /// Whether a URL stands for a folder, so that each file's name is put behind it.
+    static func isFolder(_ url: HTTPURL) -> Bool { url.path.hasSuffix("/") && url.query == nil }
+
+    /// The upload of a file.
+    ///
+    /// - Throws: ``BadValue`` where it names no file.
+    static func item(_ file: String, to url: HTTPURL, by method: String) throws(BadValue) -> Item {
+        let (_, name) = try FilePath.split(file)
+        // A POST to a folder lets the server choose the name.
+        guard self.isFolder(url), method == "PUT" else { return Item(content: .file(file), url: url, name: file) }
+        do {
+            let target = try url.resolving(self.segment(name))
+            return Item(content: .file(file), url: target, collection: url, name: file)
+        } catch {
+            throw BadValue(error.message)
+        }
+    }
+
+    /// A name as a segment of a URL's path; `./` keeps a colon from being taken for a scheme's.
+    private static func segment(_ name: String) -> String {
+        var text = "./"
+        for byte in name.utf8 {
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
+                text.append(Character(Unicode.Scalar(byte)))
+            default:
+                let hex = String(byte, radix: 16, uppercase: true)
+                text += hex.utf8.count == 1 ? "%0\(hex)" : "%\(hex)"
+            }
+        }
+        return text
+    }
+}
+
 extension PutCommand {
     /// Checks the arguments against one another.
     ///
     /// - Throws: ``BadValue`` that says what is wrong and how to mend it.
     func plan() throws(BadValue) -> PutPlan {
-        var plan = PutPlan()
         let sending = self.sending
         guard let last = self.arguments.last else {
             throw BadValue("there is no URL; write martlet put FILE URL")
         }
         let url = try Self.url(last, isAlone: self.arguments.count == 1)
+        var plan = PutPlan(url: url)
+        plan.list = sending.inputFile
         plan.method = try Self.method(sending.method, isForm: !sending.form.isEmpty)
         if let type = sending.type { plan.type = try HeaderField.value(type, of: "Content-Type") }
         plan.way = sending.protocol
@@ -81,6 +121,9 @@ extension PutCommand {
         plan.items = try self.items(self.arguments.dropLast(), url, plan.method)
         try self.requests.trust(in: &plan.run)
         try self.display.apply(to: &plan.run)
+        guard !plan.writesAnswers || plan.list == nil else {
+            throw BadValue("--answer is for files named on the command line, not for those of --input-file")
+        }
         guard !plan.writesAnswers || plan.run.display != .json else {
             throw BadValue("--answer and --json both write to standard output; leave one out")
         }
@@ -120,16 +163,21 @@ extension PutCommand {
         _ method: String
     ) throws(BadValue) -> [PutPlan.Item] {
         guard self.sending.form.isEmpty else {
-            guard files.isEmpty else {
+            guard files.isEmpty, self.sending.inputFile == nil else {
                 throw BadValue("with --form the files are its fields; write --form name=@\(files.first ?? "file")")
             }
             var fields: [PutPlan.Field] = []
             for text in self.sending.form { fields.append(try Self.field(text)) }
             return [PutPlan.Item(content: .form(fields), url: url, name: "form")]
         }
-        guard !files.isEmpty else { throw BadValue("there is no file; write martlet put FILE URL") }
-        let isFolder = url.path.hasSuffix("/") && url.query == nil
-        guard files.count == 1 || isFolder || method == "POST" else {
+        if let list = self.sending.inputFile {
+            guard !list.isEmpty else { throw BadValue("--input-file is empty; name a file, or - for standard input") }
+            guard list != "-" || !files.contains("-") else { throw BadValue("standard input can be sent once only") }
+        } else if files.isEmpty {
+            throw BadValue("there is no file; write martlet put FILE URL")
+        }
+        let isFolder = PutPlan.isFolder(url)
+        guard (files.count == 1 && self.sending.inputFile == nil) || isFolder || method == "POST" else {
             throw BadValue("several files need a URL that ends in a slash, which gets each one's name")
         }
         var items: [PutPlan.Item] = []
@@ -144,19 +192,7 @@ extension PutCommand {
                 items.append(PutPlan.Item(content: .standardInput, url: url, name: "standard input"))
                 continue
             }
-            let (_, name) = try FilePath.split(file)
-            // A POST to a folder lets the server choose the name.
-            guard isFolder, method == "PUT" else {
-                items.append(PutPlan.Item(content: .file(file), url: url, name: file))
-                continue
-            }
-            let target: HTTPURL
-            do {
-                target = try url.resolving(Self.segment(name))
-            } catch {
-                throw BadValue(error.message)
-            }
-            items.append(PutPlan.Item(content: .file(file), url: target, collection: url, name: file))
+            items.append(try PutPlan.item(file, to: url, by: method))
         }
         return items
     }
@@ -172,20 +208,5 @@ extension PutCommand {
             value: String(isFile ? value.dropFirst() : value),
             isFile: isFile
         )
-    }
-
-    /// A name as a segment of a URL's path; `./` keeps a colon from being taken for a scheme's.
-    private static func segment(_ name: String) -> String {
-        var text = "./"
-        for byte in name.utf8 {
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E:
-                text.append(Character(Unicode.Scalar(byte)))
-            default:
-                let hex = String(byte, radix: 16, uppercase: true)
-                text += hex.utf8.count == 1 ? "%0\(hex)" : "%\(hex)"
-            }
-        }
-        return text
     }
 }

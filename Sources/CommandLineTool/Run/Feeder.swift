@@ -48,16 +48,49 @@ final class Feeder: Sendable {
         self.engine.close()
     }
 
-    /// Adds uploads and closes the engine.
-    func send(_ requests: [UploadRequest]) {
-        for request in requests where self.ready() {
-            do {
-                try self.engine.add(request)
-            } catch {
-                // Only a run that stops closes the engine before its feeder.
-                self.stop()
-            }
+    /// Adds an upload.
+    func send(_ request: UploadRequest) {
+        guard self.ready() else { return }
+        do {
+            try self.engine.add(request)
+        } catch {
+            // Only a run that stops closes the engine before its feeder.
+            self.stop()
         }
+    }
+
+    /// Adds the uploads of the files that a list names, one a line.
+    func send(listedIn path: String, _ make: (String) throws(BadValue) -> UploadRequest) {
+        let isStandardInput = path == "-"
+        let shown = isStandardInput ? "standard input" : DisplayText.clean(path)
+        let descriptor = isStandardInput ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            let reason = "it cannot be opened: \(String(cString: strerror(errno))); check the name of --input-file"
+            return self.mailbox.take(InputFault(line: 0, message: reason), file: shown)
+        }
+        var reader = LineReader(descriptor: descriptor, closes: !isStandardInput)
+        var number = 0
+        do throws(BadValue) {
+            while let line = try reader.next(), self.ready() {
+                number += 1
+                guard case .text(let bytes) = line else {
+                    self.mailbox.take(InputFault(line: number, message: "the line is too long"), file: shown)
+                    continue
+                }
+                guard !bytes.isEmpty else { continue }
+                do throws(BadValue) {
+                    self.send(try make(String(decoding: bytes, as: UTF8.self)))
+                } catch {
+                    self.mailbox.take(InputFault(line: number, message: error.description), file: shown)
+                }
+            }
+        } catch {
+            self.mailbox.take(InputFault(line: 0, message: error.description), file: shown)
+        }
+    }
+
+    /// No more uploads come: closes the engine.
+    func endSending() {
         self.ended.store(true, ordering: .relaxed)
         self.engine.close()
     }

@@ -18,15 +18,15 @@ enum PutRun {
         let state = plan.keepsState ? self.stateDirectory() : nil
         if let state { UploadJournals.sweep(state) }
         let answers = plan.items.map { _ in Answer() }
-        let requests = zip(plan.items, answers).map { self.request($0, plan, state, $1) }
-        let status = GetRun.execute(plan.run) { feeder, run in
-            feeder.send(
-                requests.map { request in
-                    var request = request
-                    request.options = run.options
-                    return request
+        let status = GetRun.execute(plan.run) { feeder, _ in
+            for (item, answer) in zip(plan.items, answers) { feeder.send(self.request(item, plan, state, answer)) }
+            if let list = plan.list {
+                feeder.send(listedIn: list) { (name) throws(BadValue) in
+                    let item = try PutPlan.item(name, to: plan.url, by: plan.method)
+                    return self.request(item, plan, state, nil)
                 }
-            )
+            }
+            feeder.endSending()
         }
         if plan.writesAnswers {
             let output = OutputStream(STDOUT_FILENO)
@@ -44,9 +44,9 @@ enum PutRun {
         _ item: PutPlan.Item,
         _ plan: PutPlan,
         _ state: String?,
-        _ answer: Answer
+        _ answer: Answer?
     ) -> UploadRequest {
-        var request = UploadRequest(item.url, .bytes([]))
+        var request = UploadRequest(item.url, .bytes([]), options: plan.run.options)
         request.method = plan.method
         request.type = plan.type
         request.way = plan.way
