@@ -116,6 +116,30 @@ extension Connection {
         )
     }
 
+    /// The number of the shared queue's first end, from `first` on, that is not before `time`, or of the one that has
+    /// `most` others before it; beyond all numbers where there is none.
+    func firstEnd(since time: Double, after first: Int64, most: Int) throws(QueueStoreError) -> Int64 {
+        let path = self.path
+        var left = most
+        var found = Int64.max
+        try self.each(
+            """
+            SELECT position, ended FROM transfers INDEXED BY history
+            WHERE position >= ? AND state > 1 AND queue = 0 ORDER BY position
+            """,
+            [first]
+        ) { (row) throws(QueueStoreError) in
+            guard let position = row.integer(0) else { throw .damaged(path, "the history cannot be read") }
+            guard left > 0, let ended = row.real(1), ended < time else {
+                found = position
+                return false
+            }
+            left -= 1
+            return true
+        }
+        return found
+    }
+
     /// Finds the stretch in which the transfer with `offset` others before it lies.
     func start(of half: Half, offset: Int, isBackward: Bool) throws(QueueStoreError) -> PageStart {
         let direction = isBackward ? "DESC" : "ASC"
