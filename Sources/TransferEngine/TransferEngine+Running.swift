@@ -189,6 +189,11 @@ extension TransferEngine {
 
     // MARK: Durability in groups
 
+    /// After a group of so many, the next one is gathered for a while: each costs syncs that do not grow with it.
+    private static let largeGroup = 16
+    /// Nanoseconds.
+    private static let gathering: Int64 = 20_000_000
+
     private func sync() {
         let starts = self.state.withLock { state in
             guard !state.isSyncing, !state.unsynced.isEmpty else { return false }
@@ -226,6 +231,10 @@ extension TransferEngine {
             }
             self.pump(lane: nil)
             self.settle()
+            if group.count >= Self.largeGroup {
+                self.time.schedule(after: Self.gathering) { self.pool.run { self.syncGroup() } }
+                return
+            }
         }
     }
 
