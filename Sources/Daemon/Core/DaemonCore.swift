@@ -95,8 +95,10 @@ package actor DaemonCore: TransferService {
         self.outbox = Outbox { signal.yield() }
     }
 
-    /// The time in which events are gathered before they are looked at.
-    private static let gathering = Duration.milliseconds(10)
+    /// The time in which events are gathered before they are looked at again: more where there are many.
+    private static func gathering(after heard: Int) -> Duration { .milliseconds(heard < 64 ? 10 : 30) }
+    /// The time in which changes of the order are gathered after one.
+    private static let reordering = Duration.milliseconds(100)
 
     private func begin() throws(ControlError) {
         _ = try LaneSettings(shared: self.configuration.shared, options: self.globalOptions)
@@ -104,10 +106,10 @@ package actor DaemonCore: TransferService {
         self.work = [
             Task { [weak self, signals = self.signals] in
                 for await _ in signals {
-                    await self?.drain()
+                    let heard = await self?.drain() ?? 0
                     // What comes meanwhile is looked at, stored and told together: with many small files that is most of
                     // what a transfer costs here.
-                    try? await Task.sleep(for: Self.gathering)
+                    try? await Task.sleep(for: Self.gathering(after: heard))
                 }
             },
             Task { [weak self] in
@@ -204,8 +206,23 @@ package actor DaemonCore: TransferService {
         self.refill(lane)
     }
 
-    /// Takes back what has not begun, for it is no longer next, and reads anew.
+    /// Takes back what has not begun, for it may no longer be next, and reads anew.
+    ///
+    /// That passes over everything taken: the first change does it at once, those that follow closely do it together.
     func reorder(_ lane: Lane) {
+        guard !lane.isReorderPlanned else { return }
+        let now = ContinuousClock.now
+        if let last = lane.lastReorder, now < last + Self.reordering {
+            lane.isReorderPlanned = true
+            Task { [weak lane] in
+                try? await Task.sleep(until: last + Self.reordering)
+                guard let lane, self.lanes[lane.session] === lane else { return }
+                lane.isReorderPlanned = false
+                self.reorder(lane)
+            }
+            return
+        }
+        lane.lastReorder = now
         for entry in lane.queue.takeBackStaged() { lane.giveBack(entry.transfer.id) }
         self.refill(lane)
     }

@@ -58,6 +58,9 @@ final class Lane {
     let serial: Int
     var queue: LaneQueue
     var live: [GID: Live] = [:]
+    /// When what had not begun was last taken back, and whether that is to be done again.
+    var lastReorder: ContinuousClock.Instant?
+    var isReorderPlanned = false
     private(set) var settings: LaneSettings
     private var epoch = 0
     private var slots: [EngineKey: Slot] = [:]
