@@ -133,15 +133,14 @@ extension DaemonCore {
             (try? OptionReader(options: self.globalOptions).count(.maxDownloadResult, 0...1_000_000_000)) ?? nil ?? 1000
         let ended = self.book[nil, .finished] + self.book[nil, .failed] + self.book[nil, .removed]
         let isAged = ended > 0 && abs(self.now - self.lastTrim) >= Self.trimInterval
-        guard !self.isTrimming, !self.isStopping, !self.isFull, ended > limit || isAged else { return }
-        self.isTrimming = true
+        guard self.trimming == nil, !self.isStopping, !self.isFull, ended > limit || isAged else { return }
         self.lastTrim = self.now
         let before = self.now - self.configuration.historyAge
-        Task {
+        self.trimming = Task {
             let forgotten = try? await self.write { (writer) throws(QueueStoreError) in
                 try writer.trimHistory(count: limit, before: before, most: Self.trimmedAtOnce)
             }
-            self.isTrimming = false
+            self.trimming = nil
             if self.book.forget(forgotten ?? [:], nil) == Self.trimmedAtOnce { self.trim() }
             self.publish()
         }

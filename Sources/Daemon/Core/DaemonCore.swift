@@ -45,7 +45,8 @@ package actor DaemonCore: TransferService {
     var isWriting = false
     /// Whether the disk under the store is full.
     var isFull = false
-    var isTrimming = false
+    /// What is forgetting the oldest of the history.
+    var trimming: Task<Void, Never>?
     var lastTrim = 0.0
     var isClosed: Bool { self.isStopping }
     var isStopping = false
