@@ -41,7 +41,8 @@ struct CoreRunningTests {
         let digest = String(repeating: "00", count: 32)
         let wrong = try await harness.add(server.text("a"), ["checksum": "sha-256=\(digest)", "max-tries": "1"])
         let gone = try await harness.add(server.text("gone"))
-        try await harness.events.wait("drained")
+        // It may have drained before the second one was added.
+        for id in [wrong, gone] { try await harness.events.wait("failed \(id)") }
         #expect(try await harness.core.record(wrong).failure?.code == 32)
         #expect(try await harness.core.record(gone).failure?.code == 3)
         #expect(try await harness.core.record(gone).failure?.status == 404)
