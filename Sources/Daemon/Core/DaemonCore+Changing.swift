@@ -92,11 +92,13 @@ extension DaemonCore {
 
     /// Lets what an engine has begin again with what is stored now; its bytes lie beside its destination.
     private func startAnew(_ lane: Lane, _ id: GID) async {
-        if let entry = lane.queue.entries[id], entry.phase == .staged || entry.phase == .running {
+        let entry = lane.queue.entries[id]
+        if let entry, entry.phase == .staged || entry.phase == .running {
             if lane.queue.takeBack(id, comesBack: true) != nil { lane.giveBack(id) }
             await self.waitUntilLeft([id], lane.session)
         }
-        self.reorder(lane)
+        // One that ran has its place again, and may have been asked for anew meanwhile: that must not be taken back.
+        if entry?.hasStarted != true { self.reorder(lane) }
         self.publish()
     }
 

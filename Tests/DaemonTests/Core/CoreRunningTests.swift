@@ -157,17 +157,23 @@ struct CoreRunningTests {
         await harness.stop()
     }
 
-    @Test("Options and URLs changed while it runs keep the bytes")
-    func change() async throws {
+    @Test("Options changed while it runs keep the bytes, and it begins anew only once", arguments: 0..<8)
+    func change(_: Int) async throws {
+        let gate = Gate()
         var file = ServedFile(length: Self.length)
         file.interruption = .stallAfter(1_500_000)
         file.interruptedResponses = 1
         let served = file
-        let server = try await ScriptedServer.start { .file(served, $0) }
+        let server = try await ScriptedServer.start { request in
+            // The second one is on its way for as long as anybody might think of beginning anew once more.
+            Reply((request.targetIndex == 1 ? [.waitUntil(gate)] : []) + Reply.file(served, request).steps)
+        }
         let harness = try await CoreHarness()
         let id = try await harness.add(server.text("file"), ["split": "1", "out": "name"])
         try await harness.events.wait(for: 1_000_000, of: id)
         try await harness.core.changeOptions(id, TransferOptions(["header": ["X-New: 1"]]))
+        await server.waitForRequests(2)
+        gate.open()
         try await harness.events.wait("finished \(id)")
         #expect(file.pattern.difference(fromFileAt: harness.path("name"), length: Self.length) == nil)
         let requests = server.requests(for: "/file")
