@@ -70,12 +70,13 @@ import TransferTesting
         let inherited = open("/dev/null", O_RDONLY)
         defer { close(inherited) }
         let report = daemon.temporary.path("report")
-        // The descriptors of what the shell starts: among its own are, for a moment, both ends of every pipe.
+        // What the shell starts is looked at: the shell itself has, for a moment, both ends of every pipe, and blocks all
+        // signals while it forks.
         let program = try self.program(
             "martletd",
             """
             { echo "$@"; read secret <&3; echo "secret $secret"; ls /proc/self/fd | tr '\\n' ' '; echo; \
-            cut -d' ' -f5,6 /proc/$$/stat; echo $$; grep SigBlk /proc/$$/status; } > \(report).part
+            cut -d' ' -f5,6 /proc/$$/stat; echo $$; grep SigBlk /proc/self/status; } > \(report).part
             mv \(report).part \(report)
             exit 0
             """
