@@ -98,7 +98,7 @@ package actor DaemonCore: TransferService {
 
     /// The time in which events are gathered before they are looked at again: more where there are many.
     private static func gathering(after heard: Int) -> Duration { .milliseconds(heard < 64 ? 10 : 30) }
-    /// The time in which changes of the order are gathered after one.
+    /// The time in which changes of the order are gathered where there are many.
     private static let reordering = Duration.milliseconds(100)
 
     private func begin() throws(ControlError) {
@@ -209,21 +209,23 @@ package actor DaemonCore: TransferService {
 
     /// Takes back what has not begun, for it may no longer be next, and reads anew.
     ///
-    /// That passes over everything taken: the first change does it at once, those that follow closely do it together.
+    /// That passes over everything taken: where it is asked for very often it is done now and then, for all of them.
     func reorder(_ lane: Lane) {
         guard !lane.isReorderPlanned else { return }
-        let now = ContinuousClock.now
-        if let last = lane.lastReorder, now < last + Self.reordering {
+        guard lane.reorders.allows(at: .now) else {
             lane.isReorderPlanned = true
             Task { [weak lane] in
-                try? await Task.sleep(until: last + Self.reordering)
+                try? await Task.sleep(for: Self.reordering)
                 guard let lane, self.lanes[lane.session] === lane else { return }
                 lane.isReorderPlanned = false
-                self.reorder(lane)
+                self.reorderNow(lane)
             }
             return
         }
-        lane.lastReorder = now
+        self.reorderNow(lane)
+    }
+
+    private func reorderNow(_ lane: Lane) {
         for entry in lane.queue.takeBackStaged() { lane.giveBack(entry.transfer.id) }
         self.refill(lane)
     }

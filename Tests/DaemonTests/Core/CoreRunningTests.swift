@@ -119,6 +119,24 @@ struct CoreRunningTests {
         await harness.stop()
     }
 
+    @Test("A hundred resumed one after the other run once each")
+    func resumeMany() async throws {
+        let gate = Gate()
+        let server = try await Self.gated(gate)
+        let harness = try await CoreHarness()
+        let first = try await harness.add(server.text("0"))
+        await server.waitForRequests(1)
+        let entries = (1...100).map { NewTransfer(urls: [server.text("\($0)")], isPaused: true) }
+        let ids = try await harness.core.add(entries, at: nil)
+        for id in ids.reversed() { try await harness.core.perform(.resume, on: .ids([id])) }
+        gate.open()
+        try await harness.events.wait("drained")
+        let finished = harness.events.ids("finished")
+        #expect(finished.first == first.description && finished.count == 101)
+        #expect(Set(finished) == Set(([first] + ids).map(\.description)))
+        await harness.stop()
+    }
+
     @Test("Removed while it runs it is gone with its partial file, and its name is free")
     func remove() async throws {
         var file = ServedFile(length: Self.length)

@@ -58,8 +58,8 @@ final class Lane {
     let serial: Int
     var queue: LaneQueue
     var live: [GID: Live] = [:]
-    /// When what had not begun was last taken back, and whether that is to be done again.
-    var lastReorder: ContinuousClock.Instant?
+    /// How often what has not begun was taken back of late, and whether that is going to be done.
+    var reorders = Frequency(limit: 10, in: .seconds(1))
     var isReorderPlanned = false
     private(set) var settings: LaneSettings
     private var epoch = 0
