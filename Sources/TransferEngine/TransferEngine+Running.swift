@@ -65,7 +65,7 @@ extension TransferEngine {
     }
 
     static let tickInterval: Int64 = 200_000_000
-    private static let unsyncedLimit = 256
+    private static let unsyncedLimit = 512
 
     private func tick() {
         let runs: [DownloadRun] = self.state.withLock { state in
@@ -213,17 +213,13 @@ extension TransferEngine {
                 return group
             }
             if group.isEmpty { break }
-            var failure: TransferFailure?
-            do throws(StorageError) {
-                try self.store.flushGroup()
-            } catch {
-                failure = DownloadRun.failure(error)
-            }
+            let errors = self.store.flushGroup(group.map(\.completion.path))
+            let now = self.time.now
             self.state.withLock { state in
                 state.syncing = 0
                 for (transfer, completion) in group {
-                    if let failure {
-                        self.endTransfer(&state, transfer, .failed, .failed(failure))
+                    if let error = errors[completion.path] {
+                        self.groupFailed(&state, transfer, error, now)
                     } else {
                         self.endTransfer(&state, transfer, .finished, .finished(completion))
                     }
@@ -236,6 +232,15 @@ extension TransferEngine {
                 return
             }
         }
+    }
+
+    private func groupFailed(_ state: inout State, _ transfer: Transfer, _ error: StorageError, _ now: Int64) {
+        let failure = DownloadRun.failure(error)
+        // Somebody took the name after it was last looked at: the next attempt sees what is there, and does as it should.
+        guard error.code == .exists, transfer.request.options.ifExists != .fail else {
+            return self.endTransfer(&state, transfer, .failed, .failed(failure))
+        }
+        self.retry(&state, transfer, failure, now)
     }
 
     // MARK: Telling those who wait
