@@ -197,6 +197,15 @@ private struct Walk {
             fromEnd: fromEnd
         )
         #expect(page.map(\.id) == Array(expected.dropFirst(offset).prefix(limit)))
+        let unfinished = Set(self.model.line.map(\.id))
+        let placed = expected.enumerated().filter { unfinished.contains($0.element) }
+        let places = try writer.reader.places(
+            of: placed.map(\.element) + self.model.history.map(\.id),
+            in: states,
+            session: session,
+            fromEnd: fromEnd
+        )
+        #expect(places == placed.map(\.offset))
     }
 
     mutating func compareAll(_ writer: borrowing QueueWriter) throws(QueueStoreError) {

@@ -72,19 +72,22 @@ extension Connection {
         return Int(clamping: count ?? 0)
     }
 
-    /// The place of an unfinished transfer.
-    func place(of standing: Standing) throws(QueueStoreError) -> Int {
+    /// The place of an unfinished transfer among those of `half`, whose lines follow one another.
+    func place(of standing: Standing, in half: Half) throws(QueueStoreError) -> Int {
         let bucket = standing.position >> Tally.lineShift
         let before = try self.integer(
-            "SELECT sum(count) FROM tally WHERE isEnded = 0 AND queue = ? AND bucket < ?",
-            [standing.queue, bucket]
+            """
+            SELECT sum(count) FROM tally WHERE isEnded = 0 AND queue BETWEEN ? AND ? AND (? >> state) & 1
+            AND (queue < ? OR bucket < ?)
+            """,
+            [half.queues.lowerBound, standing.queue, half.mask, standing.queue, bucket]
         )
         let inside = try self.integer(
             """
             SELECT count(*) FROM transfers INDEXED BY line
-            WHERE queue = ? AND position >= ? AND position < ? AND state < 2
+            WHERE queue = ? AND position >= ? AND position < ? AND state < 2 AND (? >> state) & 1
             """,
-            [standing.queue, bucket << Tally.lineShift, standing.position]
+            [standing.queue, bucket << Tally.lineShift, standing.position, half.mask]
         )
         return Int(clamping: before ?? 0) + Int(clamping: inside ?? 0)
     }
