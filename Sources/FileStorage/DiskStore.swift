@@ -56,10 +56,8 @@ public final class DiskStore: FileStore {
 
     /// Syncs the queued files (one syncfs a filesystem where there are many), names them, syncs directories.
     ///
-    /// Throws `.exists` naming a file whose name was taken meanwhile; the others have theirs, and it stays usable.
-    public func flushGroup() throws(StorageError) {
-        try self.group.flush()
-    }
+    /// A file whose name was taken meanwhile is told with `.exists`; the others have theirs.
+    public func flushGroup(_ paths: [String]) -> [String: StorageError] { self.group.flush(paths) }
 
     /// Opens the final file, which must be a regular one.
     func openExisting(_ target: FileTarget, _ access: Int32) throws(StorageError) -> FileDescriptor {

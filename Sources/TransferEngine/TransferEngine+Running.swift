@@ -71,7 +71,7 @@ extension TransferEngine {
     }
 
     static let tickInterval: Int64 = 200_000_000
-    private static let unsyncedLimit = 256
+    private static let unsyncedLimit = 512
 
     private func tick() {
         let runs: [any TransferRun] = self.state.withLock { state in
@@ -197,6 +197,11 @@ extension TransferEngine {
 
     // MARK: Durability in groups
 
+    /// After a group of so many, the next one is gathered for a while: each costs syncs that do not grow with it.
+    private static let largeGroup = 16
+    /// Nanoseconds.
+    private static let gathering: Int64 = 20_000_000
+
     private func sync() {
         let starts = self.state.withLock { state in
             guard !state.isSyncing, !state.unsynced.isEmpty else { return false }
@@ -216,17 +221,13 @@ extension TransferEngine {
                 return group
             }
             if group.isEmpty { break }
-            var failure: TransferFailure?
-            do throws(StorageError) {
-                try self.store.flushGroup()
-            } catch {
-                failure = TransferFailure(error)
-            }
+            let errors = self.store.flushGroup(group.map(\.completion.path))
+            let now = self.time.now
             self.state.withLock { state in
                 state.syncing = 0
                 for (transfer, completion) in group {
-                    if let failure {
-                        self.endTransfer(&state, transfer, .failed, .failed(failure))
+                    if let error = errors[completion.path] {
+                        self.groupFailed(&state, transfer, error, now)
                     } else {
                         self.endTransfer(&state, transfer, .finished, .finished(completion))
                     }
@@ -234,7 +235,20 @@ extension TransferEngine {
             }
             self.pump(lane: nil)
             self.settle()
+            if group.count >= Self.largeGroup {
+                self.time.schedule(after: Self.gathering) { self.pool.run { self.syncGroup() } }
+                return
+            }
         }
+    }
+
+    private func groupFailed(_ state: inout State, _ transfer: Transfer, _ error: StorageError, _ now: Int64) {
+        let failure = TransferFailure(error)
+        // Somebody took the name after it was last looked at: the next attempt sees what is there, and does as it should.
+        guard error.code == .exists, transfer.request.options.ifExists != .fail else {
+            return self.endTransfer(&state, transfer, .failed, .failed(failure))
+        }
+        self.retry(&state, transfer, failure, now)
     }
 
     // MARK: Telling those who wait

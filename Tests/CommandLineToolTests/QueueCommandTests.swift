@@ -138,7 +138,9 @@ import TransferTesting
             ["add", "http://h/a", "http://h/b", "--id", "00000000000000ab"], ["add", "http://h/a", "-d", ""],
             ["pause"], ["pause", "ab", "--all"], ["pause", "ab", "--session", "s"], ["move", "ab"],
             ["move", "ab", "3", "--top"], ["limit", "--host", "h"], ["limit", "--schedule", "22:00"],
-            ["limit", "--schedule", "24:00-07:00"], ["limit", "ab", "--downloads", "3"], ["wait"],
+            ["limit", "--schedule", "24:00-07:00"], ["limit", "--days", "mon"],
+            ["limit", "--schedule", "22:00-07:00", "--days", "mon-"],
+            ["limit", "ab", "--downloads", "3"], ["wait"],
             ["wait", "ab", "--all"],
         ]
     )
@@ -212,7 +214,13 @@ import TransferTesting
             ]
         )
         _ = try await daemon.run("limit", "--schedule", "none")
-        #expect(daemon.calls(of: "martlet.schedule") == [[["start": "22:00", "end": "07:30"]], [.null]])
+        _ = try await daemon.run("limit", "--schedule", "22:00-07:30", "--days", "fri-MON,wed")
+        #expect(
+            daemon.calls(of: "martlet.schedule") == [
+                [["start": "22:00", "end": "07:30"]], [.null],
+                [["start": "22:00", "end": "07:30", "days": ["mon", "wed", "fri", "sat", "sun"]]],
+            ]
+        )
         _ = try await daemon.run("limit", "ab", "--rate", "2K")
         #expect(
             daemon.calls(of: "martlet.setOptions") == [["id": "ab", "options": ["max-download-limit": "2048"]]]

@@ -14,8 +14,8 @@ struct RateLimitTests {
         let outcome = try await harness.fetch(server.text("file.bin")) { $0.options.rateLimit = 1 << 20 }
         harness.expectWhole(outcome, file)
         #expect(outcome.seconds >= 4.75)
-        // A busy machine may be late; it must not be much.
-        #expect(outcome.seconds <= 6)
+        // A busy machine may be late; half the rate it is not.
+        #expect(outcome.seconds <= 9)
         await server.stop()
     }
 
@@ -35,7 +35,7 @@ struct RateLimitTests {
             harness.expectWhole(outcome, file, name: "file\(index)", alone: false)
         }
         #expect(outcomes[0].seconds >= 2.85)
-        #expect(outcomes[0].seconds <= 4.5)
+        #expect(outcomes[0].seconds <= 6)
         await server.stop()
     }
 

@@ -172,7 +172,8 @@ private struct Walk {
             let shared = history.count { $0.session == nil }
             let kept = Int.random(in: shared / 2...(shared + 10), using: &self.numbers)
             var excess = max(0, shared - kept)
-            #expect(try writer.trimHistory(count: kept, before: 0) == excess)
+            let forgotten = try writer.trimHistory(count: kept, before: 0, most: 1000)
+            #expect(forgotten.values.reduce(0, +) == excess)
             self.model.history.removeAll {
                 guard $0.session == nil, excess > 0 else { return false }
                 excess -= 1
@@ -196,6 +197,15 @@ private struct Walk {
             fromEnd: fromEnd
         )
         #expect(page.map(\.id) == Array(expected.dropFirst(offset).prefix(limit)))
+        let unfinished = Set(self.model.line.map(\.id))
+        let placed = expected.enumerated().filter { unfinished.contains($0.element) }
+        let places = try writer.reader.places(
+            of: placed.map(\.element) + self.model.history.map(\.id),
+            in: states,
+            session: session,
+            fromEnd: fromEnd
+        )
+        #expect(places == placed.map(\.offset))
     }
 
     mutating func compareAll(_ writer: borrowing QueueWriter) throws(QueueStoreError) {

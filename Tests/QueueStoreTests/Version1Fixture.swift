@@ -3,7 +3,7 @@ enum Fixtures {
     /// By version, from 1 on.
     ///
     /// Each holds the same: see `MigrationTests`.
-    static let all = [Self.version1]
+    static let all = [Self.version1, Self.version2]
 
     private static let version1 = """
         PRAGMA application_id = 1299346540;

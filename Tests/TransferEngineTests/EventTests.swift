@@ -119,4 +119,54 @@ struct EventTests {
         #expect(stage.store.files.count == 50)
         #expect(stage.store.counts.flushes < 5)
     }
+
+    @Test("After a large group the next is gathered for a moment")
+    func gatheredGroups() throws {
+        let stage = Stage(limit: 100, perHost: 100)
+        let pool = ManualPool()
+        let gathered = Stage(limit: 100, perHost: 100, pool: pool)
+        for one in [stage, gathered] {
+            for index in 0..<40 { try one.add("http://a/f\(index)") { $0.durable = true } }
+        }
+        for exchange in gathered.open.prefix(20) { Served(length: 5).answer(exchange) }
+        pool.runAll()
+        #expect(gathered.store.counts.flushes == 1 && gathered.store.files.count == 20)
+        for exchange in gathered.open { Served(length: 5).answer(exchange) }
+        pool.runAll()
+        #expect(gathered.store.files.count == 20)
+        gathered.clock.advance(by: .milliseconds(20))
+        pool.runAll()
+        #expect(gathered.store.counts.flushes == 2 && gathered.store.files.count == 40)
+        // Few at a time are named at once.
+        for exchange in stage.open { Served(length: 5).answer(exchange) }
+        #expect(stage.store.counts.flushes == 40 && stage.store.files.count == 40)
+    }
+
+    @Test("Of a group one whose name was taken meanwhile gets another; the rule `fail` fails it alone")
+    func takenNames() throws {
+        let pool = ManualPool()
+        let stage = Stage(pool: pool)
+        let theirs = MemoryStore.File([9])
+        for path in ["f1", "f2"] { stage.store.takeAtFlush(path, theirs) }
+        let ids = try ["f0", "f1", "f2"]
+            .map { name in
+                try stage.add("http://a/\(name)") {
+                    $0.durable = true
+                    $0.ifExists = name == "f2" ? .fail : .rename
+                }
+            }
+        for exchange in stage.open { Served(length: 5).answer(exchange) }
+        pool.runAll()
+        #expect(stage.end(ids[0]) == "finished")
+        #expect(stage.end(ids[1]) == nil && stage.words(ids[1]).last == "retrying")
+        #expect(stage.failure(ids[2])?.code == .fileExists)
+        stage.clock.advance(by: .seconds(60))
+        try Served(length: 5).answer(stage.exchange())
+        pool.runAll()
+        stage.clock.advance(by: .seconds(1))
+        pool.runAll()
+        #expect(stage.end(ids[1]) == "finished")
+        #expect(stage.store.files["f1"]?.bytes == [9] && stage.store.files["f2"]?.bytes == [9])
+        #expect(stage.completion(ids[1])?.path != "f1" && stage.store.files.count == 4)
+    }
 }

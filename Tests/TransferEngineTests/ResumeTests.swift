@@ -26,6 +26,25 @@ struct ResumeTests {
         #expect(stage.completion(id)?.received == self.file.length)
     }
 
+    @Test("one that is cancelled as it begins leaves its partial file alone: the next one may have it already")
+    func cancelledAtItsBeginning() throws {
+        let stage = Stage(releasesNames: true)
+        let first = try self.interrupted(stage, self.file)
+        stage.engine.cancel(first, keeping: true)
+        let keeps = stage.store.counts.keeps
+        let observation = stage.engine.observe(.states) { [weak engine = stage.engine] event in
+            if case .started = event.kind, let id = event.id { engine?.cancel(id, keeping: true) }
+        }
+        let second = try stage.add("http://a/f")
+        #expect(stage.end(second) == "cancelled")
+        #expect(stage.store.counts.keeps == keeps, "it was not opened")
+        observation.cancel()
+        _ = try stage.add("http://a/f")
+        #expect(try stage.exchange()["Range"] == "bytes=1000000-")
+        try self.file.answer(stage.exchange())
+        #expect(stage.holds(self.file))
+    }
+
     @Test("without a strong validator the last bytes are compared first")
     func comparison() throws {
         let stage = Stage()

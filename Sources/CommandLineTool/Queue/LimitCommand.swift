@@ -38,6 +38,14 @@ struct LimitCommand: QueueCommand {
     )
     var schedule: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "With --schedule: the days on which its hours begin, such as mon-fri or sat,sun (default: every day).",
+            valueName: "days"
+        )
+    )
+    var days: String?
+
     @OptionGroup(title: "The daemon")
     var daemon: DaemonOptions
 
@@ -87,15 +95,37 @@ struct LimitCommand: QueueCommand {
 
     /// The parameter of `martlet.schedule`, or `nil` where nothing was said.
     private func hours() throws(BadValue) -> JSON? {
-        guard let text = self.schedule else { return nil }
-        if text == "none" { return JSON.null }
+        guard let text = self.schedule, text != "none" else {
+            guard self.days == nil else { throw BadValue("--days needs the hours: --schedule HH:MM-HH:MM") }
+            return self.schedule == nil ? nil : .null
+        }
         let parts = text.split(separator: "-", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2, parts.allSatisfy(Self.isTime) else {
             throw BadValue(
                 "\"\(DisplayText.clean(text))\" are no hours; write HH:MM-HH:MM, such as 22:00-07:00, or none"
             )
         }
-        return ["start": .string(parts[0]), "end": .string(parts[1])]
+        var schedule: [JSON.Member] = [.init("start", .string(parts[0])), .init("end", .string(parts[1]))]
+        if let days = self.days { schedule.append(.init("days", .array(try Self.days(days).map { .string($0) }))) }
+        return .object(schedule)
+    }
+
+    private static let week = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+
+    /// Days in the order of the week, from names and ranges of names, which may go over its end.
+    private static func days(_ text: String) throws(BadValue) -> [String] {
+        var days: Set<Int> = []
+        for part in text.lowercased().split(separator: ",", omittingEmptySubsequences: false) {
+            let ends = part.split(separator: "-", omittingEmptySubsequences: false)
+                .map { self.week.firstIndex(of: String($0)) }
+            guard (1...2).contains(ends.count), let first = ends[0], let last = ends[ends.count - 1] else {
+                throw BadValue(
+                    "\"\(DisplayText.clean(text))\" are no days; write mon,tue,wed,thu,fri,sat,sun or mon-fri"
+                )
+            }
+            for day in first...(last < first ? last + 7 : last) { days.insert(day % 7) }
+        }
+        return days.sorted().map { self.week[$0] }
     }
 
     private static func isTime(_ text: String) -> Bool {

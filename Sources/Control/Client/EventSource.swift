@@ -53,7 +53,8 @@ final class EventSource: ControlExchange, @unchecked Sendable {
 
     /// Ends the stream from this side; the connection is closed.
     func cancel() {
-        self.finish(.cancelled)
+        // One that has ended has no connection, and its loop may be gone.
+        guard self.finish(.cancelled) else { return }
         self.loop.execute {
             self.isCancelled = true
             self.connection?.close()
@@ -103,9 +104,12 @@ final class EventSource: ControlExchange, @unchecked Sendable {
         self.tellOpened(.failure(error))
     }
 
-    private func finish(_ end: ServerEvents.End) {
-        let action = self.buffer.withLock { $0.ended(end) }
+    /// Whether it had not ended before.
+    @discardableResult
+    private func finish(_ end: ServerEvents.End) -> Bool {
+        let (isFirst, action) = self.buffer.withLock { ($0.end == nil, $0.ended(end)) }
         action.waiter?.resume(returning: action.answer)
+        return isFirst
     }
 
     private func tellOpened(_ result: Result<Void, ControlError>) {

@@ -11,22 +11,30 @@ public struct TransferOptions: Sendable, Hashable {
 
     /// One option's value, the last one where it has several; setting `nil` removes it.
     public subscript(name: OptionName) -> String? {
-        get { self.values[name.rawValue]?.last }
-        set { self.values[name.rawValue] = newValue.map { [$0] } }
+        get { self.values.isEmpty ? nil : self.values[name.rawValue]?.last }
+        set { self[all: name] = newValue.map { [$0] } ?? [] }
     }
 
     /// All values of an option.
     public subscript(all name: OptionName) -> [String] {
-        get { self.values[name.rawValue] ?? [] }
-        set { self.values[name.rawValue] = newValue.isEmpty ? nil : newValue }
+        get { self.values.isEmpty ? [] : self.values[name.rawValue] ?? [] }
+        set {
+            if self.values.isEmpty, newValue.isEmpty { return }
+            self.values[name.rawValue] = newValue.isEmpty ? nil : newValue
+        }
     }
+
+    /// The names that have a value, in the order of their texts.
+    public var names: [OptionName] { self.values.keys.sorted().compactMap { OptionName(rawValue: $0) } }
 
     /// Whether there is none.
     public var isEmpty: Bool { self.values.isEmpty }
 
     /// These options, with those of `other` in place of the same names.
     public func merging(_ other: TransferOptions) -> TransferOptions {
-        TransferOptions(self.values.merging(other.values) { _, new in new })
+        if self.isEmpty { return other }
+        if other.isEmpty { return self }
+        return TransferOptions(self.values.merging(other.values) { _, new in new })
     }
 
     /// Reads an object whose values are strings, or arrays of strings; numbers and truth values are taken as texts.

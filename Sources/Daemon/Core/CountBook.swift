@@ -30,6 +30,12 @@ struct CountBook: Sendable {
         self.totals[state] = max(0, (self.totals[state] ?? 0) + count)
     }
 
+    /// Takes off those that were forgotten; gives how many.
+    mutating func forget(_ counts: [TransferRecord.State: Int], _ session: String?) -> Int {
+        for (state, count) in counts { self.add(-count, session, state) }
+        return counts.values.reduce(0, +)
+    }
+
     mutating func move(
         _ count: Int,
         _ session: String?,

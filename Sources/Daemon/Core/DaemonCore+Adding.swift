@@ -45,7 +45,8 @@ extension DaemonCore {
             directory: try self.directory(entry.options),
             added: now
         )
-        for name in [OptionName.gid, .pause, .position] { stored.options[name] = nil }
+        // What has become a member of its own is not stored twice.
+        for name in [OptionName.gid, .pause, .position, .dir] { stored.options[name] = nil }
         stored.priority = try RequestPlan.priority(entry.options)
         try self.checkOptions(stored)
         return stored

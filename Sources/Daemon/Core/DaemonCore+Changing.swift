@@ -37,7 +37,7 @@ extension DaemonCore {
         }
         var changed = before
         changed.options = before.options.merging(options)
-        for name in [OptionName.gid, .pause, .position] { changed.options[name] = nil }
+        for name in [OptionName.gid, .pause, .position, .dir] { changed.options[name] = nil }
         if options[.dir] != nil { changed.directory = try self.directory(options) }
         changed.priority = options[.priority] == nil ? before.priority : try RequestPlan.priority(options)
         try self.checkOptions(changed)
@@ -56,7 +56,7 @@ extension DaemonCore {
         let differing = Set(
             OptionName.allCases.filter { before.options[all: $0] != after.options[all: $0] }
         )
-        if differing.subtracting(RequestPlan.liveOptions).isEmpty {
+        if differing.subtracting(RequestPlan.liveOptions).isEmpty, before.directory == after.directory {
             if differing.contains(.maxDownloadLimit) {
                 let rate = try OptionReader(options: lane.settings.defaults.merging(after.options))
                     .limit(.maxDownloadLimit)
@@ -92,11 +92,13 @@ extension DaemonCore {
 
     /// Lets what an engine has begin again with what is stored now; its bytes lie beside its destination.
     private func startAnew(_ lane: Lane, _ id: GID) async {
-        if let entry = lane.queue.entries[id], entry.phase == .staged || entry.phase == .running {
+        let entry = lane.queue.entries[id]
+        if let entry, entry.phase == .staged || entry.phase == .running {
             if lane.queue.takeBack(id, comesBack: true) != nil { lane.giveBack(id) }
             await self.waitUntilLeft([id], lane.session)
         }
-        self.reorder(lane)
+        // One that ran has its place again, and may have been asked for anew meanwhile: that must not be taken back.
+        if entry?.hasStarted != true { self.reorder(lane) }
         self.publish()
     }
 

@@ -8,12 +8,15 @@ internal import TransferEngine
 
 /// What the engines tell, and how it is stored.
 extension DaemonCore {
-    /// Takes what lies in the outbox.
-    func drain() {
+    /// Takes what lies in the outbox; gives how much it was.
+    @discardableResult
+    func drain() -> Int {
         var touched: Set<String?> = []
+        var heard = 0
         while true {
             let items = self.outbox.take()
             guard !items.isEmpty else { break }
+            heard += items.count
             for item in items {
                 switch item {
                 case .engine(let session, let event):
@@ -29,6 +32,7 @@ extension DaemonCore {
         self.flush()
         for session in touched { if let lane = self.lanes[session] { self.refill(lane) } }
         self.publish()
+        return heard
     }
 
     private func heard(_ lane: Lane, _ event: TransferEvent) {

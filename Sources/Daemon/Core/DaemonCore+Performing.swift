@@ -71,13 +71,10 @@ extension DaemonCore {
             }
             return count
         case .forget:
-            let count = try await self.write { (writer) throws(QueueStoreError) in
+            let forgotten = try await self.write { (writer) throws(QueueStoreError) in
                 try writer.forgetEnded(session: session)
             }
-            for state in TransferRecord.State.allCases where state.isEnd {
-                self.book.add(-self.book[session, state], session, state)
-            }
-            return count
+            return self.book.forget(forgotten, session)
         case .retry, .remove, .setPriority:
             return try await self.performInPages(action, session)
         }

@@ -99,7 +99,7 @@ extension DaemonCore {
         return found.map { self.record($0) }
     }
 
-    /// A page of those in states without some, which usually stand at the beginning.
+    /// A page of those in states without some.
     private func page(
         without left: Set<GID>,
         _ states: Set<TransferRecord.State>,
@@ -109,29 +109,11 @@ extension DaemonCore {
         _ isBackward: Bool
     ) async throws(ControlError) -> [TransferRecord] {
         let found = try await self.read { (reader) throws(QueueStoreError) in
+            // Where the page begins once those before it are counted that are left out.
+            var raw = offset
+            let places = try reader.places(of: left, in: states, session: session, fromEnd: isBackward)
+            for place in places.sorted() where place <= raw { raw += 1 }
             var page: [StoredTransfer] = []
-            // How many were left out before the page begins, and where the page ends.
-            var (skipped, raw) = (0, 0)
-            if !isBackward, !left.isEmpty {
-                // Those to leave out are found first: at the beginning, as a rule.
-                var places: [Int] = []
-                while places.count < left.count {
-                    let chunk = try reader.transfers(
-                        in: states,
-                        session: session,
-                        offset: raw,
-                        limit: 2 * left.count + 64,
-                        fromEnd: false
-                    )
-                    for (index, one) in chunk.enumerated() where left.contains(one.id) { places.append(raw + index) }
-                    raw += chunk.count
-                    // Beyond what the page needs it does not matter where they are.
-                    if chunk.count < 2 * left.count + 64 || raw - places.count >= offset + limit { break }
-                }
-                var start = offset
-                for place in places.sorted() where place <= start { start += 1 }
-                (skipped, raw) = (offset, start)
-            }
             while page.count < limit {
                 let wanted = limit - page.count + min(left.count, 256)
                 let chunk = try reader.transfers(
@@ -142,9 +124,7 @@ extension DaemonCore {
                     fromEnd: isBackward
                 )
                 raw += chunk.count
-                for one in chunk where !left.contains(one.id) {
-                    if skipped < offset { skipped += 1 } else if page.count < limit { page.append(one) }
-                }
+                page += chunk.filter { !left.contains($0.id) }.prefix(limit - page.count)
                 if chunk.count < wanted { break }
             }
             return page

@@ -134,7 +134,9 @@ extension DaemonCore {
 
     private func readingEnded(_ identifier: String, _ number: Int) {
         self.sessions[identifier]?.hold.readingEnded(by: number)
-        if self.sessions[identifier]?.reader?.number == number { self.sessions[identifier]?.reader = nil }
+        guard self.sessions[identifier]?.reader?.number == number else { return }
+        self.sessions[identifier]?.reader = nil
+        self.configuration.logger.debug("nobody reads the session \(identifier) any more")
     }
 
     /// Forgets the session's events up to a number, inclusive.

@@ -9,6 +9,8 @@ extension DaemonCore {
     private static let gateInterval = 5.0
     /// Seconds between two looks for ends that are too long ago.
     private static let trimInterval = 600.0
+    /// How many ends are forgotten in one transaction, so that others come between.
+    private static let trimmedAtOnce = 1000
 
     /// Looks at everything that nobody tells of.
     ///
@@ -131,37 +133,16 @@ extension DaemonCore {
             (try? OptionReader(options: self.globalOptions).count(.maxDownloadResult, 0...1_000_000_000)) ?? nil ?? 1000
         let ended = self.book[nil, .finished] + self.book[nil, .failed] + self.book[nil, .removed]
         let isAged = ended > 0 && abs(self.now - self.lastTrim) >= Self.trimInterval
-        guard !self.isTrimming, !self.isStopping, !self.isFull, ended > limit || isAged else { return }
-        self.isTrimming = true
+        guard self.trimming == nil, !self.isStopping, !self.isFull, ended > limit || isAged else { return }
         self.lastTrim = self.now
-        Task {
-            let count = await self.forget(excess: min(max(0, ended - limit), 1000))
-            self.isTrimming = false
-            if count > 0 { self.trim() }
+        let before = self.now - self.configuration.historyAge
+        self.trimming = Task {
+            let forgotten = try? await self.write { (writer) throws(QueueStoreError) in
+                try writer.trimHistory(count: limit, before: before, most: Self.trimmedAtOnce)
+            }
+            self.trimming = nil
+            if self.book.forget(forgotten ?? [:], nil) == Self.trimmedAtOnce { self.trim() }
             self.publish()
         }
-    }
-
-    /// Forgets the oldest of the history, and of the next ones those that ended too long ago.
-    private func forget(excess: Int) async -> Int {
-        let limit = max(excess, 200)
-        let before = self.now - self.configuration.historyAge
-        let forgotten = try? await self.write { (writer) throws(QueueStoreError) in
-            let oldest = try writer.reader
-                .transfers(
-                    in: [.finished, .failed, .removed],
-                    session: .some(nil),
-                    offset: 0,
-                    limit: limit,
-                    fromEnd: false
-                )
-                .enumerated()
-                .filter { index, transfer in index < excess || transfer.ended.map { $0 < before } == true }
-                .map(\.element)
-            if !oldest.isEmpty { try writer.forget(oldest.map(\.id)) }
-            return oldest
-        }
-        for one in forgotten ?? [] { self.book.add(-1, nil, one.state) }
-        return forgotten?.count ?? 0
     }
 }

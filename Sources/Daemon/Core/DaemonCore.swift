@@ -45,7 +45,8 @@ package actor DaemonCore: TransferService {
     var isWriting = false
     /// Whether the disk under the store is full.
     var isFull = false
-    var isTrimming = false
+    /// What is forgetting the oldest of the history.
+    var trimming: Task<Void, Never>?
     var lastTrim = 0.0
     var isClosed: Bool { self.isStopping }
     var isStopping = false
@@ -95,8 +96,10 @@ package actor DaemonCore: TransferService {
         self.outbox = Outbox { signal.yield() }
     }
 
-    /// The time in which events are gathered before they are looked at.
-    private static let gathering = Duration.milliseconds(10)
+    /// The time in which events are gathered before they are looked at again: more where there are many.
+    private static func gathering(after heard: Int) -> Duration { .milliseconds(heard < 64 ? 10 : 30) }
+    /// The time in which changes of the order are gathered where there are many.
+    private static let reordering = Duration.milliseconds(100)
 
     private func begin() throws(ControlError) {
         _ = try LaneSettings(shared: self.configuration.shared, options: self.globalOptions)
@@ -104,10 +107,10 @@ package actor DaemonCore: TransferService {
         self.work = [
             Task { [weak self, signals = self.signals] in
                 for await _ in signals {
-                    await self?.drain()
+                    let heard = await self?.drain() ?? 0
                     // What comes meanwhile is looked at, stored and told together: with many small files that is most of
                     // what a transfer costs here.
-                    try? await Task.sleep(for: Self.gathering)
+                    try? await Task.sleep(for: Self.gathering(after: heard))
                 }
             },
             Task { [weak self] in
@@ -204,8 +207,25 @@ package actor DaemonCore: TransferService {
         self.refill(lane)
     }
 
-    /// Takes back what has not begun, for it is no longer next, and reads anew.
+    /// Takes back what has not begun, for it may no longer be next, and reads anew.
+    ///
+    /// That passes over everything taken: where it is asked for very often it is done now and then, for all of them.
     func reorder(_ lane: Lane) {
+        guard !lane.isReorderPlanned else { return }
+        guard lane.reorders.allows(at: .now) else {
+            lane.isReorderPlanned = true
+            Task { [weak lane] in
+                try? await Task.sleep(for: Self.reordering)
+                guard let lane, self.lanes[lane.session] === lane else { return }
+                lane.isReorderPlanned = false
+                self.reorderNow(lane)
+            }
+            return
+        }
+        self.reorderNow(lane)
+    }
+
+    private func reorderNow(_ lane: Lane) {
         for entry in lane.queue.takeBackStaged() { lane.giveBack(entry.transfer.id) }
         self.refill(lane)
     }

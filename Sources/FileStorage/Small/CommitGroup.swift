@@ -14,12 +14,16 @@ final class CommitGroup: Sendable {
     private struct State {
         var entries: [Entry] = []
         var names: Set<FileTarget> = []
+        /// Those that came to nothing, until their owner asks.
+        var failures: [String: StorageError] = [:]
     }
 
     /// From so many files of one filesystem on, one syncfs(2) costs less than an fsync(2) each.
     private static let syncfsThreshold = 8
 
     private let state = Mutex(State())
+    /// Held while a group is dealt with: who comes meanwhile waits, for its own files may be in it.
+    private let flushing = Mutex(())
 
     /// Queues a file.
     ///
@@ -30,7 +34,11 @@ final class CommitGroup: Sendable {
         _ directory: DirectoryHandle,
         overwrite: Bool
     ) throws(StorageError) {
-        if !overwrite, try directory.status(target.name) != nil { throw DiskPartialFile.taken(target) }
+        if !overwrite, !directory.listing.lacks([target.name], in: directory),
+            try directory.status(target.name) != nil
+        {
+            throw DiskPartialFile.taken(target)
+        }
         let entry = Entry(file: file, target: target, directory: directory, overwrite: overwrite)
         let added = self.state.withLock { state -> Bool in
             guard state.names.insert(target).inserted || overwrite else { return false }
@@ -42,41 +50,64 @@ final class CommitGroup: Sendable {
 
     /// Syncs every queued file, names them all, then syncs their directories.
     ///
-    /// A file that cannot get its name stays usable and does not keep the others from theirs; the first such
-    /// error is thrown at the end, and tells how many there were.
-    func flush() throws(StorageError) {
-        let entries = self.state.withLock { state -> [Entry] in
-            defer { state = State() }
-            return state.entries
+    /// A file that comes to nothing does not keep the others from their names.
+    ///
+    /// - Parameter paths: The files that the caller asks about.
+    /// - Returns: Those of them that came to nothing, and why.
+    func flush(_ paths: [String]) -> [String: StorageError] {
+        self.flushing.withLock { _ in
+            let entries = self.state.withLock { state in
+                defer { (state.entries, state.names) = ([], []) }
+                return state.entries
+            }
+            let failures = Self.settle(entries)
+            return self.state.withLock { state in
+                state.failures.merge(failures) { _, new in new }
+                var found: [String: StorageError] = [:]
+                guard !state.failures.isEmpty else { return found }
+                for path in paths { found[path] = state.failures.removeValue(forKey: path) }
+                return found
+            }
         }
-        guard !entries.isEmpty else { return }
+    }
+
+    private static func settle(_ entries: [Entry]) -> [String: StorageError] {
+        guard !entries.isEmpty else { return [:] }
+        var failures: [String: StorageError] = [:]
         do throws(StorageError) {
             try Self.sync(entries)
         } catch {
-            for entry in entries { entry.file.reopen() }
-            throw error
+            for entry in entries {
+                entry.file.reopen()
+                failures[entry.target.path] = error
+            }
+            return failures
         }
-        var failures: [StorageError] = []
-        var touched: [ObjectIdentifier: DirectoryHandle] = [:]
+        var touched: [ObjectIdentifier: [Entry]] = [:]
         for entry in entries {
             do throws(StorageError) {
                 try entry.file.name(entry.target, entry.directory, overwrite: entry.overwrite)
-                touched[ObjectIdentifier(entry.directory)] = entry.directory
+                touched[ObjectIdentifier(entry.directory), default: []].append(entry)
                 try entry.file.finish(entry.target)
             } catch {
-                failures.append(error)
+                failures[entry.target.path] = error
             }
         }
-        for directory in touched.values { try directory.sync() }
-        guard var first = failures.first else { return }
-        if failures.count > 1 { first.message += " (and \(failures.count - 1) more files)" }
-        throw first
+        for named in touched.values {
+            do throws(StorageError) {
+                try named.first?.directory.sync()
+            } catch {
+                for entry in named where failures[entry.target.path] == nil { failures[entry.target.path] = error }
+            }
+        }
+        return failures
     }
 
     private static func sync(_ entries: [Entry]) throws(StorageError) {
         var filesystems: [UInt: [Entry]] = [:]
-        for entry in entries {
-            filesystems[UInt(try entry.directory.status(".")?.st_dev ?? 0), default: []].append(entry)
+        for inDirectory in Dictionary(grouping: entries, by: { ObjectIdentifier($0.directory) }).values {
+            let device = try inDirectory.first?.directory.status(".")?.st_dev ?? 0
+            filesystems[UInt(device), default: []] += inDirectory
         }
         for group in filesystems.values {
             if group.count >= Self.syncfsThreshold, let first = group.first,

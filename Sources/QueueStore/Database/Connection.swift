@@ -1,9 +1,10 @@
 internal import GRDB
+internal import GRDBSQLite
 
 /// Statements on one SQLite connection: prepared once, with errors translated.
 struct Connection {
     /// The values for a statement's parameters, in their order.
-    typealias Arguments = [(any DatabaseValueConvertible)?]
+    typealias Arguments = [(any Bindable)?]
 
     /// GRDB's connection; valid only on its queue.
     let database: Database
@@ -19,19 +20,24 @@ struct Connection {
         var error: QueueStoreError?
     }
 
-    /// Runs a statement that gives no rows.
-    func run(_ sql: String, _ arguments: Arguments = []) throws(QueueStoreError) {
+    /// Runs a statement that gives no rows, and has no parameters.
+    func run(_ sql: String) throws(QueueStoreError) {
         try self.checkFault()
         do {
-            try self.database.cachedStatement(sql: sql).execute(arguments: StatementArguments(arguments))
+            try self.database.cachedStatement(sql: sql).execute()
         } catch { throw self.translate(error) }
+    }
+
+    /// Runs a statement that gives no rows.
+    func run(_ sql: String, _ arguments: Arguments) throws(QueueStoreError) {
+        try self.each(sql, arguments) { _ in true }
     }
 
     /// Runs a statement that gives no rows, and tells whether it went against a unique index.
     func insert(_ sql: String, _ arguments: Arguments) throws(QueueStoreError) -> Bool {
         try self.checkFault()
         do {
-            try self.database.cachedStatement(sql: sql).execute(arguments: StatementArguments(arguments))
+            try self.step(sql, arguments) { _ in true }
             return true
         } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE {
             return false
@@ -52,25 +58,53 @@ struct Connection {
     func each(
         _ sql: String,
         _ arguments: Arguments = [],
-        _ body: (Row) throws(QueueStoreError) -> Bool
+        _ body: (StatementRow) throws(QueueStoreError) -> Bool
     ) throws(QueueStoreError) {
         try self.checkFault()
         do {
-            let rows = try Row.fetchCursor(
-                self.database.cachedStatement(sql: sql),
-                arguments: StatementArguments(arguments)
-            )
-            while let row = try rows.next() {
-                guard try body(row) else { return }
-            }
+            try self.step(sql, arguments, body)
         } catch { throw self.translate(error) }
+    }
+
+    // GRDB prepares the statement and keeps it; its values and rows go straight to SQLite, which takes half the time for
+    // statements as small as these (decision 0008).
+    private func step(
+        _ sql: String,
+        _ arguments: Arguments,
+        _ body: (StatementRow) throws(QueueStoreError) -> Bool
+    ) throws {
+        let statement = try self.database.cachedStatement(sql: sql).sqliteStatement
+        defer {
+            sqlite3_reset(statement)
+            sqlite3_clear_bindings(statement)
+        }
+        var index: Int32 = 0
+        for argument in arguments {
+            index += 1
+            // A parameter without a value is NULL.
+            let code = argument?.bind(to: statement, at: index) ?? SQLITE_OK
+            guard code == SQLITE_OK else { throw self.error(code, sql) }
+        }
+        while true {
+            let code = sqlite3_step(statement)
+            switch code {
+            case SQLITE_ROW: guard try body(StatementRow(statement: statement)) else { return }
+            case SQLITE_DONE: return
+            default: throw self.error(code, sql)
+            }
+        }
+    }
+
+    private func error(_ code: Int32, _ sql: String) -> DatabaseError {
+        let message = self.database.sqliteConnection.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) }
+        return DatabaseError(resultCode: ResultCode(rawValue: code), message: message, sql: sql)
     }
 
     /// The first row, read by `read`.
     func first<Value>(
         _ sql: String,
         _ arguments: Arguments = [],
-        _ read: (Row) throws(QueueStoreError) -> Value
+        _ read: (StatementRow) throws(QueueStoreError) -> Value
     ) throws(QueueStoreError) -> Value? {
         var value: Value?
         try self.each(sql, arguments) { (row) throws(QueueStoreError) in
@@ -84,7 +118,7 @@ struct Connection {
     func all<Value>(
         _ sql: String,
         _ arguments: Arguments = [],
-        _ read: (Row) throws(QueueStoreError) -> Value
+        _ read: (StatementRow) throws(QueueStoreError) -> Value
     ) throws(QueueStoreError) -> [Value] {
         var values: [Value] = []
         try self.each(sql, arguments) { (row) throws(QueueStoreError) in
@@ -113,27 +147,6 @@ struct Connection {
         let translated = QueueStoreError(error, path: self.path, connection: self.database.sqliteConnection)
         self.fault?.error = translated
         return translated
-    }
-}
-
-extension Row {
-    /// A whole number, or `nil` for anything else: a damaged file may have anything anywhere.
-    func integer(_ column: Int) -> Int64? {
-        if case .int64(let value) = (self[column] as DatabaseValue).storage { value } else { nil }
-    }
-
-    /// A number, or `nil` for anything else.
-    func real(_ column: Int) -> Double? {
-        switch (self[column] as DatabaseValue).storage {
-        case .double(let value): value
-        case .int64(let value): Double(value)
-        default: nil
-        }
-    }
-
-    /// A text, or `nil` for anything else.
-    func text(_ column: Int) -> String? {
-        if case .string(let value) = (self[column] as DatabaseValue).storage { value } else { nil }
     }
 }
 

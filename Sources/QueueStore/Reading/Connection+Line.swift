@@ -72,19 +72,22 @@ extension Connection {
         return Int(clamping: count ?? 0)
     }
 
-    /// The place of an unfinished transfer.
-    func place(of standing: Standing) throws(QueueStoreError) -> Int {
+    /// The place of an unfinished transfer among those of `half`, whose lines follow one another.
+    func place(of standing: Standing, in half: Half) throws(QueueStoreError) -> Int {
         let bucket = standing.position >> Tally.lineShift
         let before = try self.integer(
-            "SELECT sum(count) FROM tally WHERE isEnded = 0 AND queue = ? AND bucket < ?",
-            [standing.queue, bucket]
+            """
+            SELECT sum(count) FROM tally WHERE isEnded = 0 AND queue BETWEEN ? AND ? AND (? >> state) & 1
+            AND (queue < ? OR bucket < ?)
+            """,
+            [half.queues.lowerBound, standing.queue, half.mask, standing.queue, bucket]
         )
         let inside = try self.integer(
             """
             SELECT count(*) FROM transfers INDEXED BY line
-            WHERE queue = ? AND position >= ? AND position < ? AND state < 2
+            WHERE queue = ? AND position >= ? AND position < ? AND state < 2 AND (? >> state) & 1
             """,
-            [standing.queue, bucket << Tally.lineShift, standing.position]
+            [standing.queue, bucket << Tally.lineShift, standing.position, half.mask]
         )
         return Int(clamping: before ?? 0) + Int(clamping: inside ?? 0)
     }
@@ -114,6 +117,30 @@ extension Connection {
             """,
             [first.position, queue, start.left]
         )
+    }
+
+    /// The number of the shared queue's first end, from `first` on, that is not before `time`, or of the one that has
+    /// `most` others before it; beyond all numbers where there is none.
+    func firstEnd(since time: Double, after first: Int64, most: Int) throws(QueueStoreError) -> Int64 {
+        let path = self.path
+        var left = most
+        var found = Int64.max
+        try self.each(
+            """
+            SELECT position, ended FROM transfers INDEXED BY history
+            WHERE position >= ? AND state > 1 AND queue = 0 ORDER BY position
+            """,
+            [first]
+        ) { (row) throws(QueueStoreError) in
+            guard let position = row.integer(0) else { throw .damaged(path, "the history cannot be read") }
+            guard left > 0, let ended = row.real(1), ended < time else {
+                found = position
+                return false
+            }
+            left -= 1
+            return true
+        }
+        return found
     }
 
     /// Finds the stretch in which the transfer with `offset` others before it lies.

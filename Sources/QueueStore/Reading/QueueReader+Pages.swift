@@ -20,11 +20,7 @@ extension QueueReader {
         limit: Int,
         fromEnd: Bool
     ) throws(QueueStoreError) -> [StoredTransfer] {
-        var queues: ClosedRange<Int64> = 0...Int64.max
-        if case .some(let session) = session {
-            guard let queue = try self.connection.queue(of: session) else { return [] }
-            queues = queue...queue
-        }
+        guard let queues = try self.queues(session) else { return [] }
         var page = Page(offset: max(0, offset), limit: max(0, limit), isBackward: fromEnd)
         for isEnded in fromEnd ? [true, false] : [false, true] where page.limit > 0 {
             let half = Half(isEnded: isEnded, queues: queues, mask: states.mask & (isEnded ? 0b11100 : 0b00011))
@@ -32,6 +28,36 @@ extension QueueReader {
             try self.append(half, to: &page)
         }
         return page.transfers
+    }
+
+    /// The places of unfinished transfers on pages of ``transfers(in:session:offset:limit:fromEnd:)``, from 0.
+    ///
+    /// Those that are not there, have ended or are in none of the states are left out.
+    package func places(
+        of ids: some Sequence<GID>,
+        in states: Set<TransferRecord.State>,
+        session: String??,
+        fromEnd: Bool
+    ) throws(QueueStoreError) -> [Int] {
+        guard let queues = try self.queues(session) else { return [] }
+        let half = Half(isEnded: false, queues: queues, mask: states.mask & 0b00011)
+        var places: [Int] = []
+        for id in ids {
+            guard let standing = try self.connection.standing(of: id), standing.state < 2,
+                queues.contains(standing.queue), half.mask >> standing.state & 1 == 1
+            else { continue }
+            places.append(try self.connection.place(of: standing, in: half))
+        }
+        guard fromEnd, !places.isEmpty else { return places }
+        // From the end the ended ones come first.
+        let ended = Half(isEnded: true, queues: queues, mask: states.mask & 0b11100)
+        let last = try self.connection.count(half) + self.connection.count(ended) - 1
+        return places.map { last - $0 }
+    }
+
+    private func queues(_ session: String??) throws(QueueStoreError) -> ClosedRange<Int64>? {
+        guard case .some(let session) = session else { return 0...Int64.max }
+        return try self.connection.queue(of: session).map { $0...$0 }
     }
 
     private struct Page {

@@ -94,7 +94,7 @@ package struct QueueReader: ~Copyable {
     /// A transfer's place among the unfinished ones of its queue, from 0; `nil` where it has ended.
     package func place(of id: GID) throws(QueueStoreError) -> Int? {
         guard let standing = try self.connection.standing(of: id), standing.state < 2 else { return nil }
-        return try self.connection.place(of: standing)
+        return try self.connection.place(of: standing, in: .line(standing.queue))
     }
 
     /// How many there are, by session (`nil` for the shared queue) and state; without looking at each.

@@ -1,5 +1,4 @@
 internal import Control
-internal import GRDB
 
 /// How a transfer lies in its row.
 enum TransferColumns {
@@ -9,7 +8,7 @@ enum TransferColumns {
         """
 
     /// Reads a row of ``names``.
-    static func read(_ row: Row, session: String?, path: String) throws(QueueStoreError) -> StoredTransfer {
+    static func read(_ row: StatementRow, session: String?, path: String) throws(QueueStoreError) -> StoredTransfer {
         guard let id = row.integer(0).flatMap({ GID(rawValue: UInt64(bitPattern: $0)) }),
             let state = row.integer(2).flatMap({ TransferRecord.State(code: $0) }),
             let directory = row.text(8), let urls = row.text(9).flatMap({ Self.urls($0) })

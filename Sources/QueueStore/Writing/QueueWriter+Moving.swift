@@ -8,7 +8,7 @@ extension QueueWriter {
     /// - Throws: `notFound`; `wrongState` for one that has ended.
     package func move(_ id: GID, to place: Int) throws(QueueStoreError) -> Int {
         guard let standing = try self.standings(of: [id], allowing: { !$0.isEnd }, "moved").first else { return 0 }
-        let current = try self.connection.place(of: standing)
+        let current = try self.connection.place(of: standing, in: .line(standing.queue))
         let count = try self.connection.count(.line(standing.queue))
         let target = min(max(0, place), max(0, count - 1))
         guard target != current,

@@ -38,9 +38,15 @@ public protocol FileStore: Sendable {
     /// Deletes our partial file and journal under this name, where they are.
     func discardPartial(_ target: FileTarget) throws(StorageError)
 
-    /// Makes every file committed since the last call under `durability: .grouped` durable, then gives them
-    /// their names. (`--durable`)
-    func flushGroup() throws(StorageError)
+    /// Makes the files committed under `durability: .grouped` durable, then gives them their names. (`--durable`)
+    ///
+    /// Several engines may share a store: when it returns, all files committed before the call have been dealt with, by
+    /// whichever call.
+    ///
+    /// - Parameter paths: The files that the caller committed since its last call.
+    /// - Returns: Those of them that did not become durable or did not get their name, by path, and why: `.exists` where
+    ///   the name was taken meanwhile.
+    func flushGroup(_ paths: [String]) -> [String: StorageError]
 }
 
 /// A directory and a name in it.
@@ -182,7 +188,7 @@ public struct CommitOptions: Sendable {
         case none
         /// Synced, renamed, directory synced, before the call returns.
         case synced
-        /// Synced together with others at the next `flushGroup()`, which also gives it its name.
+        /// Synced together with others at the next `flushGroup(_:)`, which also gives it its name.
         case grouped
     }
 

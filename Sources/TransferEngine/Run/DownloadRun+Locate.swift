@@ -136,6 +136,8 @@ extension DownloadRun {
     /// Opens our partial file and goes on from it.
     func openPartial(_ target: FileTarget) {
         self.operate {
+            // Where the end has been told already, another transfer may look at the file: it must not find it busy.
+            guard self.state.withLock({ $0.phase != .ending }) else { return }
             do throws(StorageError) {
                 let partial = try self.engine.store.openPartial(target)
                 self.goOn(with: partial)

@@ -75,6 +75,7 @@ public final class MemoryStore: FileStore {
         var files: [String: File] = [:]
         var partials: [String: Partial] = [:]
         var grouped: [(path: String, file: File)] = []
+        var takenAtFlush: [String: File] = [:]
         var counts = Counts()
         var extentSlots = 64
         var writesLeft: Int64 = .max
@@ -247,13 +248,25 @@ public final class MemoryStore: FileStore {
     }
 
     /// Gives the files of the group their names.
-    public func flushGroup() throws(StorageError) {
+    public func flushGroup(_ paths: [String]) -> [String: StorageError] {
         self.state.withLock { state in
-            for (path, file) in state.grouped { state.files[path] = file }
+            var errors: [String: StorageError] = [:]
+            for (path, file) in state.grouped {
+                if let theirs = state.takenAtFlush.removeValue(forKey: path) {
+                    state.files[path] = theirs
+                    errors[path] = StorageError(.exists, "\(path) exists; choose another name or overwrite it")
+                } else {
+                    state.files[path] = file
+                }
+            }
             state.grouped = []
             state.counts.flushes += 1
+            return errors
         }
     }
+
+    /// Lets somebody else take a name right before the group with this path gets its names.
+    public func takeAtFlush(_ path: String, _ file: File) { self.state.withLock { $0.takenAtFlush[path] = file } }
 
     private func existing(_ target: FileTarget) throws(StorageError) -> File {
         guard let file = self.state.withLock({ $0.files[target.path] }) else {

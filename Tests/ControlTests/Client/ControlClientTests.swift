@@ -184,9 +184,12 @@ import TransferTesting
     }
 
     @Test func anAnswerThatDoesNotComeIsGivenUp() async throws {
-        let daemon = try await ScriptedDaemon.start { $0.requestIndex == 0 ? Reply([.stall]) : .answer(1) }
+        // By the method, not by the order: the first one may be given up before it has come.
+        let daemon = try await ScriptedDaemon.start { request in
+            (try? JSON(parsing: request.body))?["method"] == "late" ? Reply([.stall]) : .answer(1)
+        }
         let client = self.client(daemon.state) { $0.maximumConnections = 1 }
-        let error = try await self.error { try await client.call("x", timeout: .milliseconds(50)) }
+        let error = try await self.error { try await client.call("late", timeout: .milliseconds(50)) }
         #expect(error.code == .unreachable)
         // The connection is gone, and its place is free.
         #expect(try await client.call("x") == 1)

@@ -7,7 +7,7 @@ import TransferTesting
 
 @testable import Daemon
 
-@Suite("What holds the queue, and its pages", .timeLimit(.minutes(1)))
+@Suite("What holds the queue, and its pages", .timeLimit(.minutes(2)))
 struct CoreHoldTests {
     /// A time of day that a test sets.
     private final class Day: Sendable {
@@ -29,15 +29,16 @@ struct CoreHoldTests {
         let day = Day()
         let harness = try await CoreHarness { $0.clock.local = { (day.minute, 0) } }
         let id = try await harness.add(server.text("file"), ["split": "1"])
-        while try await harness.core.record(id).bytes < 1_000_000 { try await Task.sleep(for: .milliseconds(2)) }
+        try await harness.events.wait(for: 1_000_000, of: id)
         try await harness.core.setSchedule(Schedule(start: 60, end: 120))
-        while harness.core.counts.active > 0 { try await Task.sleep(for: .milliseconds(2)) }
+        await harness.core.waitUntilLeft([id], nil)
+        #expect(harness.core.counts.active == 0)
         let held = try await harness.core.record(id)
         #expect(held.state == .waiting && held.waitingFor == .schedule)
         #expect(await controlCode { try await harness.core.setSchedule(Schedule(start: -1, end: 0)) } == .badParameter)
         day.minute = 60
         _ = await harness.core.tick()
-        await harness.events.wait("finished \(id)")
+        try await harness.events.wait("finished \(id)")
         #expect(file.pattern.difference(fromFileAt: harness.path("file"), length: CoreRunningTests.length) == nil)
         #expect(server.bodyBytesSent(for: "/file") < CoreRunningTests.length + 1_500_000)
         await harness.stop()
@@ -59,7 +60,7 @@ struct CoreHoldTests {
         #expect(held.state == .waiting && held.waitingFor == .conditions && server.requests.isEmpty)
         power.battery = false
         await harness.core.lookAtConditions()
-        await harness.events.wait("finished \(id)")
+        try await harness.events.wait("finished \(id)")
         await harness.stop()
     }
 
@@ -92,17 +93,17 @@ struct CoreHoldTests {
         await server.waitForRequests(1)
         await harness.store.limitPages(1)
         gate.open()
-        while await !harness.core.isFull { try await Task.sleep(for: .milliseconds(2)) }
+        try await harness.events.wait(forLine: "the disk under the queue is full")
         // A change in place needs no room.
         try await harness.core.perform(.resume, on: .ids([next]))
         #expect(try await harness.core.record(next).waitingFor == .diskFull)
         #expect(harness.core.trouble != nil)
         #expect(await controlCode { try await harness.add(server.text("three"), ["description": text]) } == .diskFull)
         await harness.store.limitPages(0)
-        await harness.events.wait("finished \(id)")
-        await harness.events.wait("finished \(next)")
+        try await harness.events.wait("finished \(id)")
+        try await harness.events.wait("finished \(next)")
         #expect(harness.core.trouble == nil)
-        await harness.events.wait("drained")
+        try await harness.events.wait("drained")
         #expect(try await harness.core.record(id).state == .finished)
         try await harness.add("http://localhost/", isPaused: true)
         await harness.stop()
@@ -116,7 +117,7 @@ struct CoreHoldTests {
         let paused = try await harness.add(server.text("p"), isPaused: true)
         let ids = try await harness.core.add((0..<10).map { NewTransfer(urls: [server.text("\($0)")]) }, at: nil)
         await server.waitForRequests(3)
-        while harness.core.counts.active < 3 { try await Task.sleep(for: .milliseconds(2)) }
+        for id in ids.prefix(3) { try await harness.events.wait("started \(id)") }
         let core = harness.core
         let line = [paused] + ids.dropFirst(3)
         for offset in 0..<10 {

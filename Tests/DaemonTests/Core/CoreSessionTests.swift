@@ -6,7 +6,7 @@ import TransferTesting
 
 @testable import Daemon
 
-@Suite("Background sessions in the core", .timeLimit(.minutes(1)))
+@Suite("Background sessions in the core", .timeLimit(.minutes(2)))
 struct CoreSessionTests {
     static func open(_ harness: CoreHarness, _ instance: String = "a", _ json: JSON = [:]) async throws
         -> SessionOpening
@@ -35,9 +35,9 @@ struct CoreSessionTests {
         let harness = try await CoreHarness()
         #expect(try await Self.open(harness).last == 0)
         let one = try await harness.add(server.text("one"), session: "s")
-        await harness.events.wait("finished \(one)")
+        try await harness.events.wait("finished \(one)")
         let gone = try await harness.add(server.text("gone"), session: "s")
-        await harness.events.wait("failed \(gone)")
+        try await harness.events.wait("failed \(gone)")
         let stream = try await harness.core.sessionEvents("s", instance: "a", after: 0)
         let events = await Self.read(stream) { $0.json["kind"]?.string == "failed" }
         #expect(events.map(\.number) == Array(1...Int64(events.count)))
@@ -97,7 +97,8 @@ struct CoreSessionTests {
         #expect(try await harness.core.sessions().first?.program == "program b")
         reading.cancel()
         await reading.value
-        while try await harness.core.sessions().first?.program != nil { try await Task.sleep(for: .milliseconds(2)) }
+        try await harness.events.wait(forLine: "nobody reads the session s ")
+        #expect(try await harness.core.sessions().first?.program == nil)
         _ = try await Self.open(harness, "a")
         await harness.stop()
     }
@@ -140,20 +141,21 @@ struct CoreSessionTests {
             $0.clock.now = { now.now }
             $0.sessionLease = 1
         }
-        let mark = harness.directory.path("woken")
+        let pipe = try NamedPipe(harness.directory)
+        defer { pipe.close() }
         _ = try await Self.open(
             harness,
             "a",
-            ["wakeCommand": ["/bin/sh", "-c", .string("echo $MARTLET_SESSION >> \(mark)")]]
+            ["wakeCommand": ["/bin/sh", "-c", .string(#"printf '%s\0' "$MARTLET_SESSION" > "# + pipe.path)]]
         )
         let id = try await harness.add(server.text("one"), session: "s")
-        await harness.events.wait("finished \(id)")
+        try await harness.events.wait("finished \(id)")
         now.now = 2000
         _ = await harness.core.tick()
-        while !harness.directory.contains("woken") { try await Task.sleep(for: .milliseconds(2)) }
+        #expect(try await pipe.messages(1) == ["s"])
         _ = await harness.core.tick()
         let second = try await harness.add(server.text("two"), session: "s")
-        await harness.events.wait("finished \(second)")
+        try await harness.events.wait("finished \(second)")
         #expect(await harness.core.sessions["s"]?.wantsWaking(at: 2001) == false)
         #expect(await harness.core.sessions["s"]?.wantsWaking(at: 2400) == true)
         await harness.stop()

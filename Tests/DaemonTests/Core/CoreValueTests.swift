@@ -115,3 +115,15 @@ struct CoreValueTests {
         #expect(error?.message.contains(name) == true, "\(error?.message ?? "")")
     }
 }
+
+@Suite("How often something may happen")
+struct FrequencyTests {
+    @Test("So often in a time and not more; then again")
+    func limit() {
+        var frequency = Frequency(limit: 2, in: .seconds(1))
+        let begin = ContinuousClock.now
+        let allowed = [0, 100, 200, 999, 1000, 1001, 1002, 5000]
+            .map { frequency.allows(at: begin + .milliseconds($0)) }
+        #expect(allowed == [true, true, false, false, true, true, false, true])
+    }
+}

@@ -74,6 +74,21 @@ struct LaneQueueTests {
         #expect(second.limit == 128 && second.excluded.count == 133)
     }
 
+    @Test("Ends that are being stored take no place, and are not read as if they waited")
+    func endsBeingStored() throws {
+        let queue = Lined(limit: 5)
+        let taken = queue.fetched(try queue.fetch(), try (1...261).map { try waiting($0) })
+        for entry in taken.prefix(128) {
+            #expect(queue.started(entry.transfer.id, run: entry.run))
+            _ = queue.ended(entry.transfer.id, run: entry.run)
+        }
+        let second = try queue.fetch()
+        #expect(second.limit == 128 && second.excluded.count == 261)
+        _ = queue.fetched(second, try (262...389).map { try waiting($0) })
+        for entry in taken.prefix(128) { queue.committed(entry.transfer.id, run: entry.run) }
+        #expect(queue.nextFetch() == nil)
+    }
+
     @Test("What ends before the store knows is not taken again by a read that began before")
     func staleRead() throws {
         let queue = Lined(limit: 200)

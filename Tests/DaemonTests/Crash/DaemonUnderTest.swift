@@ -18,28 +18,24 @@ final class DaemonUnderTest: Sendable {
         return directory.joined(separator: "/") + "/martletd"
     }
 
-    /// Starts a daemon, and returns when it answers.
+    /// Starts a daemon, and returns when it has said that it is ready.
     static func start(_ directory: TemporaryDirectory, _ more: String...) async throws -> DaemonUnderTest {
         let state = try StateDirectory(directory.path("state"))
+        let socket = try NotifySocket(directory.path("notify"))
         let process = try ChildProcess.start(
             [Self.program, "--state-dir", state.path, "--dir", directory.path("files"), "--listen", "none"]
                 + ["--log-level", "error"] + more,
-            environment: [:]
+            environment: ["NOTIFY_SOCKET": socket.path]
         )
         process.write([])
-        let client = ControlClient(state, on: MultiThreadedEventLoopGroup.singleton.next())
-        let daemon = DaemonUnderTest(process, client)
-        let begun = ContinuousClock.now
-        while true {
-            do {
-                _ = try await client.daemon()
-                return daemon
-            } catch {
-                // There is nothing to wait on before there is a socket.
-                guard ContinuousClock.now - begun < .seconds(30) else { throw error }
-                try await Task.sleep(for: .milliseconds(10))
-            }
+        do {
+            try await socket.waitUntilReady()
+        } catch {
+            process.signal(SIGKILL)
+            throw TestSupportError("martletd is not ready, and ended with \(process.wait()): \(error)")
         }
+        let client = ControlClient(state, on: MultiThreadedEventLoopGroup.singleton.next())
+        return DaemonUnderTest(process, client)
     }
 
     private init(_ process: ChildProcess, _ client: ControlClient) {

@@ -173,6 +173,30 @@ struct HTTPTests {
         }
     }
 
+    @Test(
+        "a refusal arrives, and all that its request still brings is taken",
+        arguments: [
+            ("POST /jsonrpc HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4194304\r\n\r\n", 413),
+            ("POST /jsonrpc HTTP/1.1\r\nHost: evil\r\nContent-Length: 4194304\r\n\r\n", 403),
+            ("GET /health HTTP/1.1\r\nHost: localhost\r\nX: ", 400),
+        ]
+    )
+    func refusals(_ beginning: String, _ status: Int) async throws {
+        try await ServerHarness.run {
+            $0.limits.body = 1_000
+        } _: { harness in
+            let much = [UInt8](repeating: 0x78, count: 4 << 20)
+            for _ in 0..<8 {
+                let connection = try await RawConnection.connect(port: harness.port, keepsSending: true)
+                // This fails where the connection is reset: then who sends does not look for an answer any more.
+                try await connection.send(Array(beginning.utf8) + much)
+                #expect(try await connection.reply().status == status)
+                try await connection.end()
+                await connection.close()
+            }
+        }
+    }
+
     @Test("bodies together are limited")
     func bodiesTogether() async throws {
         try await ServerHarness.run {

@@ -20,10 +20,20 @@ final class RawConnection: Sendable {
     private final class Receiver: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         let connection: RawConnection
-        init(_ connection: RawConnection) { self.connection = connection }
+        let keepsSending: Bool
+
+        init(_ connection: RawConnection, keepsSending: Bool) {
+            self.connection = connection
+            self.keepsSending = keepsSending
+        }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             self.connection.received(Array(self.unwrapInboundIn(data).readableBytesView))
+        }
+        func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+            guard case .inputClosed? = event as? ChannelEvent else { return }
+            self.connection.ended()
+            if !self.keepsSending { context.close(promise: nil) }
         }
         func channelInactive(context: ChannelHandlerContext) { self.connection.ended() }
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
@@ -40,21 +50,26 @@ final class RawConnection: Sendable {
         }
     }
 
-    static func connect(port: Int) async throws -> RawConnection {
-        try await self.connect { try await $0.connect(host: "127.0.0.1", port: port).get() }
+    /// Connects over TCP; one that keeps sending does so though the peer says nothing more, until ``close()``.
+    static func connect(port: Int, keepsSending: Bool = false) async throws -> RawConnection {
+        try await self.connect(keepsSending) { try await $0.connect(host: "127.0.0.1", port: port).get() }
     }
 
     static func connect(path: String) async throws -> RawConnection {
-        try await self.connect { try await $0.connect(unixDomainSocketPath: path).get() }
+        try await self.connect(false) { try await $0.connect(unixDomainSocketPath: path).get() }
     }
 
-    private static func connect(_ make: (ClientBootstrap) async throws -> any Channel) async throws -> RawConnection {
+    private static func connect(
+        _ keepsSending: Bool,
+        _ make: (ClientBootstrap) async throws -> any Channel
+    ) async throws -> RawConnection {
         let connection = RawConnection()
         let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .connectTimeout(self.patience)
+            .channelOption(.allowRemoteHalfClosure, value: true)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Receiver(connection))
+                    try channel.pipeline.syncOperations.addHandler(Receiver(connection, keepsSending: keepsSending))
                 }
             }
         let channel = try await make(bootstrap)

@@ -58,6 +58,9 @@ final class Lane {
     let serial: Int
     var queue: LaneQueue
     var live: [GID: Live] = [:]
+    /// How often what has not begun was taken back of late, and whether that is going to be done.
+    var reorders = Frequency(limit: 10, in: .seconds(1))
+    var isReorderPlanned = false
     private(set) var settings: LaneSettings
     private var epoch = 0
     private var slots: [EngineKey: Slot] = [:]

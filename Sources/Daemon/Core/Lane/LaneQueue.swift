@@ -48,6 +48,8 @@ struct LaneQueue: Sendable {
     private(set) var stagedCount = 0
     /// Those that have begun and not left.
     private(set) var activeCount = 0
+    /// Those that have ended, and the store does not know yet.
+    private var endedCount = 0
 
     private var generation: UInt64 = 0
     private var nextRun: UInt64 = 0
@@ -61,6 +63,9 @@ struct LaneQueue: Sendable {
 
     init(limit: Int) { self.limit = max(1, limit) }
 
+    /// How many ends may wait for the store before less is taken.
+    private static let mostEnded = 4096
+
     /// How many may be taken beside those that run.
     var lookAhead: Int { min(max(8 * self.limit, 256), 1024) }
 
@@ -69,7 +74,9 @@ struct LaneQueue: Sendable {
     /// The read that is to be made now, if any; ``fetched(_:_:)`` or ``fetchFailed(_:)`` must follow.
     mutating func nextFetch() -> Fetch? {
         guard self.holds.isEmpty, !self.isFetching, !self.isExhausted, self.returning.isEmpty else { return nil }
-        let room = self.limit + self.lookAhead - self.stagedCount - self.activeCount
+        // Those whose end is being stored take nobody's turn, up to a bound.
+        let taken = max(self.entries.count - self.endedCount, self.entries.count - Self.mostEnded)
+        let room = self.limit + self.lookAhead - taken
         guard room * 2 >= self.lookAhead else { return nil }
         self.isFetching = true
         self.hasMore = false
@@ -138,6 +145,7 @@ struct LaneQueue: Sendable {
     mutating func ended(_ id: GID, run: UInt64) -> Entry? {
         guard let entry = self.entries[id], entry.run == run, entry.phase != .ended else { return nil }
         self.leave(entry, .ended)
+        self.endedCount += 1
         self.returning.remove(id)
         return entry
     }
@@ -147,6 +155,7 @@ struct LaneQueue: Sendable {
         guard let entry = self.entries[id], entry.run == run else { return }
         if entry.hasStarted { self.activeCount -= 1 }
         if entry.phase == .staged { self.stagedCount -= 1 }
+        if entry.phase == .ended { self.endedCount -= 1 }
         self.returning.remove(id)
         self.entries[id] = nil
     }

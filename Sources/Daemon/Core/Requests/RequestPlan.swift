@@ -151,6 +151,10 @@ extension RequestPlan {
         func has(_ name: String) -> Bool { own.contains { $0.0.lowercased() == name } }
         if let referer = try reader.value(.referer), !has("referer") { own.append(("Referer", referer)) }
         if let agent = try reader.value(.userAgent), !has("user-agent") { own.append(("User-Agent", agent)) }
+        guard !own.isEmpty else {
+            request.fields = base
+            return
+        }
         let names = Set(own.map { $0.0.lowercased() })
         request.fields = own + base.filter { !names.contains($0.0.lowercased()) }
     }
@@ -175,6 +179,7 @@ extension RequestPlan {
     }
 
     private static func proxy(_ options: TransferOptions) throws(ControlError) -> ProxySettings? {
+        guard !options.isEmpty else { return nil }
         var variables: [String: String] = [:]
         for (name, variable) in [
             (OptionName.allProxy, "all_proxy"), (.httpProxy, "http_proxy"), (.httpsProxy, "https_proxy"),

@@ -9,7 +9,7 @@ extension TransferOptions {
     init(checking json: JSON) throws(ControlError) {
         self.init()
         let given = TransferOptions(json: json)
-        for name in OptionName.allCases {
+        for name in given.names {
             let rule = OptionRule.of(name)
             var values: [String] = []
             for text in given[all: name] {

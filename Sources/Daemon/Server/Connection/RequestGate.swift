@@ -125,19 +125,19 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
         response.headers.add(name: "Connection", value: "close")
         context.write(self.wrapOutboundOut(.head(response)), promise: nil)
         context.write(self.wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
-        let channel = context.channel
-        context.writeAndFlush(self.wrapOutboundOut(.end(nil)))
-            .whenComplete { _ in channel.close(promise: nil) }
+        let front = NIOLoopBound(self.front, eventLoop: context.eventLoop)
+        context.writeAndFlush(self.wrapOutboundOut(.end(nil))).whenComplete { _ in front.value.end() }
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if error is HTTPParserError, !self.isRefused {
             self.metrics.malformed()
+            // Nobody else is told: they would close the connection before the peer has read this.
             self.refuse(.badRequest, "this is no HTTP request", context)
         } else {
             context.close(promise: nil)
+            context.fireErrorCaught(error)
         }
-        context.fireErrorCaught(error)
     }
 
     // MARK: Answers
@@ -175,9 +175,9 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
             if self.unanswered.isEmpty { self.startClock(context) }
             return
         }
-        let channel = context.channel
+        let front = NIOLoopBound(self.front, eventLoop: context.eventLoop)
         let done = promise ?? context.eventLoop.makePromise()
-        done.futureResult.whenComplete { _ in channel.close(promise: nil) }
+        done.futureResult.whenComplete { _ in front.value.end() }
         context.writeAndFlush(data, promise: done)
     }
 

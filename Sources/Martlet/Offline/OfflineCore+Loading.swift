@@ -1,0 +1,78 @@
+internal import FileStorage
+internal import Synchronization
+internal import TransferEngine
+
+/// What an earlier run left: the list, and what there is of its files.
+extension OfflineCore {
+    /// Takes up the list on disk, or begins an empty one.
+    ///
+    /// - Throws: ``TransferError`` where the list cannot be read, or a new one not be written.
+    func read() throws(TransferError) {
+        guard let records = try self.file.read() else {
+            try self.file.write([])
+            self.state.withLock { $0.isMatched = !self.isBackground }
+            return
+        }
+        try self.load(records)
+        // A list that cannot be written now can still be looked at, and its files be deleted to make room.
+        try? self.save()
+    }
+
+    private func load(_ records: [OfflineRecord]) throws(TransferError) {
+        var state = State()
+        state.isMatched = !self.isBackground
+        for record in records {
+            var entry = OfflineEntry(record, try record.request.request())
+            let isDropped = entry.isRemoved || !record.isKept
+            if record.standing == .finished {
+                guard !isDropped else {
+                    state.generation += 1
+                    continue
+                }
+                state.finished.append(record.id)
+            } else if self.isBackground {
+                // What the daemon may be writing is looked at only once its tasks are known.
+                let left = self.left(record.name)
+                entry.discards = isDropped || record.standing == .stopped
+                entry.record.received = entry.discards ? 0 : left.bytes
+                entry.record.expected = left.length ?? record.expected
+                if isDropped { entry.record.standing = .removed }
+                state.active.append(record.id)
+            } else if isDropped || record.standing == .stopped {
+                let isGone = self.discard(record.name)
+                if isDropped, isGone {
+                    state.generation += 1
+                    continue
+                }
+                if isDropped { entry.record.standing = .removed }
+                entry.discards = !isGone
+                state.active.append(record.id)
+            } else {
+                let left = self.left(record.name)
+                entry.record.received = left.bytes
+                entry.record.expected = left.length ?? record.expected
+                entry.isInterrupted = record.standing == .downloading
+                state.active.append(record.id)
+            }
+            state.entries[record.id] = entry
+        }
+        Self.forgetOldest(&state, beyond: self.finishedLimit)
+        let loaded = state
+        self.state.withLock { $0 = loaded }
+    }
+
+    /// How many bytes there are of an unfinished file, and the length that the server told.
+    func left(_ name: String) -> (bytes: Int64, length: Int64?) {
+        guard let survey = try? self.session.store.survey(self.target(name)),
+            case .ours(let facts, let written) = survey.partial
+        else { return (0, nil) }
+        return (written, facts.length)
+    }
+
+    static func forgetOldest(_ state: inout State, beyond limit: Int) {
+        while state.finished.count > limit {
+            state.entries[state.finished.removeFirst()] = nil
+            state.generation += 1
+        }
+    }
+}
