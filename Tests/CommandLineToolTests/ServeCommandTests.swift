@@ -97,6 +97,14 @@ struct ServeCommandTests {
         await receiver.stop()
     }
 
+    @Test("tells by its exit status why it did not start")
+    func statuses() {
+        #expect(ExitStatus.of(ReceiverError(.address, "")) == 6)
+        #expect(ExitStatus.of(ReceiverError(.directory, "")) == 15)
+        #expect(ExitStatus.of(ReceiverError(.credentials, "")) == ExitStatus.usage)
+        #expect(ExitStatus.of(ReceiverError(.busy, "")) == 1)
+    }
+
     @Test("warns where what is sent can be read on the way")
     func warnings() throws {
         var configuration = ReceiverConfiguration(directory: ".")

@@ -43,7 +43,7 @@ enum ServeRun {
             return ExitStatus.success
         } catch let error as ReceiverError {
             errors.write("martlet: \(DisplayText.clean(error.message))\n")
-            return error.code == .credentials || error.code == .certificate ? ExitStatus.usage : ExitStatus.fileIO
+            return ExitStatus.of(error)
         } catch let error as ControlError {
             errors.write("martlet: \(DisplayText.clean(error.description))\n")
             return ExitStatus.usage
@@ -64,6 +64,18 @@ enum ServeRun {
             } catch {
                 continuation.resume()
             }
+        }
+    }
+}
+
+extension ExitStatus {
+    /// The status that tells why a receiver did not start, by aria2's list.
+    static func of(_ error: ReceiverError) -> Int32 {
+        switch error.code {
+        case .address: 6
+        case .directory: 15
+        case .credentials, .certificate: Self.usage
+        default: 1
         }
     }
 }

@@ -14,7 +14,8 @@ struct UploadResource: Sendable {
         let isFree = self.area.active.take(self.name.id) {}
         defer { if isFree { self.area.active.release(self.name.id) } }
         do throws(UploadRefusal) {
-            let standing = try self.area.standing(self.name, now: Timestamp.now, isOurs: isFree)
+            var standing = try self.area.standing(self.name, now: Timestamp.now, isOurs: isFree)
+            if isFree { try self.land(&standing) }
             if let version = DraftVersion(fields: self.fields) { return version.standing(standing, self.area.limits) }
             return self.tus(standing)
         } catch {
@@ -23,6 +24,15 @@ struct UploadResource: Sendable {
             if TusProtocol.isSpoken(self.fields) { answer.fields.append("Tus-Resumable", TusProtocol.version) }
             return answer
         }
+    }
+
+    /// Lets an upload land whose content is whole: the receiver died after the last byte and before that.
+    private func land(_ standing: inout UploadStanding) throws(UploadRefusal) {
+        guard standing.upload.endsByLength, !standing.isComplete, standing.offset == standing.upload.length else {
+            return
+        }
+        _ = try self.area.complete(standing.upload, try self.area.openPart(self.name))
+        standing.isComplete = true
     }
 
     private func tus(_ standing: UploadStanding) -> Answer {

@@ -176,6 +176,19 @@ struct TusTests {
         await again.receiver.stop()
     }
 
+    @Test("land when somebody asks, where the receiver died after the last byte")
+    func diedBeforeLanding() async throws {
+        let bench = try await ReceiverBench()
+        let location = try self.create(bench, length: 10)
+        await bench.receiver.stop()
+        let part = try #require(bench.unfinished.first { $0.hasSuffix(".part") })
+        try bench.directory.write(Array(Self.content[..<10]), to: ServedTree.ownDirectory + "/" + part)
+        let again = try await ReceiverBench(in: bench.directory)
+        #expect(try self.offset(again, location) == 10)
+        #expect(try again.directory.read("a.bin") == Array(Self.content[..<10]))
+        await again.receiver.stop()
+    }
+
     @Test("can be ended, and then are gone")
     func termination() async throws {
         let bench = try await ReceiverBench()

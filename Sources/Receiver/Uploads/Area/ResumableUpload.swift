@@ -17,6 +17,8 @@ struct ResumableUpload: Sendable, Hashable {
     var facts: UploadFacts
     /// tus's metadata as they were sent.
     var metadata: String?
+    /// Whether it is whole when it has its length: tus has no other sign.
+    var endsByLength = false
     /// The path of the file where it has landed.
     var landed: String?
 
@@ -27,6 +29,7 @@ struct ResumableUpload: Sendable, Hashable {
             JSON.Member("name", .string(self.place.name)), JSON.Member("mayRename", .bool(self.place.mayRename)),
             JSON.Member("length", .optional(self.length)), JSON.Member("created", .integer(self.created)),
             JSON.Member("facts", self.facts.json), JSON.Member("metadata", .optional(self.metadata)),
+            JSON.Member("endsByLength", .bool(self.endsByLength)),
             JSON.Member("landed", .optional(self.landed)),
         ])
     }
@@ -37,7 +40,8 @@ struct ResumableUpload: Sendable, Hashable {
         length: Int64?,
         created: Int64,
         facts: UploadFacts,
-        metadata: String? = nil
+        metadata: String? = nil,
+        endsByLength: Bool = false
     ) {
         self.name = name
         self.place = place
@@ -45,6 +49,7 @@ struct ResumableUpload: Sendable, Hashable {
         self.created = created
         self.facts = facts
         self.metadata = metadata
+        self.endsByLength = endsByLength
     }
 
     /// Reads what ``json`` wrote; `nil` where it is something else.
@@ -59,6 +64,7 @@ struct ResumableUpload: Sendable, Hashable {
         self.created = created
         self.facts = UploadFacts(json: json["facts"])
         self.metadata = json["metadata"]?.string
+        self.endsByLength = json["endsByLength"]?.bool ?? false
         self.landed = json["landed"]?.string
     }
 }

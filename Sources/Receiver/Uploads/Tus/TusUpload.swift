@@ -61,7 +61,8 @@ final class TusUpload: UploadFlow {
             length: length,
             created: Timestamp.now,
             facts: facts,
-            metadata: self.fields["Upload-Metadata"]
+            metadata: self.fields["Upload-Metadata"],
+            endsByLength: true
         )
         return UploadOpening(sink: try self.session.create(upload, checking: checksum))
     }
