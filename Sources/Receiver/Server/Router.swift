@@ -12,6 +12,8 @@ struct Router: Sendable {
         isSecure: Bool,
         _ core: ReceiverCore
     ) -> (Request?, any Exchange) {
+        var head = head
+        if let method = TusProtocol.overridingMethod(head) { head.method = method }
         guard let target = RequestTarget(head.target) else {
             return (nil, ImmediateExchange(.message(400, "this is no target for a server")))
         }

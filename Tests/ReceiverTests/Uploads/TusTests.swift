@@ -201,6 +201,22 @@ struct TusTests {
         await bench.receiver.stop()
     }
 
+    @Test("may come from clients that know POST alone")
+    func methodOverride() async throws {
+        let bench = try await ReceiverBench()
+        let location = try self.create(bench)
+        func post(_ method: String, _ more: [(String, String)], _ body: [UInt8]) throws -> Int {
+            let fields = [Self.version, ("X-HTTP-Method-Override", method)] + more
+            return try bench.request("POST", location, fields, body: body).status
+        }
+        #expect(try post("PATCH", [Self.type, ("Upload-Offset", "0")], Array(Self.content[..<10])) == 204)
+        #expect(try self.offset(bench, location) == 10)
+        #expect(try post("GET", [], []) == 405)
+        #expect(try post("DELETE", [], []) == 204)
+        #expect(bench.unfinished.isEmpty)
+        await bench.receiver.stop()
+    }
+
     @Test("expire, and what is nobody's is swept away at the start")
     func expiration() async throws {
         let bench = try await ReceiverBench { $0.limits.expiry = .seconds(0) }

@@ -14,6 +14,16 @@ enum TusProtocol {
     /// Whether a request speaks tus.
     static func isSpoken(_ fields: HTTPFields) -> Bool { fields["Tus-Resumable"] != nil }
 
+    /// The method that a POST stands for, where its client cannot send others.
+    ///
+    /// Only for tus, which asks for it, and only for methods that change something, as POST does.
+    static func overridingMethod(_ head: RequestHead) -> String? {
+        guard head.method == "POST", self.isSpoken(head.fields),
+            let method = head.fields["X-HTTP-Method-Override"], method == "PATCH" || method == "DELETE"
+        else { return nil }
+        return method
+    }
+
     /// The refusal of another version, or `nil`.
     static func versionRefusal(_ fields: HTTPFields) -> UploadRefusal? {
         guard fields["Tus-Resumable"] != self.version else { return nil }
