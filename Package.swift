@@ -75,7 +75,8 @@ let package = Package(
         .target(
             name: "Control",
             dependencies: [
-                "TransferCore", .product(name: "NIOCore", package: "swift-nio"),
+                "TransferCore", .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: settings
@@ -114,9 +115,20 @@ let package = Package(
         .executableTarget(name: "DaemonExecutable", dependencies: ["Daemon"], swiftSettings: settings),
         .target(name: "MartletFoundation", dependencies: ["Martlet"], swiftSettings: settings),
         .target(
+            name: "Receiver",
+            dependencies: [
+                "Control", "FileStorage", "TransferCore", "TransferEngine",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "CommandLineTool",
             dependencies: [
-                "Control", "HTTPTransport", "TransferAssembly", "TransferCore", "TransferEngine",
+                "Control", "HTTPTransport", "Receiver", "TransferAssembly", "TransferCore", "TransferEngine",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings
@@ -211,7 +223,16 @@ let package = Package(
         ),
         .testTarget(
             name: "CommandLineToolTests",
-            dependencies: ["CommandLineTool", "Control", "TransferTesting"],
+            dependencies: ["CommandLineTool", "Control", "Receiver", "TransferTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ReceiverTests",
+            dependencies: [
+                "Control", "FileStorage", "Receiver", "TransferCore", "TransferTesting",
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(

@@ -7,7 +7,7 @@ struct MartletCommand: ParsableCommand {
         commandName: "martlet",
         abstract: "Moves files over HTTP and does not stop.",
         version: "martlet \(MartletVersion.text)",
-        subcommands: [GetCommand.self, PutCommand.self, ManualCommand.self],
+        subcommands: [GetCommand.self, PutCommand.self, ServeCommand.self, ManualCommand.self],
         groupedSubcommands: [
             CommandGroup(
                 name: "The daemon's queue:",

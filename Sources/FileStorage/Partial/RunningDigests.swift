@@ -1,11 +1,11 @@
 import Crypto
 import Synchronization
-import TransferCore
+package import TransferCore
 import TransferEngine
 
 /// One digest being computed.
-struct RunningDigest {
-    private enum Function {
+package struct RunningDigest: Sendable {
+    private enum Function: Sendable {
         case md5(Insecure.MD5)
         case sha1(Insecure.SHA1)
         case sha256(SHA256)
@@ -15,7 +15,8 @@ struct RunningDigest {
 
     private var function: Function
 
-    init(_ algorithm: DigestAlgorithm) {
+    /// Begins a digest of nothing.
+    package init(_ algorithm: DigestAlgorithm) {
         switch algorithm {
         case .md5: self.function = .md5(Insecure.MD5())
         case .sha1: self.function = .sha1(Insecure.SHA1())
@@ -26,7 +27,7 @@ struct RunningDigest {
     }
 
     /// Feeds bytes.
-    mutating func update(_ bytes: UnsafeRawBufferPointer) {
+    package mutating func update(_ bytes: UnsafeRawBufferPointer) {
         switch self.function {
         case .md5(var hash):
             hash.update(bufferPointer: bytes)
@@ -47,7 +48,7 @@ struct RunningDigest {
     }
 
     /// The digest of what was fed.
-    func finalized() -> [UInt8] {
+    package func finalized() -> [UInt8] {
         switch self.function {
         case .md5(let hash): Array(hash.finalize())
         case .sha1(let hash): Array(hash.finalize())

@@ -46,7 +46,7 @@ extension DirectoryHandle {
     /// Renames a name of this directory; 0, or the error number.
     ///
     /// `EEXIST` where the new name is taken and `replacing` is false. Never replaces in that case, on any filesystem.
-    func rename(_ old: String, to directory: DirectoryHandle, _ new: String, replacing: Bool) -> Int32 {
+    package func rename(_ old: String, to directory: DirectoryHandle, _ new: String, replacing: Bool) -> Int32 {
         defer { directory.listing.note(new) }
         if replacing {
             return renameat(self.raw, old, directory.raw, new) == 0 ? 0 : errno

@@ -1,18 +1,27 @@
-import Glibc
+package import Glibc
 import Synchronization
-import TransferEngine
+package import TransferEngine
 
 /// An open directory, and the calls that work on names inside it.
 ///
 /// No call follows a symbolic link.
-final class DirectoryHandle: Sendable {
+package final class DirectoryHandle: Sendable {
     /// The path it was opened by, for messages.
-    let path: String
+    package let path: String
     /// What was in it a moment ago.
     let listing = RecentListing()
     private let descriptor: FileDescriptor
     /// Parents in which directories were made that are not on disk yet.
     private let unsyncedParents: Mutex<[String]>
+
+    /// Takes over a directory that is open already.
+    ///
+    /// - Parameters:
+    ///   - path: Its path, for messages.
+    ///   - descriptor: The open directory.
+    package convenience init(path: String, descriptor: FileDescriptor) {
+        self.init(path: path, descriptor: descriptor, unsyncedParents: [])
+    }
 
     private init(path: String, descriptor: FileDescriptor, unsyncedParents: [String]) {
         self.path = path
@@ -21,10 +30,10 @@ final class DirectoryHandle: Sendable {
     }
 
     /// The descriptor's number.
-    var raw: Int32 { self.descriptor.raw }
+    package var raw: Int32 { self.descriptor.raw }
 
     /// Opens a directory; `nil` where it does not exist and `creating` is false.
-    static func open(_ path: String, creating: Bool) throws(StorageError) -> DirectoryHandle? {
+    package static func open(_ path: String, creating: Bool) throws(StorageError) -> DirectoryHandle? {
         let path = path.isEmpty ? "." : path
         if let descriptor = try Self.openExisting(path) {
             return DirectoryHandle(path: path, descriptor: descriptor, unsyncedParents: [])
@@ -74,12 +83,12 @@ final class DirectoryHandle: Sendable {
     }
 
     /// The path of a name inside, for messages.
-    func path(_ name: String) -> String {
+    package func path(_ name: String) -> String {
         self.path == "." ? name : self.path.hasSuffix("/") ? self.path + name : self.path + "/" + name
     }
 
     /// openat(2) with `O_NOFOLLOW` and `O_CLOEXEC`; the descriptor, or the error number.
-    func open(_ name: String, _ flags: Int32) -> Result<FileDescriptor, SystemError> {
+    package func open(_ name: String, _ flags: Int32) -> Result<FileDescriptor, SystemError> {
         while true {
             let raw = openat(self.raw, name, flags | O_NOFOLLOW | O_CLOEXEC, 0o666)
             if raw >= 0 {
@@ -101,7 +110,7 @@ final class DirectoryHandle: Sendable {
     }
 
     /// fstatat(2) of a name, not following a link; `nil` where it does not exist.
-    func status(_ name: String) throws(StorageError) -> stat? {
+    package func status(_ name: String) throws(StorageError) -> stat? {
         var status = stat()
         if fstatat(self.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return status }
         if errno == ENOENT { return nil }
@@ -112,13 +121,13 @@ final class DirectoryHandle: Sendable {
     var isDeleted: Bool { self.descriptor.status()?.st_nlink == 0 }
 
     /// Deletes a name, where it is.
-    func unlink(_ name: String) throws(StorageError) {
+    package func unlink(_ name: String) throws(StorageError) {
         if unlinkat(self.raw, name, 0) == 0 || errno == ENOENT { return }
         throw StorageError(errno: errno, otherwise: .inputOutput, "cannot delete", self.path(name))
     }
 
     /// Flushes the directory's entries, and once those of the parents it was made in.
-    func sync() throws(StorageError) {
+    package func sync() throws(StorageError) {
         let parents = self.unsyncedParents.withLock { parents -> [String] in
             defer { parents = [] }
             return parents
@@ -136,7 +145,10 @@ final class DirectoryHandle: Sendable {
 }
 
 /// An error number on its way to becoming a `StorageError`.
-struct SystemError: Error {
+package struct SystemError: Error {
     /// See errno(3).
-    let number: Int32
+    package let number: Int32
+
+    /// Keeps a number.
+    package init(number: Int32) { self.number = number }
 }

@@ -1,13 +1,14 @@
-import Glibc
+package import Glibc
 import Synchronization
 import TransferEngine
 
 /// An open file that is closed once, at the latest with the last reference.
-final class FileDescriptor: Sendable {
+package final class FileDescriptor: Sendable {
     /// The number the kernel knows it by; -1 once closed.
     private let number: Atomic<Int32>
 
-    init(_ number: Int32) {
+    /// Takes a descriptor over.
+    package init(_ number: Int32) {
         self.number = Atomic(number)
     }
 
@@ -16,12 +17,12 @@ final class FileDescriptor: Sendable {
     }
 
     /// The number, or -1 once closed: every call on it then answers `EBADF`.
-    var raw: Int32 { self.number.load(ordering: .relaxed) }
+    package var raw: Int32 { self.number.load(ordering: .relaxed) }
 
     /// Closes it; 0, or the error number that close(2) gave.
     ///
     /// Closing twice is harmless.
-    func close() -> Int32 {
+    package func close() -> Int32 {
         let raw = self.number.exchange(-1, ordering: .relaxed)
         guard raw >= 0 else { return 0 }
         // close(2): on Linux the descriptor is gone even after EINTR, so it is never repeated.
@@ -29,13 +30,13 @@ final class FileDescriptor: Sendable {
     }
 
     /// What fstat(2) says.
-    func status() -> stat? {
+    package func status() -> stat? {
         var status = stat()
         return fstat(self.raw, &status) == 0 ? status : nil
     }
 
     /// Writes all the bytes at `offset`, going on after partial writes and signals; 0 or the error number.
-    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int32 {
+    package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int32 {
         guard var next = bytes.baseAddress else { return 0 }
         var left = bytes.count
         var position = offset
@@ -56,7 +57,7 @@ final class FileDescriptor: Sendable {
     }
 
     /// Reads until the buffer is full or the file ends; the count, or a negated error number.
-    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
+    package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
         guard let base = buffer.baseAddress else { return 0 }
         var filled = 0
         while filled < buffer.count {
@@ -73,13 +74,13 @@ final class FileDescriptor: Sendable {
     }
 
     /// Flushes the data (and of the metadata what reading it needs); 0 or the error number.
-    func syncData() -> Int32 { Self.repeated { fdatasync(self.raw) } }
+    package func syncData() -> Int32 { Self.repeated { fdatasync(self.raw) } }
 
     /// Flushes data and metadata; 0 or the error number.
-    func sync() -> Int32 { Self.repeated { fsync(self.raw) } }
+    package func sync() -> Int32 { Self.repeated { fsync(self.raw) } }
 
     /// Sets the size; 0 or the error number.
-    func truncate(_ length: Int64) -> Int32 { Self.repeated { ftruncate(self.raw, Int(length)) } }
+    package func truncate(_ length: Int64) -> Int32 { Self.repeated { ftruncate(self.raw, Int(length)) } }
 
     /// Sets the modification time and leaves the access time; 0 or the error number.
     func setModified(_ seconds: Int64) -> Int32 {
@@ -93,14 +94,14 @@ final class FileDescriptor: Sendable {
     ///
     /// Open file description locks (fcntl(2), `F_OFD_SETLK`) end with the descriptor, so that a killed process
     /// holds none. Filesystems without locks are used without.
-    func lock() -> Int32 {
+    package func lock() -> Int32 {
         var request = Self.wholeFileLock()
         let result = Self.repeated { fcntl(self.raw, 37, &request) }
         return result == EAGAIN || result == EACCES ? EAGAIN : 0
     }
 
     /// Gives back the lock before the last reference to the open file goes: a mapping is one too.
-    func unlock() {
+    package func unlock() {
         var request = Self.wholeFileLock()
         request.l_type = Int16(F_UNLCK)
         _ = fcntl(self.raw, 37, &request)

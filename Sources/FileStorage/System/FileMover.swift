@@ -28,6 +28,20 @@ public enum FileMover {
         _ = unlinkat(from.raw, oldName, 0)
     }
 
+    /// Copies a file to another filesystem, syncs it, gives it its name and deletes the old one; blocks.
+    ///
+    /// - Throws: `StorageError`, like ``move(_:to:replacing:)``.
+    package static func move(
+        _ old: String,
+        of from: DirectoryHandle,
+        to directory: DirectoryHandle,
+        _ new: String,
+        replacing: Bool
+    ) throws(StorageError) {
+        try self.copy(from, old, directory, new, replacing: replacing)
+        _ = unlinkat(from.raw, old, 0)
+    }
+
     /// Deletes a file, quietly where it is gone.
     public static func remove(_ path: String) { _ = unlink(path) }
 

@@ -3,9 +3,9 @@ import TransferCore
 import TransferEngine
 
 /// The room on a filesystem.
-enum FreeSpace {
+package enum FreeSpace {
     /// The bytes that an ordinary user may still write, or `nil` where the filesystem does not say.
-    static func bytes(_ descriptor: FileDescriptor) -> Int64? {
+    package static func bytes(_ descriptor: FileDescriptor) -> Int64? {
         var status = statvfs()
         guard fstatvfs(descriptor.raw, &status) == 0, status.f_blocks > 0 else { return nil }
         let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))

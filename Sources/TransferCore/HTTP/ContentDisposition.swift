@@ -8,6 +8,8 @@ package struct ContentDisposition: Hashable, Sendable {
     package var type: String
     /// The name: that of `filename*` where it can be decoded, otherwise that of `filename`; `nil` where it is empty.
     package var fileName: String?
+    /// The name of a form's field (RFC 7578 §4.2), or `nil`.
+    package var name: String?
 
     /// Parses a field's value.
     package init(_ field: String) {
@@ -19,6 +21,7 @@ package struct ContentDisposition: Hashable, Sendable {
         // The first of two parameters with one name wins.
         while let (name, value) = scanner.next() {
             switch name {
+            case "name" where self.name == nil: self.name = String(decoding: value, as: UTF8.self)
             case "filename" where plain == nil: plain = String(decoding: value, as: UTF8.self)
             case "filename*" where extended == nil: extended = Self.decodeExtended(value)
             default: break

@@ -55,9 +55,9 @@ package enum RangeField {
 }
 
 /// Reads decimal numbers as header fields have them: digits only.
-enum DecimalNumber {
+package enum DecimalNumber {
     /// The number, or `nil` where another byte stands there or it does not fit.
-    static func parse(_ digits: some Collection<UInt8>) -> Int64? {
+    package static func parse(_ digits: some Collection<UInt8>) -> Int64? {
         guard !digits.isEmpty else { return nil }
         var value: Int64 = 0
         for digit in digits {

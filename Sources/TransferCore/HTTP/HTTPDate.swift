@@ -63,13 +63,31 @@ public enum HTTPDate {
         let time = Int(seconds) - days * 86400
         let (year, month, day) = self.civil(days)
         let weekday = ((days + 4) % 7 + 7) % 7
-        return "\(self.weekdays[weekday]), \(self.padded(day, 2)) \(self.months[month - 1]) \(self.padded(year, 4)) "
-            + "\(self.padded(time / 3600, 2)):\(self.padded(time / 60 % 60, 2)):\(self.padded(time % 60, 2)) GMT"
+        // Byte by byte: a server writes one for each file that it sends.
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(29)
+        bytes.append(contentsOf: self.weekdays[weekday].utf8)
+        bytes.append(0x2C)
+        bytes.append(0x20)
+        self.append(day, 2, 0x20, to: &bytes)
+        bytes.append(contentsOf: self.months[month - 1].utf8)
+        bytes.append(0x20)
+        self.append(year, 4, 0x20, to: &bytes)
+        self.append(time / 3600, 2, 0x3A, to: &bytes)
+        self.append(time / 60 % 60, 2, 0x3A, to: &bytes)
+        self.append(time % 60, 2, 0x20, to: &bytes)
+        bytes.append(contentsOf: "GMT".utf8)
+        return String(decoding: bytes, as: UTF8.self)
     }
 
-    private static func padded(_ value: Int, _ width: Int) -> String {
-        let digits = String(value)
-        return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    /// Appends a number with this many digits, and what separates it from the next.
+    private static func append(_ value: Int, _ width: Int, _ separator: UInt8, to bytes: inout [UInt8]) {
+        var power = width == 4 ? 1000 : 10
+        while power > 0 {
+            bytes.append(0x30 + UInt8(value / power % 10))
+            power /= 10
+        }
+        bytes.append(separator)
     }
 
     private static func isZone(_ word: Substring.UTF8View) -> Bool {

@@ -76,8 +76,9 @@ public struct HTTPFields: Sendable {
 
     /// All values of a list field joined with commas, or `nil` where the field is missing (RFC 9110 §5.3).
     public func joined(_ name: StaticString) -> String? {
-        let values = self.values(name)
-        return values.isEmpty ? nil : values.joined(separator: ", ")
+        // Most fields that are asked for are not there.
+        guard self.lines.contains(where: { self.matches($0, name) }) else { return nil }
+        return self.values(name).joined(separator: ", ")
     }
 
     /// Whether a field with this name, given as text, is there.

@@ -2,7 +2,7 @@
 ///
 /// - Source: RFC 3986 §2.1; which bytes are left alone follows the WHATWG URL standard, but for `\`, `^` and `|`,
 ///   which some servers refuse and which are encoded too.
-enum PercentEncoding {
+package enum PercentEncoding {
     /// Whether a byte may stand as it is in a path or a query; `?` and `#` too, for the caller splits there first.
     @inline(__always)
     static func isPathByte(_ byte: UInt8) -> Bool {
@@ -21,7 +21,7 @@ enum PercentEncoding {
     }
 
     /// Appends `%XX`.
-    static func append(_ byte: UInt8, to output: inout [UInt8]) {
+    package static func append(_ byte: UInt8, to output: inout [UInt8]) {
         output.append(0x25)
         output.append(self.digit(byte >> 4))
         output.append(self.digit(byte & 15))
@@ -31,7 +31,7 @@ enum PercentEncoding {
 
     /// The value of a hexadecimal digit, or `nil`.
     @inline(__always)
-    static func value(_ digit: UInt8) -> UInt8? {
+    package static func value(_ digit: UInt8) -> UInt8? {
         switch digit {
         case 0x30...0x39: digit - 0x30
         case 0x41...0x46: digit - 0x41 + 10
@@ -41,7 +41,7 @@ enum PercentEncoding {
     }
 
     /// The bytes with every `%XX` decoded; a `%` that no two digits follow stays.
-    static func decode(_ bytes: some Collection<UInt8>) -> [UInt8] {
+    package static func decode(_ bytes: some Collection<UInt8>) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count)
         var rest = bytes[...]

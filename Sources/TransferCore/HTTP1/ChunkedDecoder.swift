@@ -1,6 +1,7 @@
 /// Finds the data in a chunked body, up to the last chunk's line.
 ///
-/// Chunk extensions are skipped; a bare LF is taken for a line end.
+/// Chunk extensions are skipped. A bare LF is taken for a line end in what a server sends; a server that reads requests is
+/// strict, for what a proxy in front of it might read in another way is how requests are smuggled.
 ///
 /// - Source: RFC 9112 §7.1.
 struct ChunkedDecoder: Sendable {
@@ -29,6 +30,12 @@ struct ChunkedDecoder: Sendable {
 
     private var state = State.size(value: 0, digits: 0)
     private var lineLength = 0
+    private let isStrict: Bool
+
+    /// Creates a decoder.
+    ///
+    /// - Parameter isStrict: Whether a bare LF is refused.
+    init(isStrict: Bool = false) { self.isStrict = isStrict }
 
     /// Goes on at `consumed` and moves it.
     mutating func next(
@@ -70,7 +77,7 @@ struct ChunkedDecoder: Sendable {
             guard byte == Byte.lf else { throw .invalidChunk }
             return self.endLine(size: size)
         case .dataEnd:
-            guard byte == Byte.cr || byte == Byte.lf else { throw .invalidChunk }
+            guard byte == Byte.cr || byte == Byte.lf && !self.isStrict else { throw .invalidChunk }
             self.state = byte == Byte.cr ? .dataEndLF : .size(value: 0, digits: 0)
             return false
         case .dataEndLF:
@@ -85,6 +92,7 @@ struct ChunkedDecoder: Sendable {
     private mutating func takeLineRest(_ byte: UInt8, size: Int64, inExtension: Bool) throws(HTTP1Error) -> Bool {
         switch byte {
         case Byte.lf:
+            guard !self.isStrict else { throw .invalidChunk }
             return self.endLine(size: size)
         case Byte.cr:
             self.state = .lineEnd(size: size)

@@ -1,4 +1,6 @@
+import Control
 import Testing
+import TransferCore
 
 @testable import Daemon
 

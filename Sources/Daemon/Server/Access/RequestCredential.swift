@@ -1,3 +1,4 @@
+internal import Control
 internal import TransferCore
 
 /// The token that a request as a whole brings.

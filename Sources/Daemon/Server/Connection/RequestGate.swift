@@ -1,5 +1,6 @@
 internal import NIOCore
 internal import NIOHTTP1
+internal import TransferCore
 
 /// The first to see each request: refuses those of strangers, takes off what nobody here speaks, and keeps the time.
 ///

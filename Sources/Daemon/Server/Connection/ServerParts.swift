@@ -3,6 +3,7 @@ internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
 internal import Synchronization
+internal import TransferCore
 
 /// What every connection shares.
 final class ServerParts: Sendable {
@@ -28,7 +29,8 @@ final class ServerParts: Sendable {
         self.policy = RequestPolicy(
             listenHost: configuration.listen?.host ?? "127.0.0.1",
             allowedHosts: configuration.allowedHosts,
-            allowedOrigins: configuration.allowedOrigins
+            allowedOrigins: configuration.allowedOrigins,
+            optionPrefix: "--rpc-allow"
         )
         self.access = configuration.token.map { TokenCheck($0) }
         self.dispatcher = RPCDispatcher(

@@ -1,16 +1,35 @@
-/// Decides whose requests are heard over TCP: a web page elsewhere must not speak to the daemon with its reader's hands.
+/// Decides whose requests are heard over TCP: a web page elsewhere must not speak to a server with its reader's hands.
 ///
 /// Pure value.
-struct RequestPolicy: Sendable, Hashable {
+package struct RequestPolicy: Sendable, Hashable {
     /// The address that is listened on.
-    var listenHost: String
+    package var listenHost: String
     /// More names for `Host`.
-    var allowedHosts: [String]
+    package var allowedHosts: [String]
     /// Origins that may call from elsewhere.
-    var allowedOrigins: [String]
+    package var allowedOrigins: [String]
+    /// How the options that allow more begin, for messages.
+    package var optionPrefix: String
+    /// Whether `Host` may name anything: on an address that is open to the network only credentials protect.
+    package var hearsAnyHost: Bool
+
+    /// Creates a policy.
+    package init(
+        listenHost: String,
+        allowedHosts: [String] = [],
+        allowedOrigins: [String] = [],
+        optionPrefix: String = "--allow",
+        hearsAnyHost: Bool = false
+    ) {
+        self.listenHost = listenHost
+        self.allowedHosts = allowedHosts
+        self.allowedOrigins = allowedOrigins
+        self.optionPrefix = optionPrefix
+        self.hearsAnyHost = hearsAnyHost
+    }
 
     /// What becomes of a request.
-    enum Verdict: Sendable, Hashable {
+    package enum Verdict: Sendable, Hashable {
         /// It is heard; the origin may read the answer, where one is given.
         case heard(origin: String?)
         /// It is not, and why.
@@ -24,17 +43,17 @@ struct RequestPolicy: Sendable, Hashable {
     ///   - origins: The values of `Origin`.
     ///   - localAddress: The address that the connection came in on.
     /// - Returns: Whether it is heard.
-    func verdict(hosts: [String], origins: [String], localAddress: String?) -> Verdict {
+    package func verdict(hosts: [String], origins: [String], localAddress: String?) -> Verdict {
         guard hosts.count == 1, let host = Self.name(hosts[0]) else {
             return .refused("exactly one Host field is needed")
         }
-        guard self.isOurs(host, localAddress) else {
-            return .refused("the Host field names another host; --rpc-allow-host allows it")
+        guard self.hearsAnyHost || self.isOurs(host, localAddress) else {
+            return .refused("the Host field names another host; \(self.optionPrefix)-host allows it")
         }
         guard origins.count <= 1 else { return .refused("more than one Origin field") }
         guard let origin = origins.first else { return .heard(origin: nil) }
         if self.isSame(origin, as: hosts[0]) || self.isAllowed(origin) { return .heard(origin: origin) }
-        return .refused("the page's origin is not allowed; --rpc-allow-origin allows it")
+        return .refused("the page's origin is not allowed; \(self.optionPrefix)-origin allows it")
     }
 
     private func isOurs(_ host: String, _ localAddress: String?) -> Bool {
@@ -58,7 +77,7 @@ struct RequestPolicy: Sendable, Hashable {
     }
 
     /// The name or address in `NAME`, `NAME:PORT`, `[ADDRESS]` or `[ADDRESS]:PORT`, in lower case.
-    static func name(_ host: String) -> String? {
+    package static func name(_ host: String) -> String? {
         var rest = Substring(host.lowercased())
         let name: Substring
         if rest.first == "[" {
@@ -77,7 +96,7 @@ struct RequestPolicy: Sendable, Hashable {
     }
 
     /// Whether a name is an IPv4 or IPv6 address.
-    static func isAddress(_ name: String) -> Bool {
+    package static func isAddress(_ name: String) -> Bool {
         name.contains(":") || name.utf8.allSatisfy { $0 >= 0x30 && $0 <= 0x39 || $0 == 0x2E }
     }
 }

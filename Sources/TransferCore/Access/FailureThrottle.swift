@@ -1,19 +1,19 @@
 /// Slows those down who try tokens, and keeps the log from being filled by them.
 ///
 /// Pure value: the time comes in. Callers with the right token are never slowed down.
-struct FailureThrottle: Sendable {
+package struct FailureThrottle: Sendable {
     /// What to do about a failure.
-    struct Action: Sendable, Hashable {
+    package struct Action: Sendable, Hashable {
         /// How long the answer is held back.
-        var delay: Duration
+        package var delay: Duration
         /// The failures to be logged, this one included, or `nil` to log none now.
-        var logged: Int?
+        package var logged: Int?
     }
 
     /// Failures that are answered at once; then each tenth of a second counts.
-    static let free = 5
+    package static let free = 5
     /// The longest time an answer is held back.
-    static let longest = Duration.seconds(2)
+    package static let longest = Duration.seconds(2)
     private static let quiet = Duration.seconds(60)
     private static let betweenLines = Duration.seconds(10)
 
@@ -22,8 +22,11 @@ struct FailureThrottle: Sendable {
     private var lastLine: ContinuousClock.Instant?
     private var unlogged = 0
 
+    /// Creates a throttle that has seen no failure.
+    package init() {}
+
     /// A message had no token or a wrong one.
-    mutating func failed(at now: ContinuousClock.Instant) -> Action {
+    package mutating func failed(at now: ContinuousClock.Instant) -> Action {
         if let last = self.last, now - last > Self.quiet { self.failures = 0 }
         self.last = now
         self.failures = min(self.failures + 1, 1_000)

@@ -1,0 +1,469 @@
+"""Drives `martlet serve` from outside; see Scripts/check-receiver."""
+import concurrent.futures
+import hashlib
+import http.client
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+MARTLET = os.path.abspath(os.environ.get("MARTLET", os.path.join(ROOT, ".build", "martlet")))
+CUTS = int(os.environ.get("CUTS", "200"))
+SEED = int(os.environ.get("SEED", "20261122"))
+
+
+class Failure(Exception):
+    pass
+
+
+def expect(condition, message):
+    if not condition:
+        raise Failure(message)
+
+
+class Response(http.client.HTTPResponse):
+    """A response that is read past interim ones, of which http.client knows 100 alone."""
+
+    def _read_status(self):
+        while True:
+            version, status, reason = super()._read_status()
+            if not 101 < status < 200:
+                return version, status, reason
+            http.client.parse_headers(self.fp)
+
+
+http.client.HTTPConnection.response_class = Response
+
+
+class Receiver:
+    """A running `martlet serve`."""
+
+    def __init__(self, directory, *options, port=0, host="127.0.0.1"):
+        self.directory = directory
+        self.options = options
+        self.host = host
+        self.start(port)
+
+    def start(self, port):
+        self.log = open(self.directory.rstrip("/") + ".log", "ab")
+        self.process = subprocess.Popen(
+            [MARTLET, "serve", self.directory, "--listen", f"{self.host}:{port}", *self.options],
+            stdout=subprocess.PIPE, stderr=self.log, text=True,
+        )
+        self.lines = []
+        while True:
+            line = self.process.stdout.readline()
+            expect(line, f"martlet serve did not start; see {self.log.name}")
+            self.lines.append(line.strip())
+            if line.startswith("serving"):
+                break
+        self.base = self.lines[-1].split(" at ")[1].rstrip("/")
+        self.port = int(self.base.rsplit(":", 1)[1])
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def restart(self):
+        self.start(self.port)
+
+    def stop(self):
+        self.process.terminate()
+        status = self.process.wait(60)
+        expect(status == 0, f"martlet serve ended with {status}")
+
+    def peak(self):
+        """The most memory it had resident, in KiB."""
+        with open(f"/proc/{self.process.pid}/status") as file:
+            return int(re.search(r"VmHWM:\s+(\d+)", file.read()).group(1))
+
+    def path(self, name):
+        return os.path.join(self.directory, name)
+
+    def connection(self):
+        return http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+
+    def request(self, method, path, body=None, headers=None):
+        connection = self.connection()
+        try:
+            connection.request(method, path, body, headers or {})
+            response = connection.getresponse()
+            return response.status, dict((k.lower(), v) for k, v in response.getheaders()), response.read()
+        finally:
+            connection.close()
+
+
+def digest(path):
+    hasher = hashlib.sha256()
+    with open(path, "rb") as file:
+        while chunk := file.read(1 << 20):
+            hasher.update(chunk)
+    return hasher.hexdigest()
+
+
+def content(length, seed=1):
+    return random.Random(seed).randbytes(length)
+
+
+def write(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+    return path
+
+
+def run(*command, **options):
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, **options)
+    expect(done.returncode == 0, f"{' '.join(command[:3])} ended with {done.returncode}: {done.stderr[-400:]}")
+    return done.stdout
+
+
+def entries(receiver):
+    """What is in the directory, but for what is the receiver's own."""
+    return sorted(name for name in os.listdir(receiver.directory) if not name.startswith(".martlet"))
+
+
+def unfinished(receiver):
+    return sorted(n for n in os.listdir(receiver.path(".martlet-uploads")) if n != "lock")
+
+
+def settled(receiver):
+    deadline = time.time() + 20
+    while unfinished(receiver) and time.time() < deadline:
+        time.sleep(0.05)
+    expect(not unfinished(receiver), f"left behind: {unfinished(receiver)[:3]}")
+
+
+def check_curl(work):
+    """curl: -T, --data-binary, -F, -C -, conditions."""
+    receiver = Receiver(os.path.join(work, "curl"))
+    source = write(os.path.join(work, "curl.bin"), content(5_000_000))
+    run("curl", "-sfT", source, receiver.base + "/put.bin")
+    expect(digest(receiver.path("put.bin")) == digest(source), "curl -T: other bytes")
+    with open(source, "rb") as stdin:
+        run("curl", "-sfT", "-", receiver.base + "/chunked.bin", stdin=stdin)
+    expect(digest(receiver.path("chunked.bin")) == digest(source), "curl -T -: other bytes")
+    run("curl", "-sf", "-F", f"file=@{source}", "-F", "note=x", receiver.base + "/")
+    expect(digest(receiver.path("curl.bin")) == digest(source), "curl -F: other bytes")
+    run("curl", "-sf", "--data-binary", "@" + source, receiver.base + "/posted/")
+    half = write(os.path.join(work, "half.bin"), content(5_000_000)[:1_234_567])
+    run("curl", "-sf", "-C", "-", "-o", half, receiver.base + "/put.bin")
+    expect(digest(half) == digest(source), "curl -C -: other bytes")
+    code = run("curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "-T", source, receiver.base + "/put.bin")
+    expect(code == "409", f"an existing name was answered {code}")
+    code = run("curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "-z", receiver.path("put.bin"),
+               receiver.base + "/put.bin")
+    expect(code == "304", f"curl -z was answered {code}")
+    receiver.stop()
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+    except OSError:
+        print("  no IPv6 here")
+        return
+    receiver = Receiver(os.path.join(work, "curl"), host="[::1]")
+    run("curl", "-sfgT", source, receiver.base + "/six.bin")
+    run("curl", "-sfg", "-o", half, receiver.base + "/six.bin")
+    expect(digest(half) == digest(source), "over IPv6: other bytes")
+    receiver.stop()
+
+
+def check_wget(work):
+    """wget: --method=PUT, -c, recursion over the listing."""
+    receiver = Receiver(os.path.join(work, "wget"))
+    source = write(os.path.join(work, "wget.bin"), content(3_000_000, 2))
+    run("wget", "-q", "-O", "/dev/null", "--method=PUT", "--body-file=" + source, receiver.base + "/w/put.bin")
+    expect(digest(receiver.path("w/put.bin")) == digest(source), "wget --method=PUT: other bytes")
+    mirror = os.path.join(work, "mirror")
+    run("wget", "-q", "-r", "-np", "-nH", "-P", mirror, receiver.base + "/w/")
+    expect(digest(os.path.join(mirror, "w/put.bin")) == digest(source), "wget -r: other bytes")
+    part = write(os.path.join(work, "put.bin"), content(3_000_000, 2)[:1_000_000])
+    run("wget", "-q", "-c", receiver.base + "/w/put.bin", cwd=work)
+    expect(digest(part) == digest(source), "wget -c: other bytes")
+    receiver.stop()
+
+
+def check_aria2(work):
+    """aria2 -x16: many ranges at once."""
+    receiver = Receiver(os.path.join(work, "aria2"))
+    source = write(receiver.path("a.bin"), content(60_000_000, 3))
+    out = os.path.join(work, "aria2-out")
+    run("aria2c", "-q", "-x16", "-s16", "-k1M", "-d", out, receiver.base + "/a.bin")
+    expect(digest(os.path.join(out, "a.bin")) == digest(source), "aria2 -x16: other bytes")
+    out = os.path.join(work, "martlet-out")
+    run(MARTLET, "get", "-q", "-d", out, receiver.base + "/a.bin")
+    expect(digest(os.path.join(out, "a.bin")) == digest(source), "martlet get: other bytes")
+    receiver.stop()
+
+
+def check_tus(work):
+    """tuspy: pieces, checksums, resuming across kill -9 of the receiver."""
+    from tusclient.client import TusClient
+
+    receiver = Receiver(os.path.join(work, "tus"))
+    source = write(os.path.join(work, "tus.bin"), content(7_000_000, 4))
+    client = TusClient(receiver.base + "/in/")
+    client.uploader(source, chunk_size=1_000_000, metadata={"filename": "whole.bin"}).upload()
+    expect(digest(receiver.path("in/whole.bin")) == digest(source), "tuspy: other bytes")
+    client.uploader(source, chunk_size=1_000_000, metadata={"filename": "sums.bin"}, upload_checksum=True).upload()
+    expect(digest(receiver.path("in/sums.bin")) == digest(source), "tuspy with checksums: other bytes")
+    uploader = client.uploader(source, chunk_size=900_000, metadata={"filename": "killed.bin"})
+    uploader.upload_chunk()
+    uploader.upload_chunk()
+    receiver.kill()
+    receiver.restart()
+    again = client.uploader(source, url=uploader.url, chunk_size=900_000)
+    expect(again.offset == 1_800_000, f"after kill -9 the offset is {again.offset}")
+    again.upload()
+    expect(digest(receiver.path("in/killed.bin")) == digest(source), "tuspy after kill -9: other bytes")
+    receiver.stop()
+
+
+def send_part(receiver, location, offset, data, stop_after, headers):
+    """Sends a PATCH and breaks it off after some bytes; the status, or None where it was broken off."""
+    head = f"PATCH {location} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(data)}\r\n"
+    head += "".join(f"{k}: {v}\r\n" for k, v in headers.items()) + "\r\n"
+    with socket.create_connection(("127.0.0.1", receiver.port), timeout=20) as connection:
+        connection.sendall(head.encode() + data[:stop_after])
+        if stop_after < len(data):
+            if random.random() < 0.5:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            return None
+        response = Response(connection)
+        response.begin()
+        response.read()
+        return response.status
+
+
+def check_kills(work):
+    """Both protocols, cut from either side at random moments: the right bytes, each acknowledged one at most twice."""
+    random.seed(SEED)
+    receiver = Receiver(os.path.join(work, "kills"))
+    cuts = sent = 0
+    length = 2_000_000
+    total = 0
+    number = 0
+    while cuts < CUTS:
+        number += 1
+        data = content(length, number)
+        total += length
+        is_tus = number % 2 == 0
+        if is_tus:
+            headers = {"Tus-Resumable": "1.0.0", "Upload-Length": str(length), "Upload-Metadata": "filename eA=="}
+            status, fields, _ = receiver.request("POST", f"/t{number}", b"", headers)
+            protocol = {"Tus-Resumable": "1.0.0", "Content-Type": "application/offset+octet-stream"}
+        else:
+            headers = {"Upload-Draft-Interop-Version": "6", "Upload-Complete": "?0", "Upload-Length": str(length)}
+            status, fields, _ = receiver.request("POST", f"/t{number}", b"", headers)
+            protocol = {"Upload-Draft-Interop-Version": "6", "Content-Type": "application/partial-upload",
+                        "Upload-Complete": "?1"}
+        expect(status == 201, f"creation was answered {status}")
+        location = fields["location"]
+        acknowledged = 0
+        while True:
+            ask = {"Tus-Resumable": "1.0.0"} if is_tus else {"Upload-Draft-Interop-Version": "6"}
+            status, fields, _ = receiver.request("HEAD", location, None, ask)
+            expect(status in (200, 204), f"HEAD was answered {status}")
+            offset = int(fields["upload-offset"])
+            expect(offset >= acknowledged, f"the offset went back from {acknowledged} to {offset}")
+            acknowledged = offset
+            if offset == length and (is_tus or fields["upload-complete"] == "?1"):
+                break
+            rest = data[offset:]
+            how_much = random.randrange(len(rest) + 1) if cuts < CUTS and random.random() < 0.85 else len(rest)
+            try:
+                if how_much < len(rest) and random.random() < 0.4:
+                    killer = threading.Timer(random.random() * 0.02, receiver.kill)
+                    killer.start()
+                    try:
+                        send_part(receiver, location, offset, rest, len(rest), {**protocol, "Upload-Offset": str(offset)})
+                    finally:
+                        killer.join()
+                        receiver.restart()
+                        cuts += 1
+                else:
+                    status = send_part(receiver, location, offset, rest, how_much,
+                                       {**protocol, "Upload-Offset": str(offset)})
+                    if status is None:
+                        cuts += 1
+            except (OSError, http.client.HTTPException):
+                pass
+            sent += how_much
+            name = receiver.path(f"t{number}")
+            if os.path.exists(name):
+                expect(os.path.getsize(name) == length, "a partial file under its final name")
+        with open(receiver.path(f"t{number}"), "rb") as file:
+            expect(file.read() == data, f"t{number} has other bytes")
+        os.remove(receiver.path(f"t{number}"))
+    print(f"  {cuts} cuts in {number} uploads; {sent / total:.2f} times their bytes were sent, no acknowledged one again")
+    receiver.stop()
+
+
+def check_slow(work):
+    """A thousand connections at one byte a second: others are served, memory is bounded, in the end they are cut off."""
+    receiver = Receiver(os.path.join(work, "slow"), "--idle-timeout", "10")
+    sockets = []
+    for number in range(1000):
+        connection = socket.create_connection(("127.0.0.1", receiver.port))
+        connection.sendall(f"PUT /s{number} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n".encode())
+        sockets.append(connection)
+    begun = time.time()
+    slowest = 0
+    while time.time() < begun + 14:
+        for connection in sockets:
+            try:
+                connection.send(b"x")
+            except OSError:
+                pass
+        asked = time.time()
+        status, _, _ = receiver.request("GET", "/")
+        slowest = max(slowest, time.time() - asked)
+        expect(status == 200, f"beside slow senders a listing was answered {status}")
+        time.sleep(max(0, 1 - (time.time() - asked)))
+    expect(slowest < 2, f"beside slow senders a listing took {slowest:.1f} s")
+    expect(receiver.peak() < 100_000, f"{receiver.peak()} KiB resident")
+    settled(receiver)
+    expect(not entries(receiver), "a slow sender's file is there")
+    print(f"  a listing took at most {slowest * 1000:.0f} ms beside them; {receiver.peak() // 1024} MiB resident")
+    for connection in sockets:
+        connection.close()
+    receiver.stop()
+
+
+def check_many(work):
+    """10,000 small uploads at once: all there, memory bounded, nothing left behind."""
+    receiver = Receiver(os.path.join(work, "many"), "--access-log", "none")
+    data = content(20_000, 5)
+
+    def worker(first):
+        connection = receiver.connection()
+        for number in range(first, 10_000, 200):
+            connection.request("PUT", f"/m{number}", data)
+            response = connection.getresponse()
+            response.read()
+            if response.status != 201:
+                return response.status
+        connection.close()
+        return 201
+
+    begun = time.time()
+    with concurrent.futures.ThreadPoolExecutor(200) as pool:
+        statuses = set(pool.map(worker, range(200)))
+    expect(statuses == {201}, f"answers: {statuses}")
+    expect(len(entries(receiver)) == 10_000, f"{len(entries(receiver))} files")
+    for name in entries(receiver):
+        expect(os.path.getsize(receiver.path(name)) == len(data), f"{name} is not whole")
+    settled(receiver)
+    expect(receiver.peak() < 100_000, f"{receiver.peak()} KiB resident")
+    print(f"  {time.time() - begun:.1f} s, {receiver.peak() // 1024} MiB resident")
+    receiver.stop()
+
+
+def check_liar(work):
+    """A sender that lies about its length, in every way."""
+    receiver = Receiver(os.path.join(work, "liar"))
+    for declared, sent in ((1000, 10), (10, 1000)):
+        with socket.create_connection(("127.0.0.1", receiver.port), timeout=20) as connection:
+            connection.sendall(f"PUT /l{declared} HTTP/1.1\r\nHost: x\r\nHost: y\r\n".encode())
+            connection.sendall(b"\r\n" + b"x" * sent)
+            connection.shutdown(socket.SHUT_WR)
+            connection.recv(65536)
+        with socket.create_connection(("127.0.0.1", receiver.port), timeout=20) as connection:
+            head = f"PUT /l{declared} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {declared}\r\n\r\n"
+            connection.sendall(head.encode() + b"x" * sent)
+            connection.shutdown(socket.SHUT_WR)
+            connection.recv(65536)
+    settled(receiver)
+    expect(entries(receiver) == ["l10"], f"landed: {entries(receiver)}")
+    expect(os.path.getsize(receiver.path("l10")) == 10, "more bytes than declared")
+    receiver.stop()
+
+
+def check_full(work):
+    """A full disk: 507, nothing under its final name, reading goes on, and writing once there is room."""
+    if os.geteuid() != 0:
+        print("  skipped: a tmpfs needs root")
+        return
+    directory = os.path.join(work, "full")
+    os.makedirs(directory, exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=20m", "tmpfs", directory], check=True)
+    try:
+        receiver = Receiver(directory, "--keep-free", "0")
+        write(receiver.path("small"), b"x" * 1000)
+        status, _, _ = receiver.request("PUT", "/declared", b"x" * 30_000_000, {"Expect": "100-continue"})
+        expect(status == 507, f"too large a declared file was answered {status}")
+        with socket.create_connection(("127.0.0.1", receiver.port), timeout=30) as connection:
+            connection.sendall(b"PUT /chunked HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+            answer = b""
+            try:
+                for _ in range(30):
+                    connection.sendall(b"100000\r\n" + b"x" * 0x100000 + b"\r\n")
+            except OSError:
+                pass
+            while more := connection.recv(65536):
+                answer += more
+            expect(answer.startswith(b"HTTP/1.1 507"), f"a full disk was answered {answer[:40]}")
+        settled(receiver)
+        expect(entries(receiver) == ["small"], f"there is {entries(receiver)}")
+        expect(receiver.request("GET", "/small")[0] == 200, "reading does not go on")
+        expect(receiver.request("PUT", "/after", b"x" * 1000)[0] == 201, "writing does not go on")
+        receiver.stop()
+    finally:
+        subprocess.run(["umount", directory], check=True)
+
+
+def check_tls(work):
+    """A self-made certificate, its fingerprint, and curl and martlet get that pin its key."""
+    directory = os.path.join(work, "tls")
+    token = os.path.join(work, "token")
+    receiver = Receiver(directory, "--tls-self-signed", "--token-file", token)
+    source = write(receiver.path("f.bin"), content(3_000_000, 6))
+    pin = receiver.process.stdout.readline().strip(), receiver.process.stdout.readline().strip()
+    pin = [line.split(" ", 1)[1] for line in pin if line.startswith("pin ")][0]
+    secret = open(token).read().strip()
+    out = os.path.join(work, "tls.bin")
+    auth = ["-H", f"Authorization: Bearer {secret}"]
+    run("curl", "-sfk", "--pinnedpubkey", pin, *auth, "-o", out, receiver.base + "/f.bin")
+    expect(digest(out) == digest(source), "over TLS: other bytes")
+    run("curl", "-sfk", "--pinnedpubkey", pin, *auth, "-T", source, receiver.base + "/g.bin")
+    expect(digest(receiver.path("g.bin")) == digest(source), "over TLS, sent: other bytes")
+    code = run("curl", "-sk", "-o", "/dev/null", "-w", "%{http_code}", receiver.base + "/f.bin")
+    expect(code == "401", f"without credentials: {code}")
+    expect(os.stat(token).st_mode & 0o777 == 0o600, "the token can be read by others")
+    receiver.stop()
+
+
+CHECKS = {name[6:]: function for name, function in globals().items() if name.startswith("check_")}
+
+
+def main():
+    names = sys.argv[1:] or list(CHECKS)
+    for name in names:
+        if name not in CHECKS:
+            sys.exit(f"check-receiver: there is no `{name}`; there are: {' '.join(CHECKS)}")
+    failed = []
+    with tempfile.TemporaryDirectory(prefix="martlet-receiver-") as work:
+        for name in names:
+            os.makedirs(os.path.join(work, name), exist_ok=True)
+            begun = time.time()
+            print(f"{name}: {CHECKS[name].__doc__}", flush=True)
+            try:
+                CHECKS[name](work)
+                print(f"{name}: passed ({time.time() - begun:.0f} s)", flush=True)
+            except Exception as error:
+                failed.append(name)
+                print(f"{name}: FAILED: {type(error).__name__}: {error}", flush=True)
+    if failed:
+        sys.exit(f"check-receiver: failed: {' '.join(failed)}")
+    print(f"check-receiver: {len(names)} passed")
+
+
+main()

@@ -1,0 +1,107 @@
+import Receiver
+
+/// What `martlet serve` is asked to do, checked as far as that goes without reading a file.
+struct ServePlan: Sendable {
+    /// Where encryption comes from.
+    enum Encryption: Sendable, Equatable {
+        case none
+        case selfSigned
+        case files(certificate: String, key: String)
+    }
+
+    /// Where requests are logged.
+    enum Log: Sendable, Equatable {
+        case none
+        case standardError
+        case file(String)
+    }
+
+    var configuration: ReceiverConfiguration
+    var encryption: Encryption
+    var log: Log
+    var tokenFile: String?
+    var credentialFile: String?
+
+    /// Reads the options.
+    ///
+    /// - Throws: ``BadValue`` where they contradict each other or cannot be understood.
+    init(_ command: ServeCommand) throws(BadValue) {
+        let content = command.content
+        guard let listen = ListenAddress(parsing: command.address.listen) else {
+            throw BadValue(
+                "\"\(DisplayText.clean(command.address.listen))\" is no address; write ADDRESS:PORT, [IPV6]:PORT or PORT"
+            )
+        }
+        guard command.directory != nil || !content.share.isEmpty else {
+            throw BadValue("name a directory to serve, or a file with --share")
+        }
+        var configuration = ReceiverConfiguration(directory: command.directory)
+        configuration.listen = listen
+        configuration.takesUploads = !content.readOnly
+        configuration.overwrites = content.overwrite
+        configuration.servesHidden = content.hidden
+        guard !content.readOnly || !content.overwrite else {
+            throw BadValue("--read-only and --overwrite contradict each other; leave one out")
+        }
+        guard !content.share.isEmpty || content.shareExpires == nil && content.shareCount == nil else {
+            throw BadValue("--share-expires and --share-count are for links; add --share FILE")
+        }
+        configuration.shares = content.share.map {
+            ShareOffer(path: $0, lifetime: content.shareExpires, downloads: content.shareCount)
+        }
+        configuration.records = try Self.records(content, sessionCookie: command.access.sessionCookie)
+        configuration.sessionCookie = command.access.sessionCookie
+        configuration.allowedHosts = command.access.allowHost
+        configuration.allowedOrigins = command.access.allowOrigin
+        configuration.limits = Self.limits(command.limits)
+        self.configuration = configuration
+        self.encryption = try Self.encryption(command.address)
+        self.tokenFile = command.access.tokenFile
+        self.credentialFile = command.access.credentials
+        self.log =
+            switch command.address.accessLog {
+            case "none": .none
+            case "-": .standardError
+            default: .file(command.address.accessLog)
+            }
+    }
+
+    private static func encryption(_ options: ServeAddressOptions) throws(BadValue) -> Encryption {
+        switch (options.tlsCertificate, options.tlsKey, options.tlsSelfSigned) {
+        case (nil, nil, false): return .none
+        case (nil, nil, true): return .selfSigned
+        case (let certificate?, let key?, false): return .files(certificate: certificate, key: key)
+        case (_, _, true): throw BadValue("give either --tls-self-signed or --tls-certificate and --tls-key")
+        default: throw BadValue("a certificate needs its key: give --tls-certificate and --tls-key together")
+        }
+    }
+
+    private static func records(
+        _ content: ServeContentOptions,
+        sessionCookie: String
+    ) throws(BadValue) -> RecordChoice? {
+        guard content.records || !content.recordHeader.isEmpty || !content.recordCookie.isEmpty else { return nil }
+        guard !content.recordCookie.contains(sessionCookie) else {
+            throw BadValue("the session cookie \(sessionCookie) is a credential, which is not kept; choose another")
+        }
+        do throws(ReceiverError) {
+            return try RecordChoice(cookies: content.recordCookie, headers: content.recordHeader)
+        } catch {
+            throw BadValue(error.message)
+        }
+    }
+
+    private static func limits(_ options: ServeLimitOptions) -> ReceiverLimits {
+        var limits = ReceiverLimits()
+        limits.upload = options.maxUpload
+        limits.total = options.maxTotal
+        if let reserve = options.keepFree { limits.reserve = reserve }
+        if let expiry = options.expiry { limits.expiry = expiry }
+        if let idle = options.idleTimeout { limits.idle = idle > .zero ? idle : .seconds(366 * 86400) }
+        if let total = options.uploadTimeout, total > .zero { limits.uploadTime = total }
+        if let rate = options.minRate { limits.slowest = rate }
+        if let connections = options.maxConnections { limits.connections = connections }
+        if let grace = options.grace { limits.grace = grace }
+        return limits
+    }
+}

@@ -1,0 +1,113 @@
+import Control
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+import Receiver
+
+/// One run of `martlet serve`.
+enum ServeRun {
+    /// Serves until a signal ends it.
+    ///
+    /// - Returns: The exit status: 0 after a graceful stop.
+    static func execute(_ plan: ServePlan) -> Int32 {
+        let errors = OutputStream(STDERR_FILENO)
+        do {
+            let signals = SignalWatcher()
+            OpenFiles.raiseLimit()
+            let stopped = try WakeUp()
+            try signals.start(stop: { stopped.wake() }, resized: {})
+            let log = try ServeLog.open(plan.log)
+            return QueueRun.wait { await self.serve(plan, log, stopped, errors) }
+        } catch {
+            errors.write("martlet: \(error.description)\n")
+            return ExitStatus.usage
+        }
+    }
+
+    private static func serve(_ plan: ServePlan, _ log: AccessLog?, _ stopped: WakeUp, _ errors: OutputStream) async
+        -> Int32
+    {
+        do {
+            var configuration = plan.configuration
+            configuration.credentials = try ServeCredentials.load(plan)
+            let certificate = try ServeCertificate.load(plan)
+            configuration.certificate = certificate?.certificate
+            let receiver = try await Receiver.start(configuration, log: log)
+            let output = OutputStream(STDOUT_FILENO)
+            output.write(ServeText.greeting(receiver, configuration, fingerprint: certificate?.fingerprint))
+            for warning in ServeText.warnings(configuration) { errors.write("martlet: \(warning)\n") }
+            await self.wait(for: stopped)
+            await receiver.stop()
+            return ExitStatus.success
+        } catch let error as ReceiverError {
+            errors.write("martlet: \(DisplayText.clean(error.message))\n")
+            return ExitStatus.of(error)
+        } catch let error as ControlError {
+            errors.write("martlet: \(DisplayText.clean(error.description))\n")
+            return ExitStatus.usage
+        } catch {
+            errors.write("martlet: \(DisplayText.clean("\(error)"))\n")
+            return ExitStatus.usage
+        }
+    }
+
+    /// Waits on a thread that may block.
+    private static func wait(for stopped: WakeUp) async {
+        await withCheckedContinuation { continuation in
+            do {
+                try PosixThread.start {
+                    while !stopped.wait(milliseconds: -1) {}
+                    continuation.resume()
+                }
+            } catch {
+                continuation.resume()
+            }
+        }
+    }
+}
+
+extension ExitStatus {
+    /// The status that tells why a receiver did not start, by aria2's list.
+    static func of(_ error: ReceiverError) -> Int32 {
+        switch error.code {
+        case .address: 6
+        case .directory: 15
+        case .credentials, .certificate: Self.usage
+        default: 1
+        }
+    }
+}
+
+/// Where the access log goes.
+enum ServeLog {
+    /// Opens it.
+    ///
+    /// - Throws: ``BadValue`` where a file cannot be opened.
+    static func open(_ place: ServePlan.Log) throws(BadValue) -> AccessLog? {
+        switch place {
+        case .none: return nil
+        case .standardError:
+            let stream = OutputStream(STDERR_FILENO)
+            return AccessLog { stream.write(String(decoding: $0, as: UTF8.self)) }
+        case .file(let path):
+            let descriptor = systemOpenLog(path)
+            guard descriptor >= 0 else {
+                throw BadValue(
+                    "the log \(DisplayText.clean(path)) cannot be opened: \(String(cString: strerror(errno)))"
+                )
+            }
+            let stream = OutputStream(descriptor)
+            return AccessLog { stream.write(String(decoding: $0, as: UTF8.self)) }
+        }
+    }
+
+    private static func systemOpenLog(_ path: String) -> Int32 {
+        #if canImport(Glibc)
+        Glibc.open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o640)
+        #else
+        Darwin.open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o640)
+        #endif
+    }
+}

@@ -1,0 +1,37 @@
+import Receiver
+
+/// What `martlet serve` prints.
+enum ServeText {
+    /// The lines at the start, for people and for scripts: the first word of each says what it is.
+    static func greeting(
+        _ receiver: Receiver,
+        _ configuration: ReceiverConfiguration,
+        fingerprint: CertificateFingerprint?
+    ) -> String {
+        let base = self.base(receiver.address, isSecure: configuration.certificate != nil)
+        var lines: [String] = []
+        if let directory = configuration.directory {
+            lines.append("serving \(DisplayText.clean(directory)) at \(base)/")
+        }
+        for (path, offer) in zip(receiver.sharePaths, configuration.shares) {
+            lines.append("share \(DisplayText.clean(offer.path)) at \(base)\(path)")
+        }
+        if let fingerprint {
+            lines.append("fingerprint sha256 \(fingerprint.certificate)")
+            lines.append("pin \(fingerprint.pin)")
+        }
+        return lines.map { $0 + "\n" }.joined()
+    }
+
+    /// What a person should know beside.
+    static func warnings(_ configuration: ReceiverConfiguration) -> [String] {
+        guard !configuration.listen.isLoopback, configuration.certificate == nil else { return [] }
+        return [
+            "the connection is not encrypted: credentials and files can be read on the way; --tls-self-signed mends it"
+        ]
+    }
+
+    private static func base(_ address: ListenAddress, isSecure: Bool) -> String {
+        (isSecure ? "https://" : "http://") + address.description
+    }
+}

@@ -1,0 +1,130 @@
+internal import Control
+internal import NIOCore
+internal import Synchronization
+internal import TransferCore
+
+/// Decides who may do what.
+final class AccessControl: Sendable {
+    /// What becomes of a request.
+    enum Verdict: Sendable {
+        /// It is carried out, for this user where one is known.
+        case allowed(user: String?)
+        /// It is answered by this, after a delay where many have failed.
+        case refused(Answer, delay: TimeAmount)
+    }
+
+    private let credentials: [Credential]
+    private let open: Rights
+    private let policy: RequestPolicy
+    private let sessionCookie: String
+    private let throttle = Mutex(FailureThrottle())
+
+    /// - Parameters:
+    ///   - credentials: What may be shown.
+    ///   - open: What everybody may do.
+    ///   - policy: Whose pages and names are heard.
+    ///   - sessionCookie: The name of the session cookie.
+    init(credentials: [Credential], open: Rights, policy: RequestPolicy, sessionCookie: String) {
+        self.credentials = credentials
+        self.open = open
+        self.policy = policy
+        self.sessionCookie = sessionCookie
+    }
+
+    /// What everybody may do without showing anything.
+    var openRights: Rights { self.open }
+
+    /// Whether `Host` and `Origin` are ones that are heard; the answer where they are not.
+    ///
+    /// A page elsewhere must not write with its reader's hands, nor read by a name that was made to mean this machine.
+    func refusal(_ head: RequestHead, localAddress: String?) -> Answer? {
+        let hosts = head.fields.values("Host")
+        // HTTP/1.0 knows no Host (RFC 9112 §3.2 asks for exactly one in HTTP/1.1).
+        if head.minorVersion == 0, hosts.isEmpty, head.fields["Origin"] == nil { return nil }
+        guard hosts.count == 1 else { return .message(400, "exactly one Host field is needed") }
+        let isSafe = head.method == "GET" || head.method == "HEAD" || head.method == "OPTIONS"
+        let origins = isSafe ? [] : head.fields.values("Origin")
+        switch self.policy.verdict(hosts: hosts, origins: origins, localAddress: localAddress) {
+        case .heard: return nil
+        case .refused(let reason): return .message(403, reason)
+        }
+    }
+
+    /// The rights that a request comes with, and its user; `nil` where it shows something wrong.
+    func rights(_ fields: HTTPFields) -> (rights: Rights, user: String?)? {
+        if self.credentials.isEmpty { return (self.open, nil) }
+        var rights = self.open
+        var user: String?
+        var showsWrong = false
+        if let authorization = fields["Authorization"] {
+            if let found = self.credential(authorization: authorization) {
+                rights.formUnion(found.rights)
+                user = found.user
+            } else {
+                showsWrong = true
+            }
+        }
+        for value in self.sessions(fields) {
+            if let found = self.credentials.first(where: { $0.kind != .basic && $0.check.accepts(value) }) {
+                rights.formUnion(found.rights)
+            } else {
+                showsWrong = true
+            }
+        }
+        return showsWrong && rights == self.open ? nil : (rights, user)
+    }
+
+    /// Judges a request that needs some right.
+    func verdict(_ fields: HTTPFields, needs right: Rights) -> Verdict {
+        guard let (rights, user) = self.rights(fields) else {
+            let action = self.throttle.withLock { $0.failed(at: .now) }
+            return .refused(self.challenge("these credentials are not known"), delay: TimeAmount(action.delay))
+        }
+        if rights.isSuperset(of: right) { return .allowed(user: user) }
+        guard rights == self.open, !self.credentials.isEmpty else {
+            return .refused(.message(403, "this is not allowed here"), delay: .zero)
+        }
+        return .refused(self.challenge("credentials are needed"), delay: .zero)
+    }
+
+    private func challenge(_ message: String) -> Answer {
+        var fields = HTTPFields()
+        if self.credentials.contains(where: { $0.kind == .token }) {
+            fields.append("WWW-Authenticate", "Bearer realm=\"martlet\"")
+        }
+        // Any client knows Basic: a token goes in as its password.
+        fields.append("WWW-Authenticate", "Basic realm=\"martlet\", charset=\"UTF-8\"")
+        return .message(401, message, fields)
+    }
+
+    /// - Source: RFC 6750 §2.1, RFC 7617 §2.
+    private func credential(authorization: String) -> Credential? {
+        let parts = authorization.split(separator: " ", maxSplits: 1)
+        guard parts.count == 2 else { return nil }
+        let value = parts[1].drop { $0 == " " }
+        switch parts[0].lowercased() {
+        case "bearer":
+            return self.credentials.first { $0.kind == .token && $0.check.accepts(String(value)) }
+        case "basic":
+            guard let bytes = Base64.decode(value.utf8), let colon = bytes.firstIndex(of: 0x3A) else { return nil }
+            let whole = String(decoding: bytes, as: UTF8.self)
+            let password = String(decoding: bytes[(colon + 1)...], as: UTF8.self)
+            return self.credentials.first { credential in
+                switch credential.kind {
+                case .basic: credential.check.accepts(whole)
+                case .token: credential.check.accepts(password)
+                case .session: false
+                }
+            }
+        default: return nil
+        }
+    }
+
+    /// The values of the session cookie.
+    ///
+    /// - Source: RFC 6265 §4.2.
+    private func sessions(_ fields: HTTPFields) -> [String] {
+        guard self.credentials.contains(where: { $0.kind != .basic }) else { return [] }
+        return RequestCookies.all(fields).filter { $0.name == self.sessionCookie }.map(\.value)
+    }
+}

@@ -1,0 +1,64 @@
+internal import NIOCore
+internal import TransferCore
+
+/// Writes the start line and the fields of a response.
+///
+/// - Source: RFC 9112 §4, §5.
+enum AnswerHead {
+    /// Appends an interim response.
+    static func write(interim status: Int, _ fields: HTTPFields, to buffer: inout ByteBuffer) {
+        self.writeStatus(status, to: &buffer)
+        self.write(fields, to: &buffer)
+        buffer.writeStaticString("\r\n")
+    }
+
+    /// Appends the head of a final response.
+    ///
+    /// - Parameters:
+    ///   - answer: The response.
+    ///   - date: The value of `Date`.
+    ///   - isOld: Whether the client speaks HTTP/1.0, where a connection ends unless said otherwise.
+    ///   - closes: Whether the connection ends with it.
+    ///   - buffer: Where it is appended.
+    static func write(_ answer: Answer, date: String, isOld: Bool, closes: Bool, to buffer: inout ByteBuffer) {
+        self.writeStatus(answer.status, to: &buffer)
+        buffer.writeStaticString("Date: ")
+        buffer.writeString(date)
+        buffer.writeStaticString("\r\n")
+        self.write(answer.fields, to: &buffer)
+        // RFC 9110 §8.6: not with 204, nor with 1xx; a 304 would have to tell what a 200 tells.
+        if answer.status != 204, answer.status != 304 {
+            buffer.writeStaticString("Content-Length: ")
+            buffer.writeString(String(answer.content.length))
+            buffer.writeStaticString("\r\n")
+        }
+        if closes {
+            buffer.writeStaticString("Connection: close\r\n")
+        } else if isOld {
+            buffer.writeStaticString("Connection: keep-alive\r\n")
+        }
+        buffer.writeStaticString("\r\n")
+    }
+
+    private static func writeStatus(_ status: Int, to buffer: inout ByteBuffer) {
+        switch status {
+        case 200: buffer.writeStaticString("HTTP/1.1 200 OK\r\n")
+        case 206: buffer.writeStaticString("HTTP/1.1 206 Partial Content\r\n")
+        default: buffer.writeString("HTTP/1.1 \(status) \(ReasonPhrase.of(status))\r\n")
+        }
+    }
+
+    private static func write(_ fields: HTTPFields, to buffer: inout ByteBuffer) {
+        fields.forEachLine { name, value in
+            buffer.writeBytes(name)
+            buffer.writeStaticString(": ")
+            // A value may come from outside, as in Location: no byte of it can begin another line.
+            if value.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) {
+                buffer.writeBytes(value)
+            } else {
+                buffer.writeBytes(value.map { $0 >= 0x20 && $0 != 0x7F ? $0 : 0x20 })
+            }
+            buffer.writeStaticString("\r\n")
+        }
+    }
+}

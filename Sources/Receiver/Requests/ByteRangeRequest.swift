@@ -1,0 +1,46 @@
+internal import TransferCore
+
+/// What a `Range` field asks for.
+///
+/// - Source: RFC 9110 §14.1.2, §14.2.
+enum ByteRangeRequest: Hashable, Sendable {
+    /// The whole: there is no range, or none that is to be heeded.
+    case whole
+    /// One range of the representation, half-open and not empty.
+    case part(Range<Int64>)
+    /// A range that the representation has nothing of.
+    case unsatisfiable
+
+    /// Reads a field for a representation of some length.
+    ///
+    /// A malformed field, another unit and several ranges are answered by the whole, as RFC 9110 §14.2 lets a server do:
+    /// several ranges in one answer are hard to read and easy to abuse.
+    static func of(_ field: String?, length: Int64) -> ByteRangeRequest {
+        guard let field else { return .whole }
+        let text = field.utf8.drop { $0 == 0x20 || $0 == 0x09 }
+        guard text.prefix(6).lazy.map(ASCII.lowercase).elementsEqual("bytes=".utf8) else { return .whole }
+        let specifications = text.dropFirst(6).split(separator: 0x2C).map(Self.trimmed).filter { !$0.isEmpty }
+        guard specifications.count == 1, let specification = specifications.first,
+            let dash = specification.firstIndex(of: 0x2D)
+        else { return .whole }
+        let first = specification[..<dash]
+        let last = specification[specification.index(after: dash)...]
+        if first.isEmpty {
+            // The last bytes, all of them where there are fewer.
+            guard let count = DecimalNumber.parse(last) else { return .whole }
+            guard count > 0, length > 0 else { return .unsatisfiable }
+            return .part(max(0, length - count)..<length)
+        }
+        guard let start = DecimalNumber.parse(first) else { return .whole }
+        if last.isEmpty { return start < length ? .part(start..<length) : .unsatisfiable }
+        guard let end = DecimalNumber.parse(last), end >= start else { return .whole }
+        return start < length ? .part(start..<min(length, end == .max ? .max : end + 1)) : .unsatisfiable
+    }
+
+    private static func trimmed(_ text: Substring.UTF8View) -> Substring.UTF8View {
+        var text = text
+        while let byte = text.first, byte == 0x20 || byte == 0x09 { text.removeFirst() }
+        while let byte = text.last, byte == 0x20 || byte == 0x09 { text.removeLast() }
+        return text
+    }
+}

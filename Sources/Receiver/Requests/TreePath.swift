@@ -1,0 +1,114 @@
+internal import TransferCore
+
+/// A path below the served directory: names that can be looked up one after the other, none of which leads up.
+///
+/// Pure value. What it holds has been decoded once, after it was split: an encoded slash separates nothing.
+struct TreePath: Sendable, Hashable {
+    /// The names, none of them empty, `.` or `..`, and none with a slash or a NUL.
+    var names: [String]
+    /// Whether it ended with a slash.
+    var endsWithSlash: Bool
+
+    /// Why a path is refused.
+    enum Refusal: Error, Hashable, Sendable {
+        /// A `%` that no two hexadecimal digits follow.
+        case badEncoding
+        /// A NUL or an encoded slash.
+        case forbiddenByte
+        /// `.` or `..`, written out or encoded.
+        case dotSegment
+        /// Bytes that are not UTF-8.
+        case notText
+        /// A name longer than any filesystem has, or more names than can be meant.
+        case tooLong
+
+        /// What is wrong, for a person.
+        var message: String {
+            switch self {
+            case .badEncoding: "the path holds a '%' that no two hexadecimal digits follow"
+            case .forbiddenByte: "the path holds a NUL or an encoded slash"
+            case .dotSegment: "the path holds a '.' or '..' segment"
+            case .notText: "the path is not UTF-8"
+            case .tooLong: "the path is too long"
+            }
+        }
+    }
+
+    /// The path of the served directory itself.
+    static let root = TreePath(names: [], endsWithSlash: true)
+
+    init(names: [String], endsWithSlash: Bool = false) {
+        self.names = names
+        self.endsWithSlash = endsWithSlash
+    }
+
+    /// Splits and decodes a path that begins with `/`; empty segments are left out.
+    ///
+    /// - Throws: ``Refusal``.
+    init(parsing path: Substring) throws(Refusal) {
+        self.names = []
+        self.endsWithSlash = path.utf8.last == 0x2F
+        for segment in path.utf8.split(separator: 0x2F) {
+            let name = try Self.decode(segment)
+            guard name != ".", name != ".." else { throw .dotSegment }
+            guard name.utf8.count <= 255, self.names.count < 64 else { throw .tooLong }
+            self.names.append(name)
+        }
+    }
+
+    private static func decode(_ segment: some Collection<UInt8>) throws(Refusal) -> String {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(segment.count)
+        var rest = segment[...]
+        while let byte = rest.popFirst() {
+            guard byte == 0x25 else {
+                bytes.append(byte)
+                continue
+            }
+            guard let high = rest.popFirst().flatMap(PercentEncoding.value),
+                let low = rest.popFirst().flatMap(PercentEncoding.value)
+            else { throw .badEncoding }
+            bytes.append(high << 4 | low)
+        }
+        guard !bytes.contains(0), !bytes.contains(0x2F) else { throw .forbiddenByte }
+        guard let name = String(validating: bytes, as: UTF8.self) else { throw .notText }
+        return name
+    }
+
+    /// The last name, or `nil` for the served directory itself.
+    var name: String? { self.names.last }
+
+    /// The path of what holds the last name.
+    var parent: TreePath { TreePath(names: Array(self.names.dropLast()), endsWithSlash: true) }
+
+    /// The path as the system takes it, relative to the served directory.
+    var relative: String { self.names.isEmpty ? "." : self.names.joined(separator: "/") }
+
+    /// The path as it stands in a URL, encoded.
+    var url: String {
+        var bytes: [UInt8] = []
+        for name in self.names {
+            bytes.append(0x2F)
+            bytes.append(contentsOf: Self.encode(name).utf8)
+        }
+        if self.endsWithSlash || bytes.isEmpty { bytes.append(0x2F) }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// A name as one segment of a URL: everything but RFC 3986's unreserved characters is encoded.
+    static func encode(_ name: String) -> String {
+        if name.utf8.allSatisfy(self.isUnreserved) { return name }
+        var bytes: [UInt8] = []
+        for byte in name.utf8 {
+            if self.isUnreserved(byte) { bytes.append(byte) } else { PercentEncoding.append(byte, to: &bytes) }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func isUnreserved(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x2E, 0x5F, 0x7E: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,14 @@
+internal import NIOCore
+
+/// Tells a client for whom there is no room so, and ends.
+final class FullHouse: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    func channelActive(context: ChannelHandlerContext) {
+        let answer =
+            "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+        let promise = context.eventLoop.makePromise(of: Void.self)
+        promise.futureResult.assumeIsolated().whenComplete { _ in context.close(promise: nil) }
+        context.writeAndFlush(NIOAny(context.channel.allocator.buffer(string: answer)), promise: promise)
+    }
+}

@@ -1,0 +1,148 @@
+internal import FileStorage
+internal import NIOCore
+internal import TransferCore
+
+/// Chooses what takes a request.
+struct Router: Sendable {
+    /// What answers a request, and the request with what was found out about it.
+    func route(
+        _ head: RequestHead,
+        peer: String,
+        local: String?,
+        isSecure: Bool,
+        _ core: ReceiverCore
+    ) -> (Request?, any Exchange) {
+        var head = head
+        if let method = TusProtocol.overridingMethod(head) { head.method = method }
+        guard let target = RequestTarget(head.target) else {
+            return (nil, ImmediateExchange(.message(400, "this is no target for a server")))
+        }
+        var request = Request(head: head, target: target, peer: peer, user: nil, isSecure: isSecure)
+        if let refusal = core.access.refusal(head, localAddress: local) { return (request, ImmediateExchange(refusal)) }
+        let exchange = self.exchange(for: &request, core)
+        return (request, exchange)
+    }
+
+    private func exchange(for request: inout Request, _ core: ReceiverCore) -> any Exchange {
+        let path: TreePath
+        do throws(TreePath.Refusal) {
+            path = request.target.path == "*" ? .root : try TreePath(parsing: request.target.path)
+        } catch {
+            return ImmediateExchange(.message(400, error.message))
+        }
+        if path.names.first == ShareLink.directory {
+            let (answer, token) = core.shares.answer(path, request, now: Timestamp.now)
+            return ShareExchange(core.shares, answer, token: token)
+        }
+        if path.names.first == ServedTree.ownDirectory { return UploadRoutes(core: core).resource(path, &request) }
+        switch request.head.method {
+        case "GET", "HEAD":
+            return self.reading(path, &request, core)
+        case "OPTIONS":
+            return ImmediateExchange(self.options(request, core))
+        case "PUT", "POST":
+            return UploadRoutes(core: core).exchange(path, &request)
+        default:
+            return self.noSuchMethod(core)
+        }
+    }
+
+    private func noSuchMethod(_ core: ReceiverCore) -> any Exchange {
+        ImmediateExchange(.message(405, "this method is not for this path", ["Allow": Self.allowed(core)]))
+    }
+
+    /// What the server can do, for those who ask before they send.
+    private func options(_ request: Request, _ core: ReceiverCore) -> Answer {
+        var fields: HTTPFields = ["Allow": Self.allowed(core)]
+        guard core.area != nil else { return Answer(204, fields) }
+        let limits = core.configuration.limits
+        for (name, value) in TusProtocol.capabilities(limits) { fields.append(name, value) }
+        fields.append(DraftVersion.field, "\((DraftVersion(fields: request.head.fields) ?? .latest).rawValue)")
+        fields.append("Upload-Limit", DraftVersion.limit(limits))
+        fields.append("Accept-Patch", "\(TusProtocol.contentType), \(DraftVersion.contentType)")
+        return Answer(204, fields)
+    }
+
+    /// The methods that there are.
+    static func allowed(_ core: ReceiverCore) -> String {
+        core.area == nil ? "GET, HEAD, OPTIONS" : "GET, HEAD, OPTIONS, PUT, POST, PATCH, DELETE"
+    }
+
+    // MARK: Reading
+
+    private func reading(_ path: TreePath, _ request: inout Request, _ core: ReceiverCore) -> any Exchange {
+        guard let tree = core.tree else { return ImmediateExchange(.failure(.notFound)) }
+        // Judged before anything is looked up, so that nobody learns what there is.
+        switch core.access.verdict(request.head.fields, needs: path.endsWithSlash ? .list : .read) {
+        case .allowed(let user): request.user = user
+        case .refused(let answer, let delay): return DelayedExchange(answer, delay: delay)
+        }
+        do throws(TreeError) {
+            switch try tree.open(path) {
+            case .file(let file, let facts):
+                return self.file(path, file, facts, request, core)
+            case .directory(let directory):
+                return self.directory(path, directory, request, core)
+            }
+        } catch {
+            return ImmediateExchange(.failure(error))
+        }
+    }
+
+    private func file(
+        _ path: TreePath,
+        _ file: OpenFile,
+        _ facts: FileFacts,
+        _ request: Request,
+        _ core: ReceiverCore
+    ) -> any Exchange {
+        var answer = FileAnswer(name: path.name ?? "", facts: facts, isSandboxed: core.configuration.takesUploads)
+        let fields = request.head.fields
+        guard let algorithm = WantedDigest.algorithm(fields["Want-Repr-Digest"]) else {
+            return ImmediateExchange(answer.answer(fields, file, now: Timestamp.now))
+        }
+        if let digest = core.digests.digest(algorithm, facts) {
+            answer.digest = WantedDigest.field(algorithm, digest)
+        } else if facts.length <= DigestCache.longestInPlace {
+            answer.digest = core.digests.compute(algorithm, file, facts).map { WantedDigest.field(algorithm, $0) }
+        } else if facts.length <= DigestCache.longestWait {
+            let plan = answer
+            return BlockingExchange {
+                var plan = plan
+                plan.digest = core.digests.compute(algorithm, file, facts).map { WantedDigest.field(algorithm, $0) }
+                return plan.answer(fields, file, now: Timestamp.now)
+            }
+        } else {
+            // Reading it all would keep the client waiting: the next one who asks gets it.
+            core.digestInBackground(algorithm, file, facts)
+        }
+        return ImmediateExchange(answer.answer(fields, file, now: Timestamp.now))
+    }
+
+    private func directory(
+        _ path: TreePath,
+        _ directory: OpenFile,
+        _ request: Request,
+        _ core: ReceiverCore
+    ) -> any Exchange {
+        guard path.endsWithSlash else {
+            var target = path
+            target.endsWithSlash = true
+            // A path, not a URL: what `Host` says has not to be believed.
+            return ImmediateExchange(.message(301, "this is a directory", ["Location": target.url]))
+        }
+        guard let tree = core.tree else { return ImmediateExchange(.failure(.notFound)) }
+        let accept = request.head.fields.joined("Accept")
+        var takesUploads = core.configuration.takesUploads
+        if case .refused = core.access.verdict(request.head.fields, needs: .write) { takesUploads = false }
+        let offersForm = takesUploads
+        return BlockingExchange {
+            do throws(TreeError) {
+                let listing = try DirectoryListing.read(directory) { tree.isServed($0) }
+                return ListingAnswer(path: path, listing: listing, takesUploads: offersForm).answer(accept: accept)
+            } catch {
+                return .failure(error)
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+internal import NIOCore
+
+/// Answers at once; what the client sends is thrown away.
+final class ImmediateExchange: Exchange {
+    private let answer: Answer
+
+    init(_ answer: Answer) { self.answer = answer }
+
+    func begin(_ connection: any ExchangeConnection) { connection.answer(self.answer) }
+    func received(_ bytes: UnsafeRawBufferPointer) {}
+    func ended() {}
+    func lost() {}
+}
+
+/// Answers when something that blocks has been done: a directory read, a digest computed.
+final class BlockingExchange: Exchange {
+    private let work: @Sendable () -> Answer
+
+    init(_ work: @escaping @Sendable () -> Answer) { self.work = work }
+
+    func begin(_ connection: any ExchangeConnection) {
+        connection.blocking(self.work) { connection.answer($0) }
+    }
+
+    func received(_ bytes: UnsafeRawBufferPointer) {}
+    func ended() {}
+    func lost() {}
+}
+
+/// Answers after a while: those who try credentials are slowed down.
+final class DelayedExchange: Exchange {
+    private let answer: Answer
+    private let delay: TimeAmount
+    private var timer: Scheduled<Void>?
+
+    init(_ answer: Answer, delay: TimeAmount) {
+        self.answer = answer
+        self.delay = delay
+    }
+
+    func begin(_ connection: any ExchangeConnection) {
+        guard self.delay > .zero else {
+            connection.answer(self.answer)
+            return
+        }
+        connection.hold()
+        self.timer = connection.eventLoop.assumeIsolated()
+            .scheduleTask(in: self.delay) {
+                connection.answer(self.answer)
+                connection.release()
+            }
+    }
+
+    func received(_ bytes: UnsafeRawBufferPointer) {}
+    func ended() {}
+    func lost() { self.timer?.cancel() }
+}

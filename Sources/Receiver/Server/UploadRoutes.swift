@@ -1,0 +1,109 @@
+internal import TransferCore
+
+/// Chooses what takes a request that sends something.
+struct UploadRoutes {
+    let core: ReceiverCore
+
+    /// PUT and POST.
+    ///
+    /// PUT, and POST to a name, land under that name. POST to a directory, which ends in a slash or exists, makes a name.
+    func exchange(_ path: TreePath, _ request: inout Request) -> any Exchange {
+        guard let area = self.core.area else { return ImmediateExchange(.message(403, "nothing is taken here")) }
+        if let refusal = self.refusal(&request) { return refusal }
+        let fields = request.head.fields
+        let isPost = request.head.method == "POST"
+        let type = fields["Content-Type"]
+        do throws(UploadRefusal) {
+            if isPost, let boundary = try FormBoundary.of(type) {
+                return UploadExchange(FormUpload(area, try self.directory(path), boundary, request))
+            }
+            let isTus = isPost && TusProtocol.isSpoken(fields)
+            let original =
+                isTus
+                ? try self.tusName(fields) : fields["Content-Disposition"].flatMap { ContentDisposition($0).fileName }
+            let place =
+                isPost && self.isDirectory(path)
+                ? try LandingPlace(in: path, proposed: original, type: type, now: Timestamp.now)
+                : try LandingPlace(exactly: path)
+            let facts = UploadFacts(
+                request,
+                originalName: original ?? (place.mayRename ? nil : place.name),
+                type: type,
+                choice: area.records
+            )
+            let cut = CutSwitch()
+            if isTus {
+                let session = AppendSession(area) { cut.cut() }
+                return UploadExchange(TusUpload(.create(place, facts), request, session), cut: cut)
+            }
+            if let version = DraftVersion(fields: fields), version.isComplete(fields) != nil {
+                let session = AppendSession(area) { cut.cut() }
+                return UploadExchange(DraftUpload(.create(place, facts), version, request, session), cut: cut)
+            }
+            return UploadExchange(RawUpload(area, place, request, facts))
+        } catch {
+            return ImmediateExchange(error.answer)
+        }
+    }
+
+    /// HEAD, PATCH and DELETE of an upload's own resource.
+    func resource(_ path: TreePath, _ request: inout Request) -> any Exchange {
+        guard let area = self.core.area, path.names.count == 2, let name = UploadName(path.names[1]) else {
+            return ImmediateExchange(.failure(.notFound))
+        }
+        if let refusal = self.refusal(&request) { return refusal }
+        let fields = request.head.fields
+        let resource = UploadResource(area: area, name: name, fields: fields)
+        switch request.head.method {
+        case "HEAD", "GET": return BlockingExchange { resource.head() }
+        case "DELETE": return BlockingExchange { resource.delete() }
+        case "PATCH":
+            let cut = CutSwitch()
+            let session = AppendSession(area) { cut.cut() }
+            if TusProtocol.isSpoken(fields) {
+                return UploadExchange(TusUpload(.append(name), request, session), cut: cut)
+            }
+            guard let version = DraftVersion(fields: fields) else {
+                return ImmediateExchange(
+                    .message(
+                        400,
+                        "say which protocol this is: Tus-Resumable, or \(DraftVersion.field) 3, 5 or 6",
+                        [DraftVersion.field: "\(DraftVersion.latest.rawValue)"]
+                    )
+                )
+            }
+            return UploadExchange(DraftUpload(.append(name), version, request, session), cut: cut)
+        default:
+            return ImmediateExchange(
+                .message(405, "an upload knows HEAD, PATCH and DELETE", ["Allow": "HEAD, PATCH, DELETE"])
+            )
+        }
+    }
+
+    private func refusal(_ request: inout Request) -> (any Exchange)? {
+        switch self.core.access.verdict(request.head.fields, needs: .write) {
+        case .allowed(let user):
+            request.user = user
+            return nil
+        case .refused(let answer, let delay): return DelayedExchange(answer, delay: delay)
+        }
+    }
+
+    private func directory(_ path: TreePath) throws(UploadRefusal) -> TreePath {
+        guard self.isDirectory(path) else {
+            throw UploadRefusal(409, "a form is sent to a directory; end it with a slash")
+        }
+        return path
+    }
+
+    private func isDirectory(_ path: TreePath) -> Bool {
+        if path.endsWithSlash { return true }
+        guard let tree = self.core.tree, case .directory? = try? tree.open(path) else { return false }
+        return true
+    }
+
+    private func tusName(_ fields: HTTPFields) throws(UploadRefusal) -> String? {
+        let metadata = try TusProtocol.metadata(fields["Upload-Metadata"])
+        return (metadata.first { $0.key == "filename" } ?? metadata.first { $0.key == "name" })?.value
+    }
+}

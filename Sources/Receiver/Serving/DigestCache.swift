@@ -1,0 +1,54 @@
+internal import FileStorage
+internal import Synchronization
+internal import TransferCore
+
+/// Digests of files that were asked for, by the state they belong to.
+final class DigestCache: Sendable {
+    private struct Key: Hashable {
+        var entityTag: String
+        var algorithm: DigestAlgorithm
+    }
+
+    /// The longest file whose digest is computed while a client waits for it.
+    static let longestWait: Int64 = 256 << 20
+    /// The longest file whose digest is computed on the loop that answers.
+    static let longestInPlace: Int64 = 32 << 10
+    private static let capacity = 4096
+
+    private let known = Mutex<[Key: [UInt8]]>([:])
+
+    /// The digest of a state, where it is known.
+    func digest(_ algorithm: DigestAlgorithm, _ facts: FileFacts) -> [UInt8]? {
+        self.known.withLock { $0[Key(entityTag: facts.entityTag, algorithm: algorithm)] }
+    }
+
+    /// Remembers a digest.
+    func remember(_ digest: [UInt8], _ algorithm: DigestAlgorithm, _ facts: FileFacts) {
+        self.known.withLock { known in
+            if known.count >= Self.capacity { known.removeAll(keepingCapacity: true) }
+            known[Key(entityTag: facts.entityTag, algorithm: algorithm)] = digest
+        }
+    }
+
+    /// Computes a digest, or finds it; blocks for as long as reading the file takes.
+    ///
+    /// - Returns: `nil` where the file cannot be read, or changes meanwhile.
+    func compute(_ algorithm: DigestAlgorithm, _ file: OpenFile, _ facts: FileFacts) -> [UInt8]? {
+        if let digest = self.digest(algorithm, facts) { return digest }
+        var running = RunningDigest(algorithm)
+        let size = Int(min(max(facts.length, 1), 1 << 20))
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: size, alignment: 64)
+        defer { buffer.deallocate() }
+        var offset: Int64 = 0
+        while offset < facts.length {
+            let count = file.read(into: buffer, at: offset)
+            guard count > 0 else { return nil }
+            running.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            offset += Int64(count)
+        }
+        guard let status = file.status(), FileFacts(status) == facts, offset == facts.length else { return nil }
+        let digest = running.finalized()
+        self.remember(digest, algorithm, facts)
+        return digest
+    }
+}

@@ -1,0 +1,79 @@
+internal import FileStorage
+internal import TransferCore
+
+/// The answer to GET and HEAD for a file.
+///
+/// Pure but for the file it carries: no call is made here.
+struct FileAnswer {
+    /// The file's name, for its media type.
+    var name: String
+    /// What is known of it.
+    var facts: FileFacts
+    /// Whether files may have been sent by strangers: then what a browser would run is kept from acting as this server.
+    var isSandboxed = false
+    /// The digest of the whole, where it is wanted and known: the value of `Repr-Digest`.
+    var digest: String?
+    /// Whether it is offered to be saved rather than shown.
+    var isAttachment = false
+
+    /// Makes the answer.
+    ///
+    /// - Parameters:
+    ///   - fields: The request's fields.
+    ///   - file: The open file.
+    ///   - now: Seconds since 1970.
+    /// - Returns: The whole, a part, or why neither.
+    /// - Source: RFC 9110 §13.2.2, §14.
+    func answer(_ fields: HTTPFields, _ file: OpenFile, now: Int64) -> Answer {
+        switch Conditions.verdict(fields, self.facts.state, isRead: true) {
+        case .failed: return Answer.message(412, "the file is in another state than the request asks for")
+        case .notModified: return Answer(304, self.validators)
+        case .proceed: break
+        }
+        var range = ByteRangeRequest.whole
+        if let field = fields["Range"], Conditions.heedsRange(fields["If-Range"], self.facts.state, now: now) {
+            range = ByteRangeRequest.of(field, length: self.facts.length)
+        }
+        switch range {
+        case .whole:
+            return Answer(200, self.representation, self.content(file, 0..<self.facts.length))
+        case .part(let part):
+            var fields = self.representation
+            fields.append("Content-Range", "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(self.facts.length)")
+            return Answer(206, fields, self.content(file, part))
+        case .unsatisfiable:
+            return Answer.message(416, "the file has \(self.facts.length) bytes")
+                .adding("Content-Range", "bytes */\(self.facts.length)")
+        }
+    }
+
+    private func content(_ file: OpenFile, _ range: Range<Int64>) -> Answer.Content {
+        range.isEmpty ? .none : .file(file, range)
+    }
+
+    /// What a 304 carries, too (RFC 9110 §15.4.5).
+    private var validators: HTTPFields {
+        var fields = HTTPFields()
+        fields.reserve(bytes: 384, lines: 9)
+        fields.append("ETag", self.facts.entityTag)
+        fields.append("Last-Modified", HTTPDate.format(self.facts.modified))
+        return fields
+    }
+
+    private var representation: HTTPFields {
+        let type = MediaType.of(self.name)
+        var fields = self.validators
+        fields.append("Content-Type", type)
+        fields.append("Accept-Ranges", "bytes")
+        fields.append("X-Content-Type-Options", "nosniff")
+        if self.isSandboxed, MediaType.isActive(type) {
+            // An origin of its own: its requests to this server are those of a stranger's page.
+            fields.append("Content-Security-Policy", "sandbox allow-scripts allow-forms allow-popups allow-downloads")
+        }
+        if let digest = self.digest { fields.append("Repr-Digest", digest) }
+        if self.isAttachment {
+            fields.append("Content-Disposition", "attachment; filename*=UTF-8''\(TreePath.encode(self.name))")
+        }
+        return fields
+    }
+}

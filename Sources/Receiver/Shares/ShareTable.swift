@@ -1,0 +1,90 @@
+internal import FileStorage
+internal import Glibc
+internal import Synchronization
+internal import TransferCore
+
+/// The files that links were made for, by their tokens.
+final class ShareTable: Sendable {
+    private struct Entry {
+        var share: Share
+        var file: OpenFile
+        var facts: FileFacts
+        var name: String
+    }
+
+    private let entries: Mutex<[String: Entry]>
+    /// The links' paths, in the order of the offers.
+    let paths: [String]
+
+    /// Opens the files and makes their tokens.
+    ///
+    /// Each file is held open: what is handed over is what was named when the receiver started, whatever happens to its name.
+    ///
+    /// - Throws: ``ReceiverError`` with `directory` where one cannot be opened or is no plain file.
+    init(_ offers: [ShareOffer], now: Int64) throws(ReceiverError) {
+        var entries: [String: Entry] = [:]
+        var paths: [String] = []
+        for offer in offers {
+            let raw = open(offer.path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+            guard raw >= 0 else {
+                throw ReceiverError(.directory, "cannot share '\(offer.path)': \(String(cString: strerror(errno)))")
+            }
+            let file = OpenFile(raw)
+            guard let status = file.status(), status.st_mode & S_IFMT == S_IFREG else {
+                throw ReceiverError(.directory, "cannot share '\(offer.path)': it is no plain file")
+            }
+            let name = String(offer.path.split(separator: "/").last ?? "file")
+            let token = Self.token()
+            let expires = offer.lifetime.map { now + $0.components.seconds }
+            entries[token] = Entry(
+                share: Share(expires: expires, downloads: offer.downloads),
+                file: file,
+                facts: FileFacts(status),
+                name: name
+            )
+            paths.append(ShareLink.path(token: token, name: name))
+        }
+        self.entries = Mutex(entries)
+        self.paths = paths
+    }
+
+    /// 128 random bits, as text for a URL.
+    private static func token() -> String { UploadName().id }
+
+    /// The answer to a request for a link.
+    ///
+    /// - Parameters:
+    ///   - path: The link's path.
+    ///   - request: The request.
+    ///   - now: Seconds since 1970.
+    /// - Returns: The answer, and the token where its end must be told by ``ended(_:arrived:)``.
+    func answer(_ path: TreePath, _ request: Request, now: Int64) -> (answer: Answer, token: String?) {
+        let fields = request.head.fields
+        guard request.isRead else { return (.message(405, "a link knows GET and HEAD", ["Allow": "GET, HEAD"]), nil) }
+        guard path.names.count == 3 else { return (.failure(.notFound), nil) }
+        let token = path.names[1]
+        return self.entries.withLock { entries in
+            guard var entry = entries[token], entry.name == path.names[2] else { return (.failure(.notFound), nil) }
+            // The file may be written to while it is shared: what is told is what it is now.
+            if let status = entry.file.status() { entry.facts = FileFacts(status) }
+            let answer = FileAnswer(name: entry.name, facts: entry.facts, isSandboxed: true, isAttachment: true)
+                .answer(fields, entry.file, now: now)
+            let reachesEnd =
+                if request.head.method == "GET", case .file(_, let range) = answer.content {
+                    range.upperBound == entry.facts.length
+                } else {
+                    request.head.method == "GET" && answer.status == 200
+                }
+            let verdict = entry.share.requested(reachesEnd: reachesEnd, now: now)
+            entries[token] = entry
+            switch verdict {
+            case .serve(let counts): return (answer, counts ? token : nil)
+            case .gone: return (.message(410, "this link has been used up or has expired"), nil)
+            case .busy: return (.message(503, "the last download is on its way", ["Retry-After": "10"]), nil)
+            }
+        }
+    }
+
+    /// An answer that counts is over.
+    func ended(_ token: String, arrived: Bool) { self.entries.withLock { $0[token]?.share.ended(arrived: arrived) } }
+}

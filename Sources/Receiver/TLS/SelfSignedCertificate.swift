@@ -1,0 +1,122 @@
+internal import Crypto
+internal import Glibc
+internal import TransferCore
+
+/// What a client compares a self-made certificate by.
+public struct CertificateFingerprint: Sendable, Hashable {
+    /// The SHA-256 of the certificate, as browsers show it: `AB:CD:…`.
+    public var certificate: String
+    /// The SHA-256 of its public key, as `martlet get --pinnedpubkey` and curl take it: `sha256//BASE64`.
+    public var pin: String
+}
+
+/// A certificate made on the spot, that nobody has vouched for: clients compare its fingerprint.
+///
+/// P-256, good for a year, for the names and addresses that the receiver is reached by.
+///
+/// - Source: RFC 5280 §4; RFC 5758 §3.2 for the signature.
+public enum SelfSignedCertificate {
+    /// Makes a certificate.
+    ///
+    /// - Parameter address: Where the receiver listens.
+    /// - Returns: The certificate with its key, and what it is compared by.
+    /// - Throws: ``ReceiverError`` with `certificate` where it cannot be signed.
+    public static func make(
+        for address: ListenAddress
+    ) throws(ReceiverError) -> (certificate: ServerCertificate, fingerprint: CertificateFingerprint) {
+        let key = P256.Signing.PrivateKey()
+        let publicKey = DER.sequence(
+            DER.sequence(Self.ecPublicKey, Self.prime256v1),
+            DER.bitString(Array(key.publicKey.x963Representation))
+        )
+        let body = Self.body(publicKey, names: Self.names(address), now: Timestamp.now)
+        let signature: P256.Signing.ECDSASignature
+        do {
+            signature = try key.signature(for: body)
+        } catch {
+            throw ReceiverError(.certificate, "no certificate could be signed (\(error))")
+        }
+        let certificate = DER.sequence(
+            body,
+            DER.sequence(Self.ecdsaWithSHA256),
+            DER.bitString(Array(signature.derRepresentation))
+        )
+        let digest = SHA256.hash(data: certificate)
+        let fingerprint = CertificateFingerprint(
+            certificate: digest.map { Hexadecimal.encode([$0]).uppercased() }.joined(separator: ":"),
+            pin: "sha256//" + Base64.encode(SHA256.hash(data: publicKey))
+        )
+        return (ServerCertificate(chain: Self.pem("CERTIFICATE", certificate), key: key.pemRepresentation), fingerprint)
+    }
+
+    private static func body(_ publicKey: [UInt8], names: [[UInt8]], now: Int64) -> [UInt8] {
+        var random = SystemRandomNumberGenerator()
+        let serial = (0..<16).map { _ in UInt8.random(in: 0...255, using: &random) }
+        let name = DER.sequence(DER.set(DER.sequence(Self.commonName, DER.text("martlet serve"))))
+        let isAuthority = DER.sequence(Self.basicConstraints, DER.boolean(true), DER.octetString(DER.sequence()))
+        let usage = DER.sequence(
+            Self.keyUsage,
+            DER.boolean(true),
+            DER.octetString(DER.bitString([0x80], unusedBits: 7))
+        )
+        let purpose = DER.sequence(Self.extendedKeyUsage, DER.octetString(DER.sequence(Self.serverAuthentication)))
+        let alternatives = DER.sequence(Self.subjectAlternativeName, DER.octetString(DER.value(0x30, names)))
+        return DER.sequence(
+            DER.context(0, DER.integer([2])),
+            DER.integer(serial),
+            DER.sequence(Self.ecdsaWithSHA256),
+            name,
+            // An hour back, for clocks that differ.
+            DER.sequence(DER.time(now - 3600), DER.time(now + 366 * 86400)),
+            name,
+            publicKey,
+            DER.context(3, DER.sequence(isAuthority, usage, purpose, alternatives))
+        )
+    }
+
+    /// The names and addresses, as `GeneralName`s: those of this machine, and the one that is listened on.
+    private static func names(_ address: ListenAddress) -> [[UInt8]] {
+        var hosts = ["localhost", "127.0.0.1", "::1"]
+        var name = [CChar](repeating: 0, count: 256)
+        if gethostname(&name, name.count - 1) == 0 {
+            let text = String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            if !text.isEmpty { hosts.append(text) }
+        }
+        if !["::", "0.0.0.0"].contains(address.host) { hosts.append(address.host) }
+        var seen: Set<String> = []
+        return hosts.filter { seen.insert($0).inserted }
+            .compactMap { host in
+                if let bytes = Self.address(host) { return DER.value(0x87, bytes) }
+                guard host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
+                return DER.value(0x82, Array(host.utf8))
+            }
+    }
+
+    private static func address(_ text: String) -> [UInt8]? {
+        var v4 = in_addr()
+        if inet_pton(AF_INET, text, &v4) == 1 { return withUnsafeBytes(of: v4) { Array($0) } }
+        var v6 = in6_addr()
+        if inet_pton(AF_INET6, text, &v6) == 1 { return withUnsafeBytes(of: v6) { Array($0) } }
+        return nil
+    }
+
+    private static func pem(_ label: String, _ bytes: [UInt8]) -> String {
+        let text = Array(Base64.encode(bytes))
+        var lines = "-----BEGIN \(label)-----\n"
+        for start in stride(from: 0, to: text.count, by: 64) {
+            lines += String(text[start..<min(start + 64, text.count)]) + "\n"
+        }
+        return lines + "-----END \(label)-----\n"
+    }
+
+    // Object identifiers: RFC 5480 §2.1.1, RFC 5758 §3.2, RFC 5280 §4.2 and appendix A.
+    private static let ecPublicKey = DER.identifier(0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x02, 0x01)
+    private static let prime256v1 = DER.identifier(0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x03, 0x01, 0x07)
+    private static let ecdsaWithSHA256 = DER.identifier(0x2A, 0x86, 0x48, 0xCE, 0x3D, 0x04, 0x03, 0x02)
+    private static let commonName = DER.identifier(0x55, 0x04, 0x03)
+    private static let basicConstraints = DER.identifier(0x55, 0x1D, 0x13)
+    private static let keyUsage = DER.identifier(0x55, 0x1D, 0x0F)
+    private static let extendedKeyUsage = DER.identifier(0x55, 0x1D, 0x25)
+    private static let subjectAlternativeName = DER.identifier(0x55, 0x1D, 0x11)
+    private static let serverAuthentication = DER.identifier(0x2B, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x01)
+}

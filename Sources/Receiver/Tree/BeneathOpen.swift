@@ -1,0 +1,74 @@
+internal import FileStorage
+internal import Glibc
+
+/// openat2(2), which resolves a whole path without leaving a directory.
+///
+/// `RESOLVE_BENEATH` refuses `..`, absolute links and links that lead out, in the kernel and without races;
+/// `RESOLVE_NO_MAGICLINKS` the links of /proc. Where the kernel has no such call (before Linux 5.6, or a sandbox that
+/// forbids it) the path is walked name by name and no link is followed at all.
+enum BeneathOpen {
+    /// `struct open_how`.
+    private struct How {
+        var flags: UInt64
+        var mode: UInt64
+        var resolve: UInt64
+    }
+
+    private typealias SystemCall =
+        @convention(c) (Int, Int, UnsafePointer<CChar>, UnsafeRawPointer, Int) -> Int
+
+    /// syscall(2): its arguments lie in registers, so that calling it as a function of a fixed number of them is the same.
+    private static let call = unsafeBitCast(dlsym(nil, "syscall"), to: SystemCall?.self)
+    /// `__NR_openat2`, one number on every architecture.
+    private static let number = 437
+    /// `RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS`.
+    private static let beneath: UInt64 = 0x08 | 0x02
+
+    /// `O_PATH`: to look at something without opening it.
+    static let pathOnly: Int32 = 0o10_000_000
+
+    /// Opens a path below a directory.
+    ///
+    /// Never blocks on a FIFO and never takes a terminal.
+    ///
+    /// - Parameters:
+    ///   - directory: The open directory.
+    ///   - names: The path's names, none of which may be `..`.
+    ///   - flags: Those of open(2), without `O_CREAT`.
+    /// - Returns: The descriptor, or the error number.
+    static func open(_ directory: OpenFile, _ names: [String], _ flags: Int32) -> Result<OpenFile, SystemError> {
+        // With `O_PATH` nothing is opened that could block, and the call takes no further flags.
+        let flags = flags | O_CLOEXEC | (flags & self.pathOnly != 0 ? 0 : O_NONBLOCK | O_NOCTTY)
+        let path = names.isEmpty ? "." : names.count == 1 ? names[0] : names.joined(separator: "/")
+        guard let call else { return self.walk(directory, names, flags) }
+        var how = How(flags: UInt64(UInt32(bitPattern: flags)), mode: 0, resolve: self.beneath)
+        var patience = 8
+        while true {
+            let raw = call(self.number, Int(directory.raw), path, &how, MemoryLayout<How>.size)
+            if raw >= 0 { return .success(OpenFile(Int32(raw))) }
+            switch errno {
+            case EINTR: continue
+            // Something was renamed on the way: the kernel asks to try again.
+            case EAGAIN where patience > 0: patience -= 1
+            case ENOSYS, EPERM: return self.walk(directory, names, flags)
+            case let number: return .failure(SystemError(number: number))
+            }
+        }
+    }
+
+    /// The same without the call, following no link.
+    static func walk(_ directory: OpenFile, _ names: [String], _ flags: Int32) -> Result<OpenFile, SystemError> {
+        var current = directory
+        for (index, name) in (names.isEmpty ? ["."] : names).enumerated() {
+            let isLast = index >= names.count - 1
+            let raw = openat(
+                current.raw,
+                name,
+                isLast ? flags | O_NOFOLLOW : O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+            )
+            guard raw >= 0 else { return .failure(SystemError(number: errno)) }
+            current = OpenFile(raw)
+        }
+        return .success(current)
+    }
+}

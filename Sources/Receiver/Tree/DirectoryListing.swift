@@ -1,0 +1,83 @@
+internal import FileStorage
+internal import Glibc
+
+/// What is in a directory.
+struct DirectoryListing: Sendable, Hashable {
+    /// One entry.
+    struct Entry: Sendable, Hashable {
+        var name: String
+        var isDirectory: Bool
+        /// In bytes; 0 for a directory.
+        var size: Int64
+        /// Seconds since 1970.
+        var modified: Int64
+    }
+
+    /// Directories first, then by name.
+    var entries: [Entry]
+    /// Whether there were more than are listed.
+    var isCut: Bool
+
+    /// The most entries of one listing.
+    static let longest = 100_000
+
+    /// Reads a directory; blocks.
+    ///
+    /// - Parameters:
+    ///   - directory: The open directory.
+    ///   - isServed: Which names may be seen.
+    /// - Returns: What is in it.
+    /// - Throws: ``TreeError`` where it cannot be read.
+    static func read(
+        _ directory: OpenFile,
+        isServed: (String) -> Bool
+    ) throws(TreeError) -> DirectoryListing {
+        // A descriptor of its own: the stream keeps a place in it and closes it.
+        let copy = openat(directory.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard copy >= 0 else { throw TreeError(number: errno) }
+        guard let stream = fdopendir(copy) else {
+            close(copy)
+            throw .failed
+        }
+        defer { closedir(stream) }
+        var entries: [Entry] = []
+        var isCut = false
+        while let next = readdir(stream) {
+            let name = withUnsafeBytes(of: &next.pointee.d_name) { bytes in
+                String(validating: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            guard let name, name != ".", name != "..", isServed(name) else { continue }
+            guard entries.count < Self.longest else {
+                isCut = true
+                break
+            }
+            if let entry = Self.entry(directory, name) { entries.append(entry) }
+        }
+        entries.sort { $0.isDirectory == $1.isDirectory ? $0.name < $1.name : $0.isDirectory }
+        return DirectoryListing(entries: entries, isCut: isCut)
+    }
+
+    /// A file or directory; links are shown as what they lead to, where that lies in the tree.
+    private static func entry(_ directory: OpenFile, _ name: String) -> Entry? {
+        var status = stat()
+        guard fstatat(directory.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
+        if status.st_mode & S_IFMT == S_IFLNK {
+            // Whether a link is served is known when it is asked for; here it must lead to something below.
+            guard case .success(let target) = BeneathOpen.open(directory, [name], BeneathOpen.pathOnly),
+                let followed = target.status()
+            else { return nil }
+            status = followed
+        }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG:
+            return Entry(
+                name: name,
+                isDirectory: false,
+                size: Int64(status.st_size),
+                modified: Int64(status.st_mtim.tv_sec)
+            )
+        case S_IFDIR: return Entry(name: name, isDirectory: true, size: 0, modified: Int64(status.st_mtim.tv_sec))
+        default: return nil
+        }
+    }
+}

@@ -1,0 +1,72 @@
+internal import FileStorage
+internal import Glibc
+
+/// The directory that is served: nothing outside it is ever opened.
+final class ServedTree: Sendable {
+    /// Its path, for messages.
+    let path: String
+    /// The open directory.
+    let root: OpenFile
+    /// Whether names that begin with a dot are served.
+    let servesHidden: Bool
+
+    /// Names of ours: unfinished uploads and records.
+    static let ownDirectory = ".martlet-uploads"
+    static let recordSuffix = ".martlet.json"
+
+    /// Opens the directory.
+    ///
+    /// - Throws: ``ReceiverError`` with `directory` where it is missing, is none or cannot be read.
+    init(_ path: String, servesHidden: Bool = false) throws(ReceiverError) {
+        let raw = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard raw >= 0 else {
+            let reason = errno
+            let remedy =
+                switch reason {
+                case ENOENT: "make it or name another"
+                case ENOTDIR: "name a directory; --share FILE hands over one file"
+                default: "check its permissions or name another"
+                }
+            throw ReceiverError(.directory, "cannot serve '\(path)': \(String(cString: strerror(reason))); \(remedy)")
+        }
+        self.path = path
+        self.root = OpenFile(raw)
+        self.servesHidden = servesHidden
+    }
+
+    /// Opens what lies under a path.
+    ///
+    /// - Throws: ``TreeError``. What is neither a file nor a directory is not found: it is opened without waiting for a
+    ///   FIFO's writer, and closed.
+    func open(_ path: TreePath) throws(TreeError) -> TreeEntry {
+        guard path.names.allSatisfy(self.isServed) else { throw .notFound }
+        let file: OpenFile
+        switch BeneathOpen.open(self.root, path.names, O_RDONLY) {
+        case .success(let found): file = found
+        case .failure(let error): throw TreeError(number: error.number)
+        }
+        guard let status = file.status() else { throw .failed }
+        switch status.st_mode & S_IFMT {
+        case S_IFREG:
+            guard !path.endsWithSlash else { throw .notFound }
+            return .file(file, FileFacts(status))
+        case S_IFDIR: return .directory(file)
+        default: throw .notFound
+        }
+    }
+
+    /// Whether a name may be seen: hidden ones only where they are served, ours never.
+    func isServed(_ name: String) -> Bool {
+        guard name.utf8.first == 0x2E else { return true }
+        return self.servesHidden && !Self.isOwn(name)
+    }
+
+    /// Whether a name is one of those the receiver itself makes.
+    static func isOwn(_ name: String) -> Bool {
+        name == self.ownDirectory || name.utf8.first == 0x2E && name.hasSuffix(self.recordSuffix)
+            || name.hasPrefix(".martlet-")
+    }
+
+    /// The name of the record beside a file.
+    static func recordName(_ name: String) -> String { ".\(name)\(self.recordSuffix)" }
+}

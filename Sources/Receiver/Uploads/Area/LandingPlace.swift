@@ -1,0 +1,70 @@
+internal import TransferCore
+
+/// Where an upload goes when it is whole.
+struct LandingPlace: Sendable, Hashable {
+    /// The names of the directory, from the served one on; directories that are missing are made.
+    var directory: [String]
+    /// The file's name.
+    var name: String
+    /// Whether another name is found where this one is taken.
+    var mayRename: Bool
+
+    /// The place that a path names exactly.
+    ///
+    /// - Throws: ``UploadRefusal`` with 400 where a name is not one that files are given here: those rules are the same as
+    ///   for downloads (``FileName``).
+    init(exactly path: TreePath) throws(UploadRefusal) {
+        guard let last = path.names.last else { throw UploadRefusal(409, "this is a directory; name a file in it") }
+        guard !path.endsWithSlash else { throw UploadRefusal(409, "a file's name does not end in a slash") }
+        self.directory = try Self.checked(path.names.dropLast())
+        self.name = try Self.checked(last)
+        self.mayRename = false
+    }
+
+    /// A place in a directory, under a name that is proposed from outside.
+    ///
+    /// - Parameters:
+    ///   - directory: The directory's path.
+    ///   - proposed: The name that the client would like, or `nil`.
+    ///   - type: The media type, for a name's extension where none is proposed.
+    ///   - now: Seconds since 1970, for such a name.
+    /// - Throws: ``UploadRefusal`` with 400 where the directory's path has names that are not given here.
+    init(in directory: TreePath, proposed: String?, type: String?, now: Int64) throws(UploadRefusal) {
+        self.directory = try Self.checked(directory.names[...])
+        self.mayRename = true
+        if let name = proposed.flatMap(FileName.sanitize), !ServedTree.isOwn(name) {
+            self.name = name
+        } else {
+            let ending = type.flatMap(MediaType.fileExtension).map { ".\($0)" } ?? ""
+            self.name = "upload-\(Timestamp.compact(now))\(ending)"
+        }
+    }
+
+    init(directory: [String], name: String, mayRename: Bool) {
+        self.directory = directory
+        self.name = name
+        self.mayRename = mayRename
+    }
+
+    private static func checked(_ names: ArraySlice<String>) throws(UploadRefusal) -> [String] {
+        var checked: [String] = []
+        for name in names { checked.append(try self.checked(name)) }
+        return checked
+    }
+
+    /// The name in NFC, where it is one that needs no other change.
+    private static func checked(_ name: String) throws(UploadRefusal) -> String {
+        // Strings that are equal in Swift may still differ in their normal form.
+        guard let clean = FileName.sanitize(name), clean == name, !ServedTree.isOwn(clean) else {
+            throw UploadRefusal(
+                400,
+                "this name is not taken: no leading dot, no control characters, no dot or blank at the end, at most "
+                    + "\(FileName.longest) bytes"
+            )
+        }
+        return clean
+    }
+
+    /// The path of the file under some name.
+    func path(_ name: String) -> TreePath { TreePath(names: self.directory + [name]) }
+}

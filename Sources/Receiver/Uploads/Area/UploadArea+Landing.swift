@@ -1,0 +1,149 @@
+internal import FileStorage
+internal import Glibc
+internal import Synchronization
+internal import TransferCore
+internal import TransferEngine
+
+/// A file that has landed.
+struct LandedFile: Sendable {
+    /// Where it is.
+    var path: TreePath
+    /// What is known of it.
+    var facts: FileFacts
+    /// Whether it took another file's place.
+    var hasReplaced: Bool
+}
+
+extension UploadArea {
+    /// Whether a place can be taken, as far as can be told now; blocks.
+    ///
+    /// - Parameters:
+    ///   - place: The place.
+    ///   - fields: The request's fields, for their conditions.
+    /// - Throws: ``UploadRefusal``: 409 where the name is taken, 412 where a condition does not hold.
+    func check(_ place: LandingPlace, _ fields: HTTPFields) throws(UploadRefusal) {
+        guard !place.mayRename else { return }
+        let current = self.current(place)
+        guard Conditions.verdict(fields, current?.state, isRead: false) == .proceed else {
+            throw UploadRefusal(412, "the file is in another state than the request asks for")
+        }
+        if current != nil, !self.overwrites { throw .exists }
+        if self.isDirectory(place) { throw UploadRefusal(409, "this is a directory; name a file in it") }
+    }
+
+    /// Makes a partial file a file: syncs it, gives it its name, and syncs that; blocks.
+    ///
+    /// - Parameters:
+    ///   - part: The partial file's name in the area.
+    ///   - file: The same, open.
+    ///   - place: Where it goes.
+    ///   - fields: The request's fields, for their conditions.
+    /// - Returns: Where it is now.
+    /// - Throws: ``UploadRefusal``; the partial file is as it was.
+    func land(
+        _ part: String,
+        _ file: OpenFile,
+        _ place: LandingPlace,
+        _ fields: HTTPFields
+    ) throws(UploadRefusal) -> LandedFile {
+        let number = file.sync()
+        guard number == 0 else { throw UploadRefusal(number: number, "syncing") }
+        let target = try self.makeDirectory(place.directory)
+        let (name, hasReplaced) = try self.rename(part, file, place, target, fields)
+        do throws(StorageError) {
+            try target.sync()
+        } catch {
+            throw UploadRefusal(500, "the file is there, but its directory could not be synced")
+        }
+        guard let status = file.status() else { throw UploadRefusal(500, "the file cannot be looked at") }
+        return LandedFile(path: place.path(name), facts: FileFacts(status), hasReplaced: hasReplaced)
+    }
+
+    private func rename(
+        _ part: String,
+        _ file: OpenFile,
+        _ place: LandingPlace,
+        _ target: DirectoryHandle,
+        _ fields: HTTPFields
+    ) throws(UploadRefusal) -> (name: String, hasReplaced: Bool) {
+        let outcome: Result<(String, Bool), UploadRefusal> = self.landing.withLock { _ in
+            let current = place.mayRename ? nil : self.current(place)
+            if !place.mayRename, Conditions.verdict(fields, current?.state, isRead: false) != .proceed {
+                return .failure(UploadRefusal(412, "the file is in another state than the request asks for"))
+            }
+            let replacing = self.overwrites && !place.mayRename
+            for attempt in 0...(place.mayRename ? 10_000 : 0) {
+                let name = attempt == 0 ? place.name : FileName.numbered(place.name, attempt)
+                let number = self.move(part, file, to: target, name, replacing: replacing)
+                switch number {
+                case 0: return .success((name, current != nil && replacing))
+                case EEXIST where place.mayRename: continue
+                default: return .failure(UploadRefusal(number: number, "naming the file"))
+                }
+            }
+            return .failure(.exists)
+        }
+        return try outcome.get()
+    }
+
+    /// rename(2), or a copy where a directory of the tree is another filesystem; 0, or the error number.
+    private func move(
+        _ part: String,
+        _ file: OpenFile,
+        to target: DirectoryHandle,
+        _ name: String,
+        replacing: Bool
+    ) -> Int32 {
+        let number = self.directory.rename(part, to: target, name, replacing: replacing)
+        guard number == EXDEV else { return number }
+        do throws(StorageError) {
+            try FileMover.move(part, of: self.directory, to: target, name, replacing: replacing)
+            return 0
+        } catch {
+            return error.errno == 0 ? EIO : error.errno
+        }
+    }
+
+    /// What lies at a place now, where that is a plain file.
+    private func current(_ place: LandingPlace) -> FileFacts? {
+        guard
+            case .success(let file) = BeneathOpen.open(
+                self.tree.root,
+                place.directory + [place.name],
+                BeneathOpen.pathOnly
+            ),
+            let status = file.status(), status.st_mode & S_IFMT == S_IFREG
+        else { return nil }
+        return FileFacts(status)
+    }
+
+    private func isDirectory(_ place: LandingPlace) -> Bool {
+        guard
+            case .success(let file) = BeneathOpen.open(
+                self.tree.root,
+                place.directory + [place.name],
+                BeneathOpen.pathOnly
+            )
+        else { return false }
+        return file.status().map { $0.st_mode & S_IFMT == S_IFDIR } ?? false
+    }
+
+    /// Opens a directory of the tree, and makes what is missing of it; never by a link that leads out.
+    private func makeDirectory(_ names: [String]) throws(UploadRefusal) -> DirectoryHandle {
+        let path = ([self.tree.path] + names).joined(separator: "/")
+        var made: [String] = []
+        var current = self.tree.root
+        if case .success(let whole) = BeneathOpen.open(self.tree.root, names, O_RDONLY | O_DIRECTORY) {
+            return DirectoryHandle(path: path, descriptor: whole)
+        }
+        for name in names {
+            made.append(name)
+            if mkdirat(current.raw, name, 0o777) == 0 { _ = fsync(current.raw) }
+            switch BeneathOpen.open(self.tree.root, made, O_RDONLY | O_DIRECTORY) {
+            case .success(let next): current = next
+            case .failure(let error): throw UploadRefusal(number: error.number, "opening the directory")
+            }
+        }
+        return DirectoryHandle(path: path, descriptor: current)
+    }
+}

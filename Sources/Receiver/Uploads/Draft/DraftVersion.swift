@@ -1,0 +1,84 @@
+internal import TransferCore
+
+/// The interop versions of the resumable upload draft that are spoken here.
+///
+/// - Source: draft-ietf-httpbis-resumable-upload, interop versions 3 (`Upload-Incomplete`), 5 and 6 (`Upload-Complete`;
+///   6 has a media type for PATCH and `Upload-Length`).
+enum DraftVersion: Int, Sendable, Comparable {
+    case v3 = 3
+    case v5 = 5
+    case v6 = 6
+
+    static let field = "Upload-Draft-Interop-Version"
+    /// The newest, for answers to those that name none.
+    static let latest = DraftVersion.v6
+    /// The media type of an append.
+    static let contentType = "application/partial-upload"
+
+    static func < (left: DraftVersion, right: DraftVersion) -> Bool { left.rawValue < right.rawValue }
+
+    /// The version that a request speaks; `nil` where it speaks none that is known.
+    init?(fields: HTTPFields) {
+        guard let text = fields["Upload-Draft-Interop-Version"], let number = Int(text) else { return nil }
+        self.init(rawValue: number)
+    }
+
+    /// Whether the content of a request is the rest of the upload; `nil` where the field is missing or malformed.
+    func isComplete(_ fields: HTTPFields) -> Bool? {
+        if self >= .v5 { return StructuredItem.boolean(fields["Upload-Complete"]) }
+        return StructuredItem.boolean(fields["Upload-Incomplete"]).map { !$0 }
+    }
+
+    /// The fields that tell how far an upload is.
+    func fields(offset: Int64, isComplete: Bool) -> HTTPFields {
+        var fields = HTTPFields()
+        fields.append(Self.field, "\(self.rawValue)")
+        if self >= .v5 {
+            fields.append("Upload-Complete", isComplete ? "?1" : "?0")
+        } else {
+            fields.append("Upload-Incomplete", isComplete ? "?0" : "?1")
+        }
+        fields.append("Upload-Offset", "\(offset)")
+        return fields
+    }
+
+    /// The answer to HEAD.
+    func standing(_ standing: UploadStanding, _ limits: ReceiverLimits) -> Answer {
+        var fields = self.fields(offset: standing.offset, isComplete: standing.isComplete)
+        if self >= .v6, let length = standing.upload.length { fields.append("Upload-Length", "\(length)") }
+        if self >= .v5, !standing.isComplete {
+            fields.append("Upload-Limit", Self.limit(limits, expires: standing.expires - Timestamp.now))
+        }
+        fields.append("Cache-Control", "no-store")
+        return Answer(204, fields)
+    }
+
+    /// The value of `Upload-Limit`.
+    static func limit(_ limits: ReceiverLimits, expires: Int64? = nil) -> String {
+        var parts = ["min-size=0"]
+        if let limit = limits.upload { parts.append("max-size=\(limit)") }
+        if let expires { parts.append("expires=\(max(0, expires))") }
+        return parts.joined(separator: ", ")
+    }
+}
+
+/// Items of structured fields.
+///
+/// - Source: RFC 9651 §3.3.
+enum StructuredItem {
+    /// `?1` or `?0`; parameters are left aside.
+    static func boolean(_ field: String?) -> Bool? {
+        switch self.bare(field) {
+        case "?1": true
+        case "?0": false
+        default: nil
+        }
+    }
+
+    /// A whole number that is not negative.
+    static func integer(_ field: String?) -> Int64? { self.bare(field).flatMap { DecimalNumber.parse($0.utf8) } }
+
+    private static func bare(_ field: String?) -> String? {
+        field.map { $0.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" } }
+    }
+}

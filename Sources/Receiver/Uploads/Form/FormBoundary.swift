@@ -1,0 +1,27 @@
+internal import TransferCore
+
+/// The boundary of a form's content.
+///
+/// - Source: RFC 2046 §5.1.1, RFC 7578 §4.1.
+enum FormBoundary {
+    /// The boundary, or `nil` where the type is another.
+    ///
+    /// - Throws: ``UploadRefusal`` with 400 where a form has none, or none that may be.
+    static func of(_ type: String?) throws(UploadRefusal) -> [UInt8]? {
+        guard let type, type.prefix(19).lowercased() == "multipart/form-data" else { return nil }
+        for parameter in type.split(separator: ";").dropFirst() {
+            guard let equals = parameter.firstIndex(of: "=") else { continue }
+            let name = parameter[..<equals].filter { $0 != " " && $0 != "\t" }.lowercased()
+            guard name == "boundary" else { continue }
+            var value = Array(parameter[parameter.index(after: equals)...].utf8)[...]
+            while let first = value.first, first == 0x20 || first == 0x09 { value.removeFirst() }
+            while let last = value.last, last == 0x20 || last == 0x09 { value.removeLast() }
+            if value.count >= 2, value.first == 0x22, value.last == 0x22 { value = value.dropFirst().dropLast() }
+            guard (1...70).contains(value.count), value.allSatisfy({ $0 >= 0x20 && $0 < 0x7F && $0 != 0x22 }) else {
+                break
+            }
+            return Array(value)
+        }
+        throw UploadRefusal(400, "the form has no boundary")
+    }
+}

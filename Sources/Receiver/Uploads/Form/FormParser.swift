@@ -1,0 +1,201 @@
+internal import TransferCore
+
+/// Finds the parts in a form's content, over any split of the input.
+///
+/// Pure value: it keeps no more than a boundary's length of content, and a part's head while that is incomplete.
+///
+/// - Source: RFC 7578; RFC 2046 §5.1 for the delimiters.
+struct FormParser: Sendable {
+    /// What was found.
+    enum Event {
+        /// A part begins.
+        case part(name: String, fileName: String?, type: String?)
+        /// Content of the part, a range of what ``takeContent`` was given, or bytes that were held back before.
+        case content(UnsafeRawBufferPointer)
+        /// The part is whole.
+        case partEnd
+        /// The form is whole.
+        case end
+    }
+
+    private enum State: Sendable {
+        /// Before the first delimiter.
+        case preamble
+        /// Behind a delimiter: `--` ends the form, a line end begins a part.
+        case afterDelimiter
+        /// In the fields of a part.
+        case head
+        case content
+        /// Behind the last delimiter.
+        case end
+    }
+
+    /// The most bytes of a part's fields.
+    static let longestHead = 8 * 1024
+    /// The most parts.
+    static let mostParts = 1000
+
+    private let delimiter: [UInt8]
+    private var state = State.preamble
+    /// What cannot be judged yet: the begin of a delimiter, a head that is incomplete.
+    private var held: [UInt8]
+    private var parts = 0
+
+    /// - Parameter boundary: The boundary without its dashes.
+    init(boundary: [UInt8]) {
+        self.delimiter = [0x0D, 0x0A, 0x2D, 0x2D] + boundary
+        // The first delimiter needs no line end before it.
+        self.held = [0x0D, 0x0A]
+    }
+
+    /// Whether the last delimiter has come.
+    var isAtEnd: Bool { if case .end = self.state { true } else { false } }
+
+    /// Takes input and tells what is in it.
+    ///
+    /// - Throws: ``UploadRefusal``: 400 where it is malformed, 431 where a part's fields are too large; or what `tell` throws.
+    mutating func take(
+        _ input: UnsafeRawBufferPointer,
+        _ tell: (Event) throws(UploadRefusal) -> Void
+    ) throws(UploadRefusal) {
+        if case .end = self.state { return }
+        if self.held.isEmpty {
+            let rest = try self.parse(input, tell)
+            self.held = Array(input[rest...])
+            return
+        }
+        let joined = self.held + input
+        self.held = []
+        let result = joined.withUnsafeBytes { bytes -> Result<[UInt8], UploadRefusal> in
+            Result { () throws(UploadRefusal) in
+                let rest = try self.parse(bytes, tell)
+                return Array(bytes[rest...])
+            }
+        }
+        self.held = try result.get()
+    }
+
+    /// Parses as far as can be judged; the offset of what remains.
+    private mutating func parse(
+        _ bytes: UnsafeRawBufferPointer,
+        _ tell: (Event) throws(UploadRefusal) -> Void
+    ) throws(UploadRefusal) -> Int {
+        var position = 0
+        while true {
+            switch self.state {
+            case .preamble, .content:
+                let (found, safe) = self.search(bytes, from: position)
+                if case .content = self.state, safe > position {
+                    try tell(.content(UnsafeRawBufferPointer(rebasing: bytes[position..<safe])))
+                }
+                position = safe
+                guard found else { return position }
+                if case .content = self.state { try tell(.partEnd) }
+                position += self.delimiter.count
+                self.state = .afterDelimiter
+            case .afterDelimiter:
+                guard let end = Self.lineEnd(bytes, from: position) else {
+                    // `--` ends the form even where no line end follows.
+                    if bytes.count - position >= 2, bytes[position] == 0x2D, bytes[position + 1] == 0x2D {
+                        self.state = .end
+                        try tell(.end)
+                        return bytes.count
+                    }
+                    guard bytes.count - position < 1024 else { throw Self.malformed }
+                    return position
+                }
+                let line = bytes[position..<end]
+                if line.count >= 2, line[position] == 0x2D, line[position + 1] == 0x2D {
+                    self.state = .end
+                    try tell(.end)
+                    return bytes.count
+                }
+                guard line.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) else { throw Self.malformed }
+                self.parts += 1
+                guard self.parts <= Self.mostParts else { throw UploadRefusal(400, "the form has too many parts") }
+                // The line end stays: a part without fields is a blank line at once.
+                position = end
+                self.state = .head
+            case .head:
+                guard let end = Self.headEnd(bytes, from: position) else {
+                    guard bytes.count - position <= Self.longestHead else {
+                        throw UploadRefusal(431, "a part of the form has too large fields")
+                    }
+                    return position
+                }
+                guard end - position <= Self.longestHead else {
+                    throw UploadRefusal(431, "a part of the form has too large fields")
+                }
+                try tell(try Self.part(bytes[(position + 2)..<max(position + 2, end)]))
+                // What follows the blank line may be a delimiter at once, whose line end is that of the blank line.
+                position = end + 2
+                self.state = .content
+            case .end: return bytes.count
+            }
+        }
+    }
+
+    /// The offset of the delimiter, or of what may be its begin; whether it is there whole.
+    private func search(_ bytes: UnsafeRawBufferPointer, from start: Int) -> (found: Bool, offset: Int) {
+        var index = start
+        while index < bytes.count {
+            guard bytes[index] == 0x0D else {
+                index += 1
+                continue
+            }
+            var count = 0
+            let most = min(self.delimiter.count, bytes.count - index)
+            while count < most, bytes[index + count] == self.delimiter[count] { count += 1 }
+            if count == self.delimiter.count { return (true, index) }
+            if index + count == bytes.count { return (false, index) }
+            index += 1
+        }
+        return (false, bytes.count)
+    }
+
+    private static func lineEnd(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
+        var index = start
+        while index + 1 < bytes.count {
+            if bytes[index] == 0x0D, bytes[index + 1] == 0x0A { return index }
+            index += 1
+        }
+        return nil
+    }
+
+    /// The offset of the second of two line ends that follow each other; `start` is at a line end.
+    private static func headEnd(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
+        var index = start
+        while index + 3 < bytes.count {
+            if bytes[index] == 0x0D, bytes[index + 1] == 0x0A, bytes[index + 2] == 0x0D, bytes[index + 3] == 0x0A {
+                return index + 2
+            }
+            index += 1
+        }
+        return nil
+    }
+
+    private static func part(_ head: Slice<UnsafeRawBufferPointer>) throws(UploadRefusal) -> Event {
+        var name: String?
+        var fileName: String?
+        var type: String?
+        for line in String(decoding: head, as: UTF8.self).split(separator: "\r\n") {
+            guard let colon = line.firstIndex(of: ":") else { throw Self.malformed }
+            let value = String(line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" })
+            switch line[..<colon].lowercased() {
+            case "content-disposition":
+                let disposition = ContentDisposition(value)
+                guard disposition.type == "form-data" else { throw Self.malformed }
+                name = disposition.name
+                fileName = disposition.fileName
+                // A file field that was left empty has an empty name.
+                if fileName == nil, value.contains("filename=") { fileName = "" }
+            case "content-type": type = value
+            default: break
+            }
+        }
+        guard let name else { throw Self.malformed }
+        return .part(name: name, fileName: fileName, type: type)
+    }
+
+    private static let malformed = UploadRefusal(400, "the form is malformed")
+}

@@ -1,0 +1,163 @@
+internal import Control
+internal import FileStorage
+internal import Synchronization
+internal import TransferCore
+
+/// Files sent by a form: each is written to a partial file of its own as it comes, and all land when the form is whole.
+///
+/// - Source: RFC 7578.
+final class FormUpload: UploadFlow {
+    private struct File {
+        var part: UploadName
+        var sink: UploadSink
+        var place: LandingPlace
+        var type: String?
+        var original: String
+    }
+
+    private struct State {
+        var parser: FormParser
+        var files: [File] = []
+        var fields: [JSON.Member] = []
+        var fieldBytes = 0
+        var current = Current.nothing
+        var value: [UInt8] = []
+        var fieldName = ""
+    }
+
+    private enum Current { case nothing, file, field }
+
+    /// The most bytes of all fields that are no files.
+    private static let mostFieldBytes = 64 * 1024
+
+    private let area: UploadArea
+    private let directory: TreePath
+    private let request: Request
+    private let state: Mutex<State>
+
+    init(_ area: UploadArea, _ directory: TreePath, _ boundary: [UInt8], _ request: Request) {
+        self.area = area
+        self.directory = directory
+        self.request = request
+        self.state = Mutex(State(parser: FormParser(boundary: boundary)))
+    }
+
+    func open() throws(UploadRefusal) -> UploadOpening {
+        // Somewhat more than the files themselves.
+        try self.area.admit(length: self.request.head.contentLength)
+        return UploadOpening(sink: Sink(upload: self))
+    }
+
+    private struct Sink: BodySink {
+        let upload: FormUpload
+
+        func take(_ bytes: UnsafeRawBufferPointer) throws(UploadRefusal) { try self.upload.take(bytes) }
+    }
+
+    private func take(_ bytes: UnsafeRawBufferPointer) throws(UploadRefusal) {
+        let outcome = self.state.withLock { state -> Result<Void, UploadRefusal> in
+            Result { () throws(UploadRefusal) in
+                var parser = state.parser
+                try parser.take(bytes) { (event) throws(UploadRefusal) in try self.take(event, &state) }
+                state.parser = parser
+            }
+        }
+        try outcome.get()
+    }
+
+    private func take(_ event: FormParser.Event, _ state: inout State) throws(UploadRefusal) {
+        switch event {
+        case .part(let name, let fileName, let type):
+            state.value = []
+            state.fieldName = name
+            guard let fileName else {
+                state.current = .field
+                return
+            }
+            state.current = .nothing
+            // A file field that was left empty.
+            guard !fileName.isEmpty else { return }
+            let place = try LandingPlace(in: self.directory, proposed: fileName, type: type, now: Timestamp.now)
+            let part = UploadName()
+            let file = try self.area.makePart(part.part)
+            let sink = UploadSink(file, bounds: self.area.bounds(length: nil), budget: self.area.budget)
+            state.files.append(File(part: part, sink: sink, place: place, type: type, original: fileName))
+            state.current = .file
+        case .content(let bytes):
+            switch state.current {
+            case .nothing: return
+            case .file: try state.files.last?.sink.take(bytes)
+            case .field:
+                state.fieldBytes += bytes.count
+                guard state.fieldBytes <= Self.mostFieldBytes else {
+                    throw UploadRefusal(413, "the form's fields beside its files are too large")
+                }
+                state.value.append(contentsOf: bytes)
+            }
+        case .partEnd:
+            if case .field = state.current {
+                state.fields.append(JSON.Member(state.fieldName, .string(String(decoding: state.value, as: UTF8.self))))
+            }
+            state.current = .nothing
+        case .end: return
+        }
+    }
+
+    func finish() -> Answer {
+        let (isWhole, files, fields) = self.state.withLock { ($0.parser.isAtEnd, $0.files, $0.fields) }
+        do throws(UploadRefusal) {
+            guard isWhole else { throw UploadRefusal(400, "the form ends before its last boundary") }
+            guard !files.isEmpty else { throw UploadRefusal(400, "the form has no file") }
+            var landed: [LandedFile] = []
+            for file in files {
+                let one = try self.area.land(file.part.part, file.sink.file, file.place, HTTPFields())
+                var facts = UploadFacts(
+                    self.request,
+                    originalName: file.original,
+                    type: file.type,
+                    choice: self.area.records
+                )
+                facts.fields = fields
+                self.area.writeRecord(facts, of: one)
+                landed.append(one)
+            }
+            return self.answer(landed)
+        } catch {
+            self.interrupted()
+            return error.answer
+        }
+    }
+
+    /// To a browser the directory again, where the files are to be seen; to a program their names.
+    private func answer(_ landed: [LandedFile]) -> Answer {
+        let format = AcceptedFormat.choose(self.request.head.fields.joined("Accept"), among: [.json, .html])
+        if format == .html {
+            var directory = self.directory
+            directory.endsWithSlash = true
+            return .message(303, "the files are here", ["Location": directory.url])
+        }
+        let list = JSON.object([
+            JSON.Member(
+                "files",
+                .array(
+                    landed.map {
+                        .object([
+                            JSON.Member("name", .optional($0.path.name)), JSON.Member("url", .string($0.path.url)),
+                            JSON.Member("size", .integer($0.facts.length)),
+                        ])
+                    }
+                )
+            )
+        ])
+        var fields: HTTPFields = ["Content-Type": "application/json", "X-Content-Type-Options": "nosniff"]
+        if landed.count == 1, let url = landed.first?.path.url { fields.append("Location", url) }
+        return Answer(201, fields, .bytes(list.bytes + [0x0A]))
+    }
+
+    func interrupted() {
+        // Those that have landed have another name already.
+        for file in self.state.withLock({ $0.files }) {
+            self.area.discard(file.part.part, giving: file.sink.offset)
+        }
+    }
+}

@@ -1,0 +1,84 @@
+internal import FileStorage
+internal import Synchronization
+internal import TransferCore
+
+/// A file as the whole content of one PUT or POST.
+///
+/// What was broken off is deleted: nothing tells a later request that it is the same.
+///
+/// - Source: RFC 9110 §9.3.3, §9.3.4.
+final class RawUpload: UploadFlow {
+    private let area: UploadArea
+    private let place: LandingPlace
+    private let facts: UploadFacts
+    private let fields: HTTPFields
+    private let length: Int64?
+    private let expected: [ExpectedDigest]
+    private let name = UploadName()
+    private let sink = Mutex<UploadSink?>(nil)
+
+    /// - Parameters:
+    ///   - area: Where it lies meanwhile.
+    ///   - place: Where it goes.
+    ///   - request: The request.
+    ///   - facts: What is known of it.
+    init(_ area: UploadArea, _ place: LandingPlace, _ request: Request, _ facts: UploadFacts) {
+        self.area = area
+        self.place = place
+        self.facts = facts
+        self.fields = request.head.fields
+        self.length = request.head.contentLength
+        // The whole representation is the content here (RFC 9530 §2, §3).
+        self.expected = DigestFields.representation(self.fields) + DigestFields.content(self.fields)
+    }
+
+    func open() throws(UploadRefusal) -> UploadOpening {
+        // Part of a file cannot be put (RFC 9110 §14.5).
+        guard self.fields["Content-Range"] == nil else {
+            throw UploadRefusal(400, "a part of a file cannot be put; use tus or the resumable upload draft")
+        }
+        try self.area.admit(length: self.length)
+        try self.area.check(self.place, self.fields)
+        let file = try self.area.makePart(self.name.part)
+        let sink = UploadSink(
+            file,
+            bounds: self.area.bounds(length: self.length),
+            budget: self.area.budget,
+            digests: Set(self.expected.map(\.algorithm))
+        )
+        self.sink.withLock { $0 = sink }
+        return UploadOpening(sink: sink)
+    }
+
+    func finish() -> Answer {
+        guard let sink = self.sink.withLock({ $0 }) else { return .message(500, "nothing was opened") }
+        do throws(UploadRefusal) {
+            for digest in self.expected where sink.digest(digest.algorithm) != digest.bytes {
+                throw UploadRefusal(400, "the content is not what \(digest.source) says; send it again")
+            }
+            let landed = try self.area.land(self.name.part, sink.file, self.place, self.fields)
+            self.area.writeRecord(self.facts, of: landed)
+            return UploadAnswer.landed(landed)
+        } catch {
+            self.interrupted()
+            return error.answer
+        }
+    }
+
+    func interrupted() {
+        let bytes = self.sink.withLock { $0?.offset } ?? 0
+        self.area.discard(self.name.part, giving: bytes)
+    }
+}
+
+/// Answers that uploads have in common.
+enum UploadAnswer {
+    /// The file is there: 201, or 204 where it took another one's place.
+    static func landed(_ file: LandedFile) -> Answer {
+        var fields = HTTPFields()
+        fields.append("ETag", file.facts.entityTag)
+        guard !file.hasReplaced else { return Answer(204, fields) }
+        fields.append("Location", file.path.url)
+        return Answer(201, fields)
+    }
+}

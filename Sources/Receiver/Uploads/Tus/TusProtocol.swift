@@ -1,0 +1,87 @@
+internal import TransferCore
+
+/// What tus 1.0 says in header fields.
+///
+/// - Source: the tus resumable upload protocol 1.0.0: core, creation, creation-with-upload, creation-defer-length,
+///   expiration, checksum, termination.
+enum TusProtocol {
+    static let version = "1.0.0"
+    static let extensions =
+        "creation,creation-with-upload,creation-defer-length,expiration,checksum,termination"
+    static let algorithms = "sha1,md5,sha256,sha512"
+    static let contentType = "application/offset+octet-stream"
+
+    /// Whether a request speaks tus.
+    static func isSpoken(_ fields: HTTPFields) -> Bool { fields["Tus-Resumable"] != nil }
+
+    /// The method that a POST stands for, where its client cannot send others.
+    ///
+    /// Only for tus, which asks for it, and only for methods that change something, as POST does.
+    static func overridingMethod(_ head: RequestHead) -> String? {
+        guard head.method == "POST", self.isSpoken(head.fields),
+            let method = head.fields["X-HTTP-Method-Override"], method == "PATCH" || method == "DELETE"
+        else { return nil }
+        return method
+    }
+
+    /// The refusal of another version, or `nil`.
+    static func versionRefusal(_ fields: HTTPFields) -> UploadRefusal? {
+        guard fields["Tus-Resumable"] != self.version else { return nil }
+        return UploadRefusal(412, "only tus \(self.version) is spoken here", ["Tus-Version": self.version])
+    }
+
+    /// An answer's fields, with the version in front.
+    static func fields(_ more: [(String, String)] = []) -> HTTPFields {
+        HTTPFields([("Tus-Resumable", self.version)] + more)
+    }
+
+    /// What OPTIONS tells.
+    static func capabilities(_ limits: ReceiverLimits) -> [(String, String)] {
+        var fields = [
+            ("Tus-Resumable", self.version), ("Tus-Version", self.version), ("Tus-Extension", self.extensions),
+            ("Tus-Checksum-Algorithm", self.algorithms),
+        ]
+        if let limit = limits.upload { fields.append(("Tus-Max-Size", "\(limit)")) }
+        return fields
+    }
+
+    /// A number of bytes; `nil` where the field is missing.
+    ///
+    /// - Throws: ``UploadRefusal`` with 400 where it is no number.
+    static func number(_ field: String?, _ name: String) throws(UploadRefusal) -> Int64? {
+        guard let field else { return nil }
+        guard let number = DecimalNumber.parse(field.utf8) else {
+            throw UploadRefusal(400, "\(name) is no number of bytes")
+        }
+        return number
+    }
+
+    /// The digest in `Upload-Checksum`, such as `sha1 BASE64`.
+    ///
+    /// - Throws: ``UploadRefusal`` with 400 where it is none, or of an algorithm that is not known.
+    static func checksum(_ field: String?) throws(UploadRefusal) -> ExpectedDigest? {
+        guard let field else { return nil }
+        let words = field.split(separator: " ")
+        guard words.count == 2, let algorithm = DigestAlgorithm(named: words[0].utf8), algorithm != .sha384,
+            let bytes = Base64.decode(words[1].utf8), bytes.count == algorithm.byteCount
+        else { throw UploadRefusal(400, "Upload-Checksum is no digest by one of \(self.algorithms)") }
+        return ExpectedDigest(algorithm: algorithm, bytes: bytes, source: "Upload-Checksum")
+    }
+
+    /// The keys and values of `Upload-Metadata`.
+    ///
+    /// - Throws: ``UploadRefusal`` with 400 where a value is not Base64.
+    static func metadata(_ field: String?) throws(UploadRefusal) -> [(key: String, value: String)] {
+        guard let field else { return [] }
+        var pairs: [(key: String, value: String)] = []
+        for element in field.split(separator: ",") {
+            let words = element.split(separator: " ")
+            guard let key = words.first, words.count <= 2 else { throw Self.badMetadata }
+            guard let bytes = words.count == 2 ? Base64.decode(words[1].utf8) : [] else { throw Self.badMetadata }
+            pairs.append((String(key), String(decoding: bytes, as: UTF8.self)))
+        }
+        return pairs
+    }
+
+    private static let badMetadata = UploadRefusal(400, "Upload-Metadata is not a list of keys and Base64 values")
+}

@@ -1,0 +1,141 @@
+internal import Control
+internal import FileStorage
+internal import TransferCore
+
+/// A tus request that brings content: POST that begins an upload, perhaps with its first bytes, or PATCH.
+final class TusUpload: UploadFlow {
+    /// What the request does.
+    enum Act: Sendable {
+        case create(LandingPlace, UploadFacts)
+        case append(UploadName)
+    }
+
+    private let act: Act
+    private let session: AppendSession
+    private let fields: HTTPFields
+    private let length: Int64?
+
+    init(_ act: Act, _ request: Request, _ session: AppendSession) {
+        self.act = act
+        self.session = session
+        self.fields = request.head.fields
+        self.length = request.head.contentLength
+    }
+
+    private var hasContentType: Bool {
+        self.fields["Content-Type"]?.lowercased().hasPrefix(TusProtocol.contentType) ?? false
+    }
+
+    func open() throws(UploadRefusal) -> UploadOpening {
+        do throws(UploadRefusal) {
+            if let refusal = TusProtocol.versionRefusal(self.fields) { throw refusal }
+            let checksum = try TusProtocol.checksum(self.fields["Upload-Checksum"])
+            switch self.act {
+            case .create(let place, let facts): return try self.create(place, facts, checksum)
+            case .append(let name): return try self.append(name, checksum)
+            }
+        } catch {
+            throw self.told(error)
+        }
+    }
+
+    private func create(
+        _ place: LandingPlace,
+        _ facts: UploadFacts,
+        _ checksum: ExpectedDigest?
+    ) throws(UploadRefusal) -> UploadOpening {
+        let length = try TusProtocol.number(self.fields["Upload-Length"], "Upload-Length")
+        guard (length != nil) != (self.fields["Upload-Defer-Length"] == "1") else {
+            throw UploadRefusal(400, "either Upload-Length or 'Upload-Defer-Length: 1' is needed")
+        }
+        // creation-with-upload: content of another type is none of the file's.
+        if self.length != 0, !self.hasContentType {
+            throw UploadRefusal(415, "content that begins an upload is \(TusProtocol.contentType)")
+        }
+        var facts = facts
+        facts.fields = try TusProtocol.metadata(self.fields["Upload-Metadata"])
+            .map { JSON.Member($0.key, .string($0.value)) }
+        let upload = ResumableUpload(
+            name: UploadName(),
+            place: place,
+            length: length,
+            created: Timestamp.now,
+            facts: facts,
+            metadata: self.fields["Upload-Metadata"],
+            endsByLength: true
+        )
+        return UploadOpening(sink: try self.session.create(upload, checking: checksum))
+    }
+
+    private func append(_ name: UploadName, _ checksum: ExpectedDigest?) throws(UploadRefusal) -> UploadOpening {
+        guard self.hasContentType else {
+            throw UploadRefusal(415, "the content of PATCH is \(TusProtocol.contentType)")
+        }
+        guard let offset = try TusProtocol.number(self.fields["Upload-Offset"], "Upload-Offset") else {
+            throw UploadRefusal(400, "Upload-Offset is missing")
+        }
+        let declared = try TusProtocol.number(self.fields["Upload-Length"], "Upload-Length")
+        let sink = try self.session.resume(name, checking: checksum) { (standing) throws(UploadRefusal) in
+            guard !standing.isComplete, offset == standing.offset else {
+                throw UploadRefusal(
+                    409,
+                    "the upload has \(standing.offset) bytes",
+                    ["Upload-Offset": "\(standing.offset)"]
+                )
+            }
+            guard let declared else { return }
+            guard standing.upload.length ?? declared == declared, declared >= standing.offset else {
+                throw UploadRefusal(400, "Upload-Length differs from the one that is known")
+            }
+            standing.upload.length = declared
+        }
+        return UploadOpening(sink: sink)
+    }
+
+    func finish() -> Answer {
+        guard let sink = self.session.sink, let upload = self.session.upload else {
+            return .message(500, "nothing was opened")
+        }
+        defer { self.session.release() }
+        do throws(UploadRefusal) {
+            if let checksum = try TusProtocol.checksum(self.fields["Upload-Checksum"]) {
+                guard sink.digest(checksum.algorithm) == checksum.bytes else {
+                    self.session.takeBack()
+                    throw UploadRefusal(460, "the content is not what Upload-Checksum says; send it again")
+                }
+                try self.session.accept()
+            }
+            let isWhole = sink.offset == upload.length
+            if isWhole {
+                _ = try self.session.area.complete(upload, sink.file)
+            } else {
+                // What is acknowledged is on disk.
+                let number = sink.file.syncData()
+                guard number == 0 else { throw UploadRefusal(number: number, "syncing") }
+            }
+            return self.answer(upload, sink.offset, isWhole: isWhole)
+        } catch {
+            return self.told(error).answer
+        }
+    }
+
+    private func answer(_ upload: ResumableUpload, _ offset: Int64, isWhole: Bool) -> Answer {
+        var fields = [("Upload-Offset", "\(offset)")]
+        if !isWhole {
+            let expires = Timestamp.now + self.session.area.limits.expiry.components.seconds
+            fields.append(("Upload-Expires", HTTPDate.format(expires)))
+        }
+        guard case .create = self.act else { return Answer(204, TusProtocol.fields(fields)) }
+        fields.append(("Location", upload.name.path))
+        return Answer(201, TusProtocol.fields(fields))
+    }
+
+    func interrupted() { self.session.release() }
+
+    /// Every answer tells the version.
+    private func told(_ refusal: UploadRefusal) -> UploadRefusal {
+        var refusal = refusal
+        if refusal.status != 412 { refusal.fields.append("Tus-Resumable", TusProtocol.version) }
+        return refusal
+    }
+}

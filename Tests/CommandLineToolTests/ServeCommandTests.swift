@@ -1,0 +1,115 @@
+import Receiver
+import Testing
+import TransferTesting
+
+@testable import CommandLineTool
+
+@Suite("martlet serve")
+struct ServeCommandTests {
+    private func plan(_ arguments: String...) throws -> ServePlan { try ServeCommand.plan(arguments) }
+
+    @Test("listens on loopback, takes files and replaces none, where nothing else is said")
+    func defaults() throws {
+        let plan = try self.plan("dir")
+        #expect(plan.configuration.directory == "dir")
+        #expect(plan.configuration.listen == ListenAddress(host: "127.0.0.1", port: 8080))
+        #expect(plan.configuration.takesUploads)
+        #expect(!plan.configuration.overwrites)
+        #expect(plan.configuration.records == nil)
+        #expect(plan.encryption == .none)
+        #expect(plan.log == .standardError)
+    }
+
+    @Test("reads its options")
+    func options() throws {
+        let plan = try self.plan(
+            "dir",
+            "--listen",
+            "[::1]:0",
+            "--overwrite",
+            "--max-upload",
+            "2G",
+            "--max-total",
+            "10G",
+            "--expiry",
+            "60",
+            "--idle-timeout",
+            "0",
+            "--record-header",
+            "X-A",
+            "--record-cookie",
+            "sid",
+            "--access-log",
+            "none",
+            "--tls-self-signed",
+            "--share",
+            "f",
+            "--share-count",
+            "3",
+            "--share-expires",
+            "10",
+            "--allow-host",
+            "box"
+        )
+        #expect(plan.configuration.listen == ListenAddress(host: "::1", port: 0))
+        #expect(plan.configuration.overwrites)
+        #expect(plan.configuration.limits.upload == 2 << 30)
+        #expect(plan.configuration.limits.total == 10 << 30)
+        #expect(plan.configuration.limits.expiry == .seconds(60))
+        // No limit is a year, not none at all.
+        #expect(plan.configuration.limits.idle > .seconds(86400))
+        #expect(plan.configuration.records?.headers == ["X-A"])
+        #expect(plan.configuration.shares == [ShareOffer(path: "f", lifetime: .seconds(10), downloads: 3)])
+        #expect(plan.encryption == .selfSigned)
+        #expect(plan.log == .none)
+    }
+
+    @Test(
+        "says what is wrong with what was written",
+        arguments: [
+            ([], "--share"), (["d", "--listen", "a b"], "address"),
+            (["d", "--read-only", "--overwrite"], "contradict"),
+            (["d", "--tls-certificate", "c"], "--tls-key"), (["d", "--share-count", "1"], "--share FILE"),
+            (["d", "--record-header", "Cookie"], "credentials"),
+            (["d", "--record-cookie", "martlet-session"], "credential"),
+            (["d", "--tls-self-signed", "--tls-certificate", "c", "--tls-key", "k"], "either"),
+        ]
+    )
+    func mistakes(arguments: [String], word: String) {
+        let (status, _, errors) = CommandLineTool.run(["serve"] + arguments)
+        #expect(status == ExitStatus.usage)
+        #expect(errors.contains(word), "\(errors)")
+    }
+
+    @Test("prints where it serves, its links and its fingerprint")
+    func greeting() async throws {
+        let directory = try TemporaryDirectory()
+        try directory.write([1], to: "f x")
+        var configuration = ReceiverConfiguration(directory: directory.path)
+        configuration.listen = ListenAddress(host: "127.0.0.1", port: 0)
+        configuration.shares = [ShareOffer(path: directory.path("f x"))]
+        let receiver = try await Receiver.start(configuration)
+        let lines = ServeText.greeting(receiver, configuration, fingerprint: nil).split(separator: "\n")
+        #expect(lines.count == 2)
+        #expect(lines[0] == "serving \(directory.path) at http://127.0.0.1:\(receiver.address.port)/")
+        #expect(lines[1].contains("/.martlet-share/"))
+        #expect(lines[1].hasSuffix("/f%20x"))
+        await receiver.stop()
+    }
+
+    @Test("tells by its exit status why it did not start")
+    func statuses() {
+        #expect(ExitStatus.of(ReceiverError(.address, "")) == 6)
+        #expect(ExitStatus.of(ReceiverError(.directory, "")) == 15)
+        #expect(ExitStatus.of(ReceiverError(.credentials, "")) == ExitStatus.usage)
+        #expect(ExitStatus.of(ReceiverError(.busy, "")) == 1)
+    }
+
+    @Test("warns where what is sent can be read on the way")
+    func warnings() throws {
+        var configuration = ReceiverConfiguration(directory: ".")
+        #expect(ServeText.warnings(configuration).isEmpty)
+        configuration.listen.host = "0.0.0.0"
+        #expect(ServeText.warnings(configuration).count == 1)
+    }
+}

@@ -1,0 +1,138 @@
+import NIOCore
+import Testing
+
+@testable import Receiver
+
+@Suite("A connection")
+struct ConnectionMachineTests {
+    private static let times = ConnectionMachine.Times(
+        head: .seconds(30),
+        keepAlive: .seconds(75),
+        idle: .seconds(60),
+        upload: .seconds(1000),
+        slowest: 100
+    )
+    private static let start = NIODeadline.uptimeNanoseconds(1_000_000_000_000)
+
+    private func at(_ seconds: Int64) -> NIODeadline { Self.start + .seconds(seconds) }
+    private func machine() -> ConnectionMachine { ConnectionMachine(times: Self.times, now: Self.start) }
+
+    @Test("goes on to the next request when the request and its answer are over, whichever comes first")
+    func keepAlive() {
+        var machine = self.machine()
+        machine.headEnded(keepsAlive: true, now: self.at(1))
+        #expect(machine.requestEnded(now: self.at(1)) == .wait)
+        #expect(!machine.takesRequests)
+        #expect(machine.answerBegan(closes: false, mayDrain: false, now: self.at(1)) == false)
+        #expect(machine.answerEnded(now: self.at(2)) == .nextRequest)
+        #expect(machine.takesRequests)
+
+        machine.headEnded(keepsAlive: true, now: self.at(3))
+        #expect(machine.answerBegan(closes: false, mayDrain: true, now: self.at(3)) == false)
+        #expect(machine.answerEnded(now: self.at(3)) == .wait)
+        #expect(machine.requestEnded(now: self.at(4)) == .nextRequest)
+    }
+
+    @Test("lingers where content may still come that nobody wants, so that the answer is not lost")
+    func lingers() {
+        var machine = self.machine()
+        machine.headEnded(keepsAlive: true, now: self.at(1))
+        #expect(machine.answerBegan(closes: false, mayDrain: false, now: self.at(1)) == true)
+        #expect(machine.answerEnded(now: self.at(1)) == .linger)
+        #expect(machine.isLingering)
+        #expect(machine.timerFired(now: self.at(3)) == .close)
+    }
+
+    @Test("closes where the client or the answer says so")
+    func closes() {
+        var machine = self.machine()
+        machine.headEnded(keepsAlive: false, now: self.at(1))
+        _ = machine.requestEnded(now: self.at(1))
+        #expect(machine.answerBegan(closes: false, mayDrain: true, now: self.at(1)) == true)
+        #expect(machine.answerEnded(now: self.at(1)) == .close)
+    }
+
+    @Test("gives a head its time from the connection's begin, however it drips")
+    func slowHead() {
+        var machine = self.machine()
+        machine.headBegan(now: self.at(20))
+        #expect(machine.deadline == self.at(30))
+        #expect(machine.timerFired(now: self.at(29)) == .wait)
+        #expect(machine.timerFired(now: self.at(30)) == .answerTimeout)
+    }
+
+    @Test("closes an idle connection quietly")
+    func idle() {
+        var machine = self.machine()
+        machine.headEnded(keepsAlive: true, now: self.at(1))
+        _ = machine.requestEnded(now: self.at(1))
+        _ = machine.answerBegan(closes: false, mayDrain: true, now: self.at(1))
+        _ = machine.answerEnded(now: self.at(1))
+        #expect(machine.deadline == self.at(76))
+        #expect(machine.timerFired(now: self.at(76)) == .close)
+    }
+
+    @Test("gives up a sender that sends a byte a second, and not one that sends a hundred")
+    func slowSender() {
+        var slow = self.machine()
+        slow.headEnded(keepsAlive: true, now: self.at(0))
+        for second in 1...60 { slow.bodyReceived(1, now: self.at(Int64(second))) }
+        #expect(slow.timerFired(now: self.at(61)) == .answerTimeout)
+
+        var steady = self.machine()
+        steady.headEnded(keepsAlive: true, now: self.at(0))
+        for second in 1...900 { steady.bodyReceived(100, now: self.at(Int64(second))) }
+        #expect(steady.timerFired(now: self.at(901)) == .wait)
+        // But no longer than an upload may take in all.
+        #expect(steady.deadline == self.at(960))
+        for second in 901...1000 { steady.bodyReceived(100, now: self.at(Int64(second))) }
+        #expect(steady.timerFired(now: self.at(1000)) == .answerTimeout)
+    }
+
+    @Test("gives up a sender that sends nothing")
+    func silentSender() {
+        var machine = self.machine()
+        machine.headEnded(keepsAlive: true, now: self.at(0))
+        machine.bodyReceived(1_000_000, now: self.at(10))
+        #expect(machine.deadline == self.at(70))
+    }
+
+    @Test("does not count the time in which the request waits for the disk")
+    func held() {
+        var machine = self.machine()
+        machine.headEnded(keepsAlive: true, now: self.at(0))
+        machine.held(true, now: self.at(0))
+        #expect(machine.deadline == .distantFuture)
+        machine.held(false, now: self.at(500))
+        machine.bodyReceived(1, now: self.at(501))
+        #expect(machine.deadline == self.at(560))
+    }
+
+    @Test("looks at whether the client takes the answer, and ends where it does not")
+    func slowReader() {
+        var machine = self.machine()
+        machine.headEnded(keepsAlive: true, now: self.at(0))
+        _ = machine.requestEnded(now: self.at(0))
+        _ = machine.answerBegan(closes: false, mayDrain: true, now: self.at(0))
+        #expect(machine.timerFired(now: self.at(60)) == .lookAtProgress)
+        machine.progressed(now: self.at(60))
+        #expect(machine.deadline == self.at(120))
+    }
+
+    @Test("ends at once when the receiver stops and it is idle, else after its answer")
+    func stop() {
+        var idle = self.machine()
+        idle.headEnded(keepsAlive: true, now: self.at(0))
+        _ = idle.requestEnded(now: self.at(0))
+        _ = idle.answerBegan(closes: false, mayDrain: true, now: self.at(0))
+        _ = idle.answerEnded(now: self.at(0))
+        #expect(idle.stop(now: self.at(1)) == .close)
+
+        var busy = self.machine()
+        busy.headEnded(keepsAlive: true, now: self.at(0))
+        #expect(busy.stop(now: self.at(1)) == .wait)
+        _ = busy.requestEnded(now: self.at(2))
+        #expect(busy.answerBegan(closes: false, mayDrain: true, now: self.at(2)) == true)
+        #expect(busy.answerEnded(now: self.at(2)) == .close)
+    }
+}

@@ -1,0 +1,180 @@
+import FileStorage
+import Glibc
+import Testing
+import TransferCore
+import TransferTesting
+
+@testable import Receiver
+
+@Suite("Files handed out")
+struct ServingTests {
+    private static let pattern = TestPattern(seed: 7)
+
+    @Test("come whole, in parts and from their end", arguments: [1000, 300_000])
+    func ranges(length: Int64) async throws {
+        let bench = try await ReceiverBench()
+        let content = Self.pattern.bytes(0..<length)
+        try bench.directory.write(content, to: "f.bin")
+        let client = try bench.client()
+        let whole = try client.request("GET", "/f.bin")
+        #expect(whole.status == 200)
+        #expect(whole.body == content)
+        #expect(whole.fields["Accept-Ranges"] == "bytes")
+        let part = try client.request("GET", "/f.bin", [("Range", "bytes=10-\(length - 11)")])
+        #expect(part.status == 206)
+        #expect(part.fields["Content-Range"] == "bytes 10-\(length - 11)/\(length)")
+        #expect(part.body == Array(content[10..<(Int(length) - 10)]))
+        let suffix = try client.request("GET", "/f.bin", [("Range", "bytes=-7")])
+        #expect(suffix.body == Array(content.suffix(7)))
+        let several = try client.request("GET", "/f.bin", [("Range", "bytes=0-1,5-6")])
+        #expect(several.status == 200)
+        #expect(several.body == content)
+        let beyond = try client.request("GET", "/f.bin", [("Range", "bytes=\(length)-")])
+        #expect(beyond.status == 416)
+        #expect(beyond.fields["Content-Range"] == "bytes */\(length)")
+        await bench.receiver.stop()
+    }
+
+    @Test("have a HEAD that tells what GET tells, without the content")
+    func head() async throws {
+        let bench = try await ReceiverBench()
+        try bench.directory.write(Array("hello".utf8), to: "a.txt", modified: 784_111_777)
+        let client = try bench.client()
+        let head = try client.request("HEAD", "/a.txt")
+        let get = try client.request("GET", "/a.txt")
+        #expect(head.body.isEmpty)
+        for name in ["Content-Length", "ETag", "Last-Modified", "Content-Type"] as [StaticString] {
+            #expect(head.fields[name] == get.fields[name])
+        }
+        #expect(get.fields["Last-Modified"] == "Sun, 06 Nov 1994 08:49:37 GMT")
+        #expect(get.fields["Content-Type"] == "text/plain; charset=utf-8")
+        let ranged = try client.request("HEAD", "/a.txt", [("Range", "bytes=1-2")])
+        #expect(ranged.fields["Content-Length"] == "2")
+        await bench.receiver.stop()
+    }
+
+    @Test("have another entity tag after every change, and the same one without")
+    func entityTags() async throws {
+        let bench = try await ReceiverBench()
+        try bench.directory.write([1, 2, 3], to: "f", modified: 1000)
+        let first = try bench.request("GET", "/f").fields["ETag"]
+        #expect(try bench.request("GET", "/f").fields["ETag"] == first)
+        // The same size and the same time of change: only the inode's own time tells.
+        try bench.directory.write([3, 2, 1], to: "f", modified: 1000)
+        let second = try bench.request("GET", "/f").fields["ETag"]
+        #expect(second != first)
+        let resumed = try bench.request("GET", "/f", [("Range", "bytes=1-"), ("If-Range", first ?? "")])
+        #expect(resumed.status == 200)
+        let same = try bench.request("GET", "/f", [("Range", "bytes=1-"), ("If-Range", second ?? "")])
+        #expect(same.status == 206)
+        #expect(try bench.request("GET", "/f", [("If-None-Match", second ?? "")]).status == 304)
+        #expect(try bench.request("GET", "/f", [("If-Match", first ?? "")]).status == 412)
+        await bench.receiver.stop()
+    }
+
+    @Test("have their digest told where it is wanted", arguments: [100, 200_000])
+    func digest(length: Int64) async throws {
+        let bench = try await ReceiverBench()
+        let content = Self.pattern.bytes(0..<length)
+        try bench.directory.write(content, to: "f")
+        let client = try bench.client()
+        #expect(try client.request("GET", "/f").fields["Repr-Digest"] == nil)
+        let wanted = WantedDigest.field(.sha256, PlainDigests.sha256(content))
+        for range in ["bytes=0-", "bytes=5-9"] {
+            let answer = try client.request("GET", "/f", [("Want-Repr-Digest", "sha-256=10"), ("Range", range)])
+            #expect(answer.status == 206)
+            #expect(answer.fields["Repr-Digest"] == wanted)
+        }
+        await bench.receiver.stop()
+    }
+
+    @Test("are found only below the directory")
+    func confinement() async throws {
+        let bench = try await ReceiverBench()
+        let outside = try TemporaryDirectory()
+        try outside.write([1], to: "secret")
+        try bench.directory.write([2], to: "inside")
+        try bench.directory.write([2], to: ".hidden")
+        try bench.directory.link("out", to: outside.path("secret"))
+        try bench.directory.link("outdir", to: outside.path)
+        try bench.directory.link("up", to: "../")
+        try bench.directory.link("in", to: "inside")
+        try bench.directory.link("device", to: "/dev/zero")
+        #expect(mkfifo(bench.directory.path("fifo"), 0o666) == 0)
+        let client = try bench.client()
+        for path in [
+            "/out", "/outdir/secret", "/outdir/", "/up/", "/device", "/fifo", "/.hidden", "/inside/", "/nothing",
+        ] {
+            #expect(try client.request("GET", path).status == 404, "\(path)")
+        }
+        for path in ["/../x", "/%2e%2e/x", "/a%2f..%2fb", "/%00", "/%"] {
+            #expect(try client.request("GET", path).status == 400, "\(path)")
+        }
+        #expect(try client.request("GET", "/in").body == [2])
+        #expect(try client.request("GET", "http://localhost/inside").body == [2])
+        let listing = try client.request("GET", "/", [("Accept", "application/json")]).text
+        #expect(listing.contains("\"inside\"") && listing.contains("\"in\""))
+        for name in ["out", "outdir", "up", "device", "fifo", ".hidden"] { #expect(!listing.contains("\"\(name)\"")) }
+        await bench.receiver.stop()
+    }
+
+    @Test("without the kernel's help are found by a walk that follows no link")
+    func walk() throws {
+        let directory = try TemporaryDirectory()
+        #expect(mkdir(directory.path("d"), 0o755) == 0)
+        try directory.write([1], to: "d/f")
+        try directory.link("l", to: "d")
+        let root = OpenFile(open(directory.path, O_RDONLY | O_DIRECTORY))
+        #expect((try? BeneathOpen.walk(root, ["d", "f"], O_RDONLY).get()) != nil)
+        #expect((try? BeneathOpen.walk(root, ["l", "f"], O_RDONLY).get()) == nil)
+        #expect((try? BeneathOpen.walk(root, [], O_RDONLY).get()) != nil)
+    }
+
+    @Test("are listed as a page whose names are harmless, and links that lead to them")
+    func listing() async throws {
+        let bench = try await ReceiverBench()
+        let name = "<b>&\"' ü%.txt"
+        try bench.directory.write([1, 2], to: name)
+        #expect(mkdir(bench.directory.path("dir"), 0o755) == 0)
+        let page = try bench.request("GET", "/")
+        #expect(page.fields["Content-Type"] == "text/html; charset=utf-8")
+        #expect(page.text.contains("&lt;b&gt;&amp;&quot;&#39; ü%.txt"))
+        #expect(!page.text.contains("<b>"))
+        #expect(page.text.contains("href=\"/dir/\""))
+        let json = try bench.request("GET", "/", [("Accept", "application/json")])
+        #expect(json.text.contains("\"size\":2"))
+        #expect(try bench.request("GET", "/" + TreePath.encode(name)).body == [1, 2])
+        let moved = try bench.request("GET", "/dir")
+        #expect(moved.status == 301)
+        #expect(moved.fields["Location"] == "/dir/")
+        await bench.receiver.stop()
+    }
+
+    @Test("are not acted for by pages that somebody may have sent")
+    func sandbox() async throws {
+        let bench = try await ReceiverBench()
+        try bench.directory.write(Array("<script>".utf8), to: "x.html")
+        #expect(try bench.request("GET", "/x.html").fields["Content-Security-Policy"]?.hasPrefix("sandbox") ?? false)
+        await bench.receiver.stop()
+    }
+
+    @Test("that are cut while they are sent end the connection instead of anything made up")
+    func cutFile() async throws {
+        let bench = try await ReceiverBench { $0.limits.idle = .seconds(2) }
+        let length = 64 << 20
+        try bench.directory.write([1], to: "f")
+        #expect(truncate(bench.directory.path("f"), length) == 0)
+        let client = try RawClient(port: bench.receiver.address.port, receiveBuffer: 4096)
+        client.send("GET /f HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        #expect(client.read().count > 0)
+        #expect(truncate(bench.directory.path("f"), 1000) == 0)
+        var count = 0
+        while true {
+            let more = client.read()
+            if more.isEmpty { break }
+            count += more.count
+        }
+        #expect(count < length)
+        await bench.receiver.stop()
+    }
+}

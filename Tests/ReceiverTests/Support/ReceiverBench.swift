@@ -1,0 +1,54 @@
+import Glibc
+import TransferTesting
+
+@testable import Receiver
+
+/// A receiver for a directory of its own, and clients to it.
+final class ReceiverBench {
+    let directory: TemporaryDirectory
+    let receiver: Receiver
+
+    /// Starts it.
+    init(
+        in directory: TemporaryDirectory? = nil,
+        log: AccessLog? = nil,
+        _ change: (inout ReceiverConfiguration) -> Void = { _ in }
+    ) async throws {
+        let directory = try directory ?? TemporaryDirectory()
+        self.directory = directory
+        var configuration = ReceiverConfiguration(directory: directory.path)
+        configuration.listen.port = 0
+        configuration.loops = 2
+        configuration.limits.grace = .seconds(2)
+        change(&configuration)
+        self.receiver = try await Receiver.start(configuration, log: log)
+    }
+
+    /// A connection of its own.
+    func client() throws -> RawClient { try RawClient(port: self.receiver.address.port) }
+
+    /// One request on a connection of its own.
+    func request(
+        _ method: String,
+        _ path: String,
+        _ fields: [(String, String)] = [],
+        body: [UInt8]? = nil,
+        host: String = "localhost"
+    ) throws -> RawClient.Response {
+        try self.client().request(method, path, fields, body: body, host: host)
+    }
+
+    /// The names in the directory for unfinished uploads, but for its lock.
+    var unfinished: [String] {
+        TemporaryDirectory.entries(of: self.directory.path(ServedTree.ownDirectory)).filter { $0 != "lock" }
+    }
+
+    /// Waits until something holds, at most ten seconds.
+    func eventually(_ condition: () -> Bool) async -> Bool {
+        for _ in 0..<1000 {
+            if condition() { return true }
+            try? await Task.sleep(for: .milliseconds(10))
+        }
+        return condition()
+    }
+}

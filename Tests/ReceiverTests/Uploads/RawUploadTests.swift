@@ -1,0 +1,206 @@
+import Control
+import Glibc
+import Testing
+import TransferCore
+import TransferTesting
+
+@testable import Receiver
+
+@Suite("Files sent whole")
+struct RawUploadTests {
+    private static let content = TestPattern(seed: 3).bytes(0..<200_000)
+
+    @Test("land under the name they are put to, readable when the answer comes")
+    func put() async throws {
+        let bench = try await ReceiverBench()
+        let client = try bench.client()
+        let answer = try client.request("PUT", "/new/dir/f.bin", body: Self.content)
+        #expect(answer.status == 201)
+        #expect(answer.fields["Location"] == "/new/dir/f.bin")
+        #expect(try bench.directory.read("new/dir/f.bin") == Self.content)
+        let read = try client.request("GET", "/new/dir/f.bin")
+        #expect(read.body == Self.content)
+        #expect(read.fields["ETag"] == answer.fields["ETag"])
+        #expect(bench.unfinished.isEmpty)
+        await bench.receiver.stop()
+    }
+
+    @Test("come chunked, too, and empty")
+    func chunked() async throws {
+        let bench = try await ReceiverBench()
+        let client = try bench.client()
+        client.send(
+            "PUT /c HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
+        )
+        #expect(try client.response().status == 201)
+        #expect(try bench.directory.read("c") == Array("abcde".utf8))
+        #expect(try client.request("PUT", "/e", body: []).status == 201)
+        #expect(try bench.directory.read("e") == [])
+        await bench.receiver.stop()
+    }
+
+    @Test("replace nothing unless that is allowed, and then whole")
+    func existing() async throws {
+        let bench = try await ReceiverBench()
+        try bench.directory.write([1], to: "f")
+        #expect(try bench.request("PUT", "/f", body: [2]).status == 409)
+        #expect(try bench.directory.read("f") == [1])
+        await bench.receiver.stop()
+
+        let open = try await ReceiverBench { $0.overwrites = true }
+        try open.directory.write([1], to: "f")
+        let tag = try open.request("GET", "/f").fields["ETag"] ?? ""
+        #expect(try open.request("PUT", "/f", [("If-None-Match", "*")], body: [2]).status == 412)
+        #expect(try open.request("PUT", "/f", [("If-Match", "\"other\"")], body: [2]).status == 412)
+        #expect(try open.request("PUT", "/f", [("If-Match", tag)], body: [2]).status == 204)
+        #expect(try open.directory.read("f") == [2])
+        #expect(try open.request("PUT", "/f", [("If-Match", tag)], body: [3]).status == 412)
+        #expect(try open.request("PUT", "/", body: [3]).status == 409)
+        #expect(open.unfinished.isEmpty)
+        await open.receiver.stop()
+    }
+
+    @Test("are told to come only when they are wanted (Expect: 100-continue)")
+    func expectContinue() async throws {
+        let bench = try await ReceiverBench()
+        try bench.directory.write([1], to: "taken")
+        let client = try bench.client()
+        client.send("PUT /f HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n")
+        #expect(client.readHead() == "HTTP/1.1 100 Continue\r\n\r\n")
+        client.send("abc")
+        #expect(try client.response().status == 201)
+        let refused = try bench.client()
+        refused.send("PUT /taken HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\nExpect: 100-continue\r\n\r\n")
+        #expect(try refused.response().status == 409)
+        #expect(refused.isAtEnd())
+        await bench.receiver.stop()
+    }
+
+    @Test("posted to a directory get a name that is free")
+    func post() async throws {
+        let bench = try await ReceiverBench()
+        let fields = [("Content-Disposition", "attachment; filename=\"../../x/a b.tar.gz\"")]
+        let first = try bench.request("POST", "/", fields, body: [1])
+        let second = try bench.request("POST", "/", fields, body: [2])
+        #expect(first.status == 201)
+        #expect(first.fields["Location"] == "/a%20b.tar.gz")
+        #expect(second.fields["Location"] == "/a%20b.1.tar.gz")
+        #expect(try bench.directory.read("a b.1.tar.gz") == [2])
+        let unnamed = try bench.request("POST", "/", [("Content-Type", "image/png")], body: [3])
+        #expect(unnamed.fields["Location"]?.hasPrefix("/upload-") ?? false)
+        #expect(unnamed.fields["Location"]?.hasSuffix(".png") ?? false)
+        await bench.receiver.stop()
+    }
+
+    @Test(
+        "land under no name that would hide, lead out or be ours",
+        arguments: ["/.bashrc", "/.martlet-uploads/x", "/a/.ssh/k", "/end.", "/tab%09", "/nl%0a", "/.f.martlet.json"]
+    )
+    func names(path: String) async throws {
+        let bench = try await ReceiverBench()
+        #expect([400, 404].contains(try bench.request("PUT", path, body: [1]).status))
+        #expect(bench.directory.entries() == [ServedTree.ownDirectory])
+        await bench.receiver.stop()
+    }
+
+    @Test("never leave the directory by a link")
+    func links() async throws {
+        let outside = try TemporaryDirectory()
+        let bench = try await ReceiverBench { $0.overwrites = true }
+        try outside.write([1], to: "f")
+        try bench.directory.link("d", to: outside.path)
+        try bench.directory.link("l", to: outside.path("f"))
+        #expect(try bench.request("PUT", "/d/new", body: [2]).status == 409)
+        // A link at the name itself is replaced, not followed.
+        #expect([201, 204].contains(try bench.request("PUT", "/l", body: [2]).status))
+        #expect(outside.entries() == ["f"])
+        #expect(try outside.read("f") == [1])
+        #expect(try bench.directory.read("l") == [2])
+        await bench.receiver.stop()
+    }
+
+    @Test("are not there before they are whole, and are gone where they are broken off", arguments: [false, true])
+    func brokenOff(byReset: Bool) async throws {
+        let bench = try await ReceiverBench()
+        let client = try bench.client()
+        client.send(
+            Array("PUT /f HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n".utf8) + Self.content[..<500]
+        )
+        #expect(await bench.eventually { !bench.unfinished.isEmpty })
+        #expect(!bench.directory.contains("f"))
+        if byReset { client.reset() } else { client.finish() }
+        #expect(await bench.eventually { bench.unfinished.isEmpty })
+        #expect(!bench.directory.contains("f"))
+        await bench.receiver.stop()
+    }
+
+    @Test("must have the digest that they come with (RFC 9530)", arguments: ["Repr-Digest", "Content-Digest"])
+    func digest(field: String) async throws {
+        let bench = try await ReceiverBench()
+        let right = WantedDigest.field(.sha256, PlainDigests.sha256(Self.content))
+        #expect(try bench.request("PUT", "/wrong", [(field, right)], body: [1, 2]).status == 400)
+        #expect(try bench.request("PUT", "/right", [(field, right)], body: Self.content).status == 201)
+        #expect(!bench.directory.contains("wrong"))
+        #expect(await bench.eventually { bench.unfinished.isEmpty })
+        await bench.receiver.stop()
+    }
+
+    @Test("stay within the limits of one, of all and of the free space")
+    func limits() async throws {
+        let bench = try await ReceiverBench {
+            $0.limits.upload = 1000
+            $0.limits.total = 1500
+        }
+        #expect(try bench.request("PUT", "/a", body: Array(repeating: 1, count: 1001)).status == 413)
+        let chunked = try bench.client()
+        chunked.send("PUT /b HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n")
+        for _ in 0..<3 { chunked.send("200\r\n" + String(repeating: "x", count: 512) + "\r\n") }
+        #expect(try chunked.response().status == 413)
+        #expect(await bench.eventually { bench.unfinished.isEmpty })
+        #expect(try bench.request("PUT", "/c", body: Array(repeating: 1, count: 900)).status == 201)
+        #expect(try bench.request("PUT", "/d", body: Array(repeating: 1, count: 900)).status == 507)
+        #expect(try bench.request("PUT", "/e", body: Array(repeating: 1, count: 600)).status == 201)
+        await bench.receiver.stop()
+
+        let full = try await ReceiverBench { $0.limits.reserve = .max }
+        #expect(try full.request("PUT", "/a", body: [1]).status == 507)
+        await full.receiver.stop()
+    }
+
+    @Test("have records that nobody is served, and that hold no credential")
+    func records() async throws {
+        let bench = try await ReceiverBench {
+            $0.servesHidden = true
+            $0.records = try? RecordChoice(cookies: ["sid"], headers: ["X-Camera"])
+        }
+        let fields = [
+            ("Cookie", "sid=abc; other=x"), ("X-Camera", "7"), ("Content-Type", "image/png"),
+            ("Authorization", "Basic c2VjcmV0"),
+        ]
+        #expect(try bench.request("PUT", "/p.png", fields, body: [1, 2]).status == 201)
+        let record = try JSON(parsing: try bench.directory.read(".p.png.martlet.json"))
+        #expect(record["cookies"]?["sid"]?.string == "abc")
+        #expect(record["cookies"]?["other"] == nil)
+        #expect(record["headers"]?["X-Camera"]?.string == "7")
+        #expect(record["type"]?.string == "image/png")
+        #expect(record["originalName"]?.string == "p.png")
+        #expect(record["size"]?.integer == 2)
+        #expect(record["sender"]?["address"]?.string == "127.0.0.1")
+        #expect(!record.text.contains("c2VjcmV0"))
+        #expect(TemporaryDirectory.permissions(of: bench.directory.path(".p.png.martlet.json")) == 0o600)
+        #expect(try bench.request("GET", "/.p.png.martlet.json").status == 404)
+        #expect(!(try bench.request("GET", "/").text.contains("martlet.json")))
+        #expect(throws: ReceiverError.self) { try RecordChoice(headers: ["cookie"]) }
+        await bench.receiver.stop()
+    }
+
+    @Test("are refused where nothing is taken, and two receivers do not share a directory")
+    func readOnly() async throws {
+        let bench = try await ReceiverBench()
+        let second = try await ReceiverBench(in: bench.directory) { $0.takesUploads = false }
+        #expect(try second.request("PUT", "/f", body: [1]).status == 403)
+        await second.receiver.stop()
+        await #expect(throws: ReceiverError.self) { try await ReceiverBench(in: bench.directory) }
+        await bench.receiver.stop()
+    }
+}
