@@ -245,7 +245,7 @@ extension TransferEngine {
     private func groupFailed(_ state: inout State, _ transfer: Transfer, _ error: StorageError, _ now: Int64) {
         let failure = TransferFailure(error)
         // Somebody took the name after it was last looked at: the next attempt sees what is there, and does as it should.
-        guard error.code == .exists, transfer.request.options.ifExists != .fail else {
+        guard error.code == .exists, transfer.options.ifExists != .fail else {
             return self.endTransfer(&state, transfer, .failed, .failed(failure))
         }
         self.retry(&state, transfer, failure, now)

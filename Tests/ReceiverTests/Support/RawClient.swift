@@ -101,6 +101,7 @@ final class RawClient {
                 parsing: while true {
                     switch try parser.next(bytes, consumed: &consumed) {
                     case .needMore: break parsing
+                    case .interim: break
                     case .head(let head):
                         response = Response(status: head.status, fields: head.fields, body: [], isWhole: false)
                     case .body(let range): response?.body += bytes[range]
