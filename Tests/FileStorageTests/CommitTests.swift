@@ -177,6 +177,22 @@ import TransferTesting
         #expect(self.store.flushGroup(paths).isEmpty)
     }
 
+    @Test func aFailureThatNobodyAskedAboutIsNotTheNextFiles() throws {
+        let target = self.directory.target("g")
+        func commit() throws {
+            let file = try self.store.createSmall(target)
+            try file.put([1])
+            _ = try file.commit(as: target, CommitOptions(durability: .grouped))
+        }
+        try commit()
+        try self.directory.write([99], to: "g")
+        #expect(self.store.flushGroup([]).isEmpty)
+        #expect(unlink(self.directory.path("g")) == 0)
+        try commit()
+        #expect(self.store.flushGroup([target.path]).isEmpty)
+        #expect(self.directory.contents("g") == [1])
+    }
+
     @Test func aDirectoryThatIsDeletedMeanwhileIsMadeAnew() throws {
         let target = FileTarget(directory: self.directory.path("d"), name: "f")
         try self.store.createPartial(target, facts: someFacts).discard()

@@ -84,13 +84,7 @@ extension DaemonCore {
 
     /// Holds the lanes whose conditions do not hold.
     func lookAtConditions() {
-        for lane in self.lanes.values {
-            if let gate = lane.settings.gate {
-                self.set(lane, .conditions, gate.isOpen)
-            } else {
-                self.set(lane, .conditions, true)
-            }
-        }
+        for lane in self.lanes.values { self.set(lane, .conditions, lane.settings.gate?.isOpen ?? true) }
     }
 
     private func set(_ lane: Lane, _ reason: TransferRecord.WaitReason, _ isOpen: Bool) {

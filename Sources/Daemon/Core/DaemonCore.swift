@@ -48,7 +48,6 @@ package actor DaemonCore: TransferService {
     /// What is forgetting the oldest of the history.
     var trimming: Task<Void, Never>?
     var lastTrim = 0.0
-    var isClosed: Bool { self.isStopping }
     var isStopping = false
     var wasBusy = false
     var lastProgressWrite = 0.0

@@ -62,9 +62,10 @@ final class CommitGroup: Sendable {
             }
             let failures = Self.settle(entries)
             return self.state.withLock { state in
-                state.failures.merge(failures) { _, new in new }
                 var found: [String: StorageError] = [:]
-                guard !state.failures.isEmpty else { return found }
+                guard !state.failures.isEmpty || !failures.isEmpty else { return found }
+                // What nobody asked about, since its engine is gone, says nothing about the next file of that name.
+                for entry in entries { state.failures[entry.target.path] = failures[entry.target.path] }
                 for path in paths { found[path] = state.failures.removeValue(forKey: path) }
                 return found
             }

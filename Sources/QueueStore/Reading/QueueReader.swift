@@ -34,15 +34,6 @@ package struct QueueReader: ~Copyable {
         return found.first
     }
 
-    /// The waiting ones that are next to run: greater priority first, then the line's order.
-    package func nextToRun(session: String?, limit: Int) throws(QueueStoreError) -> [StoredTransfer] {
-        guard let queue = try self.connection.queue(of: session) else { return [] }
-        return try self.fetch(
-            "INDEXED BY turn WHERE queue = ? AND state = 0 ORDER BY priority DESC, position LIMIT ?",
-            [queue, max(0, limit)]
-        )
-    }
-
     /// The waiting ones that are next to run, without some: greater priority first, then the line's order.
     ///
     /// - Parameters:
@@ -54,7 +45,7 @@ package struct QueueReader: ~Copyable {
     package func nextToRun(
         session: String?,
         limit: Int,
-        excluding excluded: Set<GID>
+        excluding excluded: Set<GID> = []
     ) throws(QueueStoreError) -> [StoredTransfer] {
         guard limit > 0, let queue = try self.connection.queue(of: session) else { return [] }
         let connection = self.connection

@@ -1,7 +1,19 @@
-extension Fixtures {
-    static let version2 = """
-        PRAGMA application_id = 1299346540;
+/// Databases as each version left them; a version that was released keeps its text for good.
+enum Fixtures {
+    /// By version, from 1 on.
+    ///
+    /// Each holds the same: see `MigrationTests`.
+    static let all = [Self.version1, Self.version2]
+
+    private static let version2 = """
+        \(Self.version1)
+        DROP INDEX age;
         PRAGMA user_version = 2;
+        """
+
+    private static let version1 = """
+        PRAGMA application_id = 1299346540;
+        PRAGMA user_version = 1;
         CREATE TABLE transfers (
             number INTEGER PRIMARY KEY,
             id INTEGER NOT NULL,
@@ -23,6 +35,7 @@ extension Fixtures {
         CREATE INDEX line ON transfers(queue, position, state) WHERE state < 2;
         CREATE INDEX turn ON transfers(queue, priority DESC, position) WHERE state = 0;
         CREATE INDEX history ON transfers(position, queue, state) WHERE state > 1;
+        CREATE INDEX age ON transfers(ended, position, state) WHERE state > 1 AND queue = 0;
         CREATE INDEX owed ON transfers(queue, id) WHERE state > 1 AND queue > 0;
         CREATE TABLE tally (
             isEnded INTEGER NOT NULL,
