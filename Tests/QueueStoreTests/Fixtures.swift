@@ -3,7 +3,13 @@ enum Fixtures {
     /// By version, from 1 on.
     ///
     /// Each holds the same: see `MigrationTests`.
-    static let all = [Self.version1, Self.version2]
+    static let all = [Self.version1, Self.version2, Self.version3]
+
+    private static let version3 = """
+        \(Self.version2)
+        ALTER TABLE transfers ADD COLUMN upload TEXT;
+        PRAGMA user_version = 3;
+        """
 
     private static let version2 = """
         \(Self.version1)

@@ -132,7 +132,8 @@ struct SendingOptions: ParsableArguments {
     )
     var limitRate: Int64 = 0
 
-    private static func way(_ text: String) throws(BadValue) -> UploadWay {
+    /// The way of a name.
+    static func way(_ text: String) throws(BadValue) -> UploadWay {
         switch text {
         case "auto": return .automatic
         case "none": return .plain

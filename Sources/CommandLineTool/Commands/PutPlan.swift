@@ -108,17 +108,23 @@ extension PutCommand {
         guard let last = self.arguments.last else {
             throw BadValue("there is no URL; write martlet put FILE URL")
         }
-        let url = try Self.url(last, isAlone: self.arguments.count == 1)
+        let url = try PutPlan.url(last, isAlone: self.arguments.count == 1)
         var plan = PutPlan(url: url)
         plan.list = sending.inputFile
-        plan.method = try Self.method(sending.method, isForm: !sending.form.isEmpty)
+        plan.method = try PutPlan.method(sending.method, isForm: !sending.form.isEmpty)
         if let type = sending.type { plan.type = try HeaderField.value(type, of: "Content-Type") }
         plan.way = sending.protocol
         plan.checksum = sending.checksum
         plan.asksFirst = !sending.noExpect
         plan.keepsState = !sending.noState
         plan.writesAnswers = sending.answer
-        plan.items = try self.items(self.arguments.dropLast(), url, plan.method)
+        plan.items = try PutPlan.items(
+            self.arguments.dropLast(),
+            form: sending.form,
+            list: sending.inputFile,
+            to: url,
+            by: plan.method
+        )
         try self.requests.trust(in: &plan.run)
         try self.display.apply(to: &plan.run)
         guard !plan.writesAnswers || plan.list == nil else {
@@ -138,75 +144,5 @@ extension PutCommand {
         plan.run.perHost = sending.perHost ?? sending.jobs
         plan.run.rateLimit = sending.limitRate > 0 ? sending.limitRate : nil
         return plan
-    }
-
-    private static func url(_ text: String, isAlone: Bool) throws(BadValue) -> HTTPURL {
-        do {
-            return try HTTPURL(text)
-        } catch {
-            let hint = isAlone ? "" : "; the last argument is the URL"
-            throw BadValue(error.message + hint)
-        }
-    }
-
-    private static func method(_ given: String?, isForm: Bool) throws(BadValue) -> String {
-        guard let given else { return isForm ? "POST" : "PUT" }
-        guard !given.isEmpty, given.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw BadValue("\"\(DisplayText.clean(given))\" is no method; use PUT, POST or PATCH")
-        }
-        return given
-    }
-
-    private func items(
-        _ files: ArraySlice<String>,
-        _ url: HTTPURL,
-        _ method: String
-    ) throws(BadValue) -> [PutPlan.Item] {
-        guard self.sending.form.isEmpty else {
-            guard files.isEmpty, self.sending.inputFile == nil else {
-                throw BadValue("with --form the files are its fields; write --form name=@\(files.first ?? "file")")
-            }
-            var fields: [PutPlan.Field] = []
-            for text in self.sending.form { fields.append(try Self.field(text)) }
-            return [PutPlan.Item(content: .form(fields), url: url, name: "form")]
-        }
-        if let list = self.sending.inputFile {
-            guard !list.isEmpty else { throw BadValue("--input-file is empty; name a file, or - for standard input") }
-            guard list != "-" || !files.contains("-") else { throw BadValue("standard input can be sent once only") }
-        } else if files.isEmpty {
-            throw BadValue("there is no file; write martlet put FILE URL")
-        }
-        let isFolder = PutPlan.isFolder(url)
-        guard (files.count == 1 && self.sending.inputFile == nil) || isFolder || method == "POST" else {
-            throw BadValue("several files need a URL that ends in a slash, which gets each one's name")
-        }
-        var items: [PutPlan.Item] = []
-        for file in files {
-            guard file != "-" else {
-                guard !items.contains(where: { $0.content == .standardInput }) else {
-                    throw BadValue("standard input can be sent once only")
-                }
-                guard !isFolder || method == "POST" else {
-                    throw BadValue("standard input has no name; write the URL with one")
-                }
-                items.append(PutPlan.Item(content: .standardInput, url: url, name: "standard input"))
-                continue
-            }
-            items.append(try PutPlan.item(file, to: url, by: method))
-        }
-        return items
-    }
-
-    private static func field(_ text: String) throws(BadValue) -> PutPlan.Field {
-        guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
-            throw BadValue("\"\(DisplayText.clean(text))\" is no form field; write name=value or name=@file")
-        }
-        let value = text[text.index(after: equals)...]
-        let isFile = value.hasPrefix("@")
-        return PutPlan.Field(
-            name: String(text[..<equals]),
-            value: String(isFile ? value.dropFirst() : value),
-            isFile: isFile
-        )
     }
 }

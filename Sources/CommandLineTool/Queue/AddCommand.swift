@@ -13,10 +13,13 @@ struct AddCommand: QueueCommand {
             Without --directory files go to the daemon's. Exit statuses: 0 when all were added (with --wait: when all files \
             are there, otherwise aria2's for the last failure), 28 for a bad option, argument or line, 69 where no daemon \
             can be reached.
+            With --upload files are sent instead: the arguments are the files and, last, the URL; one that ends in a slash \
+            gets each file's name. The daemon reads the files when their turn comes, so they must stay where they are; \
+            what was interrupted goes on as for martlet put.
             """
     )
 
-    @Argument(help: ArgumentHelp("The files' URLs.", valueName: "url"))
+    @Argument(help: ArgumentHelp("The files' URLs; with --upload the files, and at last the URL.", valueName: "url"))
     var urls: [String] = []
 
     @OptionGroup(title: "Input and output")
@@ -27,6 +30,9 @@ struct AddCommand: QueueCommand {
 
     @OptionGroup(title: "How they are fetched")
     var fetching: Fetching
+
+    @OptionGroup(title: "Uploads")
+    var uploading: Uploading
 
     @OptionGroup(title: "The daemon")
     var daemon: DaemonOptions
@@ -134,6 +140,9 @@ struct AddCommand: QueueCommand {
 
         @Option(name: [.customShort("A"), .long], help: ArgumentHelp("The User-Agent field.", valueName: "text"))
         var userAgent: String?
+
+        @Option(help: ArgumentHelp("Cookies to send, as 'name=value; name=value'.", valueName: "cookies"))
+        var cookie: String?
 
         @Option(help: ArgumentHelp("The proxy, as http://user:password@host:port.", valueName: "url"))
         var proxy: String?

@@ -20,6 +20,8 @@ struct AddPlan {
     var isQuiet = false
     /// Whether their ends are waited for.
     var waits = false
+    /// Where the files of the input file are sent to, and how; `nil` where it names URLs.
+    var sending: Sending?
 
     /// A transfer of an input file.
     func transfer(_ entry: InputEntry) -> NewTransfer {
@@ -55,12 +57,19 @@ extension AddCommand {
     ///
     /// - Throws: ``BadValue`` that says what is wrong and how to mend it.
     func plan() throws(BadValue) -> AddPlan {
+        if !self.uploading.upload, let option = self.uploading.firstGiven {
+            throw BadValue("\(option) is for uploads; add --upload, or leave it out")
+        }
         var plan = AddPlan(options: try self.sharedOptions())
         plan.isPaused = self.queue.paused
         plan.position = self.queue.position
         plan.printsJSON = self.queue.json
         plan.isQuiet = self.queue.quiet
         plan.waits = self.queue.wait
+        if self.uploading.upload {
+            try self.fillUploads(&plan)
+            return plan
+        }
         if let file = self.files.inputFile {
             guard self.urls.isEmpty else {
                 throw BadValue("--input-file and URLs cannot be used together; put the URLs into the file")
@@ -112,6 +121,9 @@ extension AddCommand {
         options[.ifExists] = self.files.ifExists?.rawValue
         options[.priority] = self.queue.priority.map { "\($0)" }
         options[all: .header] = self.fetching.header.map { "\($0.name): \($0.value)" }
+        if let cookie = self.fetching.cookie {
+            options[all: .header].append("Cookie: \(try HeaderField.value(cookie, of: "Cookie"))")
+        }
         if let referer = self.fetching.referer { options[.referer] = try HeaderField.value(referer, of: "Referer") }
         if let agent = self.fetching.userAgent { options[.userAgent] = try HeaderField.value(agent, of: "User-Agent") }
         if let proxy = self.fetching.proxy {
@@ -122,7 +134,8 @@ extension AddCommand {
             options[.split] = "\(connections)"
             options[.maxConnectionPerServer] = "\(connections)"
         }
-        options[.maxDownloadLimit] = self.fetching.limitRate.map { "\($0)" }
+        let limit = self.uploading.upload ? OptionName.maxUploadLimit : .maxDownloadLimit
+        options[limit] = self.fetching.limitRate.map { "\($0)" }
         // aria2 counts the first attempt, too, and 0 is without end.
         options[.maxTries] = self.fetching.retries.map { "\($0 + 1)" }
         options[.resourceTimeout] = self.fetching.maxTime.map { "\($0)" }

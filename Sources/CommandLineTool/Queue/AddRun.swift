@@ -46,11 +46,34 @@ struct AddRun {
             throw BadValue("\(shown) cannot be opened: \(String(cString: strerror(errno))); check --input-file")
         }
         var reader = LineReader(descriptor: descriptor, closes: !isStandardInput)
+        if let sending = self.plan.sending { return try await self.addUploads(&reader, shown, sending) }
         var parser = InputFileParser()
         while let line = try reader.next() {
             for event in parser.take(line) { try await self.take(event, shown) }
         }
         for event in parser.finish() { try await self.take(event, shown) }
+    }
+
+    private mutating func addUploads(
+        _ reader: inout LineReader,
+        _ file: String,
+        _ sending: AddPlan.Sending
+    ) async throws {
+        var number = 0
+        while let line = try reader.next() {
+            number += 1
+            if case .text(let bytes) = line, bytes.isEmpty { continue }
+            let upload: NewTransfer
+            do throws(BadValue) {
+                guard case .text(let bytes) = line else { throw BadValue("the line is too long") }
+                upload = try self.plan.upload(listed: String(decoding: bytes, as: UTF8.self), sending)
+            } catch {
+                self.faults += 1
+                self.console.tell("martlet: \(file):\(number): \(error.description)")
+                continue
+            }
+            try await self.add(upload)
+        }
     }
 
     private mutating func take(_ event: InputFileParser.Event, _ file: String) async throws {

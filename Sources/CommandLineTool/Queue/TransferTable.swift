@@ -27,13 +27,13 @@ struct TransferTable {
             record.total.map { Quantity.bytes($0) } ?? "-",
             isActive ? Quantity.rate(Double(record.rate)) : "-",
             isActive && record.rate > 0 ? Quantity.time(left) : "-",
-            Self.name(of: record)
+            (record.upload == nil ? "" : self.asciiOnly ? "> " : "↑ ") + Self.name(of: record)
         )
     }
 
     /// What a person calls the transfer: its file's name, or as much of its URL as says no secret.
     static func name(of record: TransferRecord) -> String {
-        if let path = record.path, let name = path.split(separator: "/").last { return String(name) }
+        if let path = record.path ?? record.upload?.files.first, let name = path.split(separator: "/").last { return String(name) }
         if let name = record.options[.out], !name.isEmpty { return name }
         let url = (record.urls.first ?? "").prefix { $0 != "?" && $0 != "#" }
         let parts = url.split(separator: "/")

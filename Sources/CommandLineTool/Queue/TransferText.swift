@@ -11,9 +11,17 @@ enum TransferText {
     static func lines(_ record: TransferRecord) -> [String] {
         var lines = [("id", record.id.description), ("state", self.state(record))]
         if let session = record.session { lines.append(("session", session)) }
-        for (index, url) in record.urls.enumerated() { lines.append((index == 0 ? "url" : "mirror", url)) }
-        lines.append(("directory", record.directory))
-        if let path = record.path { lines.append(("file", path)) }
+        for (index, url) in record.urls.enumerated() {
+            let name = index > 0 ? "mirror" : record.upload == nil ? "url" : "sent to"
+            lines.append((name, url))
+        }
+        if let upload = record.upload {
+            for path in upload.files { lines.append(("file", path)) }
+            lines.append(("protocol", upload.resumption))
+        } else {
+            lines.append(("directory", record.directory))
+            if let path = record.path { lines.append(("file", path)) }
+        }
         lines.append(("bytes", Quantity.bytes(record.bytes, of: record.total)))
         if record.state == .active {
             lines.append(("rate", Quantity.rate(Double(record.rate))))

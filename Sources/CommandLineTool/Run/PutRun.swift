@@ -65,29 +65,13 @@ enum PutRun {
             }
         case .standardInput: request.content = .stream(DescriptorSource())
         case .form(let fields):
-            var random = SystemRandomNumberGenerator()
-            let encoding = FormEncoding(random: (0..<16).map { _ in UInt8.random(in: 0...255, using: &random) })
-            request.content = .parts(self.parts(fields, encoding))
-            request.type = encoding.type
+            let form = PutPlan.form(fields)
+            request.content = .parts(form.parts)
+            request.type = form.type
             // A form's boundary is another one each time, and so is the form.
             request.way = .plain
         }
         return request
-    }
-
-    private static func parts(_ fields: [PutPlan.Field], _ encoding: FormEncoding) -> [UploadContent.Part] {
-        var parts: [UploadContent.Part] = []
-        for (index, field) in fields.enumerated() {
-            let head = encoding.head(
-                field.name,
-                fileName: field.isFile ? field.value.lastComponent : nil,
-                type: field.isFile ? "application/octet-stream" : nil,
-                isFirst: index == 0
-            )
-            parts.append(.bytes(head))
-            parts.append(field.isFile ? .file(field.value) : .bytes(Array(field.value.utf8)))
-        }
-        return parts + [.bytes(encoding.tail(isEmpty: fields.isEmpty))]
     }
 
     private static func absolute(_ path: String) -> String {

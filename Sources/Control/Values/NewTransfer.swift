@@ -4,8 +4,10 @@ public struct NewTransfer: Sendable, Hashable {
     ///
     /// One that is known already is refused, so that a client that did not hear the answer can ask again without doubling.
     public var id: GID?
-    /// The file's URLs, at least one; more are mirrors.
+    /// The file's URLs, at least one; more are mirrors. An upload's is one: where it goes to.
     public var urls: [String]
+    /// What it sends, where it is an upload.
+    public var upload: UploadSource?
     /// Its options; `gid`, `pause` and `position` are not among them, they have become the members here.
     public var options: TransferOptions
     /// Whether it begins paused.
@@ -34,6 +36,7 @@ extension NewTransfer {
     public var json: JSON {
         var members: [JSON.Member] = [.init("urls", .array(self.urls.map { .string($0) }))]
         if let id = self.id { members.append(.init("id", .string(id.description))) }
+        if let upload = self.upload { members.append(.init("upload", upload.json)) }
         if !self.options.isEmpty { members.append(.init("options", self.options.json)) }
         if self.isPaused { members.append(.init("paused", true)) }
         if let session = self.session { members.append(.init("session", .string(session))) }

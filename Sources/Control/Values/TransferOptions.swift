@@ -95,6 +95,7 @@ public enum OptionName: String, Sendable, Hashable, CaseIterable {
     case maxConnectionPerServer = "max-connection-per-server"
     case minSplitSize = "min-split-size"
     case maxDownloadLimit = "max-download-limit"
+    case maxUploadLimit = "max-upload-limit"
     case lowestSpeedLimit = "lowest-speed-limit"
     // Failures and times.
     case maxTries = "max-tries"

@@ -10,9 +10,11 @@ public struct TransferRecord: Sendable, Hashable {
     public var waitingFor: WaitReason?
     /// Its URLs, as they were given: they may hold secrets.
     public var urls: [String]
+    /// What it sends, where it is an upload; then ``bytes`` are those that are on their way or there.
+    public var upload: UploadSource?
     /// The directory for its file; absolute.
     public var directory: String
-    /// The file's path as far as it is known.
+    /// The file's path as far as it is known; an upload's is its only file.
     public var path: String?
     /// The bytes that are there.
     public var bytes: Int64 = 0
@@ -43,7 +45,7 @@ public struct TransferRecord: Sendable, Hashable {
         case active
         /// Paused by somebody; only somebody lets it go on.
         case paused
-        /// The file is whole, on disk, under its name.
+        /// The file is whole, on disk, under its name; an upload's server has said that it has it.
         case finished
         /// It ended without the file.
         case failed
@@ -117,6 +119,7 @@ extension TransferRecord {
             .init("state", .string(self.state.rawValue)),
             .init("waitingFor", .optional(self.waitingFor?.rawValue)),
             .init("urls", .array(self.urls.map { .string($0) })),
+            .init("upload", self.upload?.shown ?? .null),
             .init("dir", .string(self.directory)),
             .init("path", .optional(self.path)),
             .init("bytes", .integer(self.bytes)),
@@ -153,6 +156,7 @@ extension TransferRecord {
             added: json["added"]?.double ?? 0,
             options: TransferOptions(json: json["options"] ?? .null)
         )
+        self.upload = json["upload"].flatMap { UploadSource(json: $0) }
         self.waitingFor = json["waitingFor"]?.string.flatMap { WaitReason(rawValue: $0) }
         self.path = json["path"]?.string
         self.bytes = json["bytes"]?.integer ?? 0

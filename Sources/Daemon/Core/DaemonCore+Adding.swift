@@ -1,5 +1,7 @@
 package import Control
+internal import FileStorage
 internal import QueueStore
+internal import TransferCore
 internal import TransferEngine
 
 extension DaemonCore {
@@ -45,17 +47,34 @@ extension DaemonCore {
             directory: try self.directory(entry.options),
             added: now
         )
+        if let upload = entry.upload {
+            stored.upload = upload
+            stored.path = upload.path
+        }
         // What has become a member of its own is not stored twice.
         for name in [OptionName.gid, .pause, .position, .dir] { stored.options[name] = nil }
         stored.priority = try RequestPlan.priority(entry.options)
         try self.checkOptions(stored)
+        try self.checkFiles(stored)
         return stored
+    }
+
+    /// Throws where a file that is to be sent is not there: nobody may look before the transfer's turn.
+    private func checkFiles(_ stored: StoredTransfer) throws(ControlError) {
+        for path in stored.upload?.files ?? [] {
+            do throws(StorageError) {
+                _ = try self.parts.store.openSource(path)
+            } catch {
+                throw ControlError(.badParameter, error.message, remedy: "name a file that the daemon may read")
+            }
+        }
     }
 
     /// Throws where a transfer cannot be made from what is stored about it.
     func checkOptions(_ stored: StoredTransfer) throws(ControlError) {
         _ = try RequestPlan(
             urls: stored.urls,
+            upload: stored.upload,
             options: stored.options,
             directory: stored.directory,
             base: DownloadOptions(),

@@ -57,9 +57,9 @@ extension DaemonCore {
             OptionName.allCases.filter { before.options[all: $0] != after.options[all: $0] }
         )
         if differing.subtracting(RequestPlan.liveOptions).isEmpty, before.directory == after.directory {
-            if differing.contains(.maxDownloadLimit) {
-                let rate = try OptionReader(options: lane.settings.defaults.merging(after.options))
-                    .limit(.maxDownloadLimit)
+            let name = RequestPlan.rateOption(after.upload)
+            if differing.contains(name) {
+                let rate = try OptionReader(options: lane.settings.defaults.merging(after.options)).limit(name)
                 lane.setRateLimit(rate, of: id)
             }
             if differing.contains(.lowestSpeedLimit) {
@@ -131,10 +131,10 @@ extension DaemonCore {
             lane.change(settings, renewsEngines: false)
             // What has not begun begins with the new defaults.
             if isRenewed { self.reorder(lane) } else { self.refill(lane) }
-            if options[.maxDownloadLimit] != nil {
-                for (id, entry) in lane.queue.entries where entry.transfer.options[.maxDownloadLimit] == nil {
-                    lane.setRateLimit(try OptionReader(options: stored).limit(.maxDownloadLimit), of: id)
-                }
+            for (id, entry) in lane.queue.entries {
+                let name = RequestPlan.rateOption(entry.transfer.upload)
+                guard options[name] != nil, entry.transfer.options[name] == nil else { continue }
+                lane.setRateLimit(try OptionReader(options: stored).limit(name), of: id)
             }
         }
         self.trim()

@@ -1,4 +1,5 @@
 internal import Control
+internal import HTTPTransport
 internal import Logging
 internal import Martlet
 internal import QueueStore
@@ -51,10 +52,12 @@ extension DaemonCore {
             lane.live[tag.id]?.total = progress.total
             lane.live[tag.id]?.rate = progress.rate.isFinite ? Int64(min(progress.rate, 1e15)) : 0
             lane.live[tag.id]?.connections = progress.connections
+            lane.live[tag.id]?.acknowledged = progress.acknowledged
+            lane.live[tag.id]?.sent = progress.sent
         case .finished(let completion):
             self.snapshot.withLock { $0.receivedBytes += completion.received }
-            lane.live[tag.id]?.path = completion.path
-            self.ended(lane, tag.id, run: tag.run, completion: completion)
+            if !completion.path.isEmpty { lane.live[tag.id]?.path = completion.path }
+            self.ended(lane, tag.id, run: tag.run, completion: completion, answer: tag.answer?.bytes)
         case .failed(let failure):
             if let path = event.target?.path { lane.live[tag.id]?.path = path }
             self.ended(
@@ -97,6 +100,8 @@ extension DaemonCore {
         let id = entry.transfer.id
         let live = lane.live[id]
         lane.left(id)
+        // One that is cut off by the daemon's end was not asked for again by anybody.
+        if entry.transfer.upload != nil, !self.isStopping { self.settled(id) }
         if entry.hasStarted, let live, live.bytes > 0 {
             // What a paused one has is shown from the store.
             let progress = (id: id, bytes: live.bytes, total: live.total, path: live.path)
@@ -144,6 +149,7 @@ extension DaemonCore {
         _ id: GID,
         run: UInt64,
         completion: TransferEvent.Completion? = nil,
+        answer: [UInt8]? = nil,
         failure: TransferRecord.Failure? = nil
     ) {
         guard let entry = lane.queue.ended(id, run: run) else { return }
@@ -157,7 +163,7 @@ extension DaemonCore {
         let end = StoredEnd(
             id: id,
             state: completion == nil ? .failed : .finished,
-            path: completion?.path ?? live?.path,
+            path: live?.path ?? entry.transfer.path,
             bytes: completion?.bytes ?? live?.bytes ?? entry.transfer.bytes,
             total: completion?.bytes ?? live?.total ?? entry.transfer.total,
             failure: failure,
@@ -166,11 +172,7 @@ extension DaemonCore {
         var event: JSON?
         if lane.session != nil {
             if let completion {
-                event = [
-                    "kind": "finished", "id": .string(id.description), "path": .string(completion.path),
-                    "bytes": .integer(completion.bytes), "received": .integer(completion.received),
-                    "skipped": .bool(completion.skipped), "notModified": .bool(completion.notModified),
-                ]
+                event = Self.finished(id, completion, answer)
             } else {
                 event = [
                     "kind": "failed", "id": .string(id.description), "error": failure?.json ?? .null,
@@ -181,6 +183,22 @@ extension DaemonCore {
         self.pending.items.append(
             .init(session: lane.session, id: id, run: run, end: end, event: event, before: entry.transfer)
         )
+    }
+
+    /// What a session hears of a good end; of an upload with the body of the server's answer.
+    private static func finished(_ id: GID, _ completion: TransferEvent.Completion, _ answer: [UInt8]?) -> JSON {
+        var members: [JSON.Member] = [
+            .init("kind", "finished"), .init("id", .string(id.description)), .init("path", .string(completion.path)),
+            .init("bytes", .integer(completion.bytes)), .init("received", .integer(completion.received)),
+        ]
+        if let answer {
+            members.append(.init("sent", .optional(completion.sent)))
+            members.append(.init("body", .string(Base64.encode(answer))))
+        } else {
+            members.append(.init("skipped", .bool(completion.skipped)))
+            members.append(.init("notModified", .bool(completion.notModified)))
+        }
+        return .object(members)
     }
 
     /// Writes what is to be written, one group at a time: what comes meanwhile is the next.
@@ -238,10 +256,14 @@ extension DaemonCore {
             let record = TransferRecord(before, end: end)
             self.tell(end.state == .finished ? .finished(record) : .failed(record))
         }
+        if before.upload != nil { self.settled(item.id) }
         lane?.queue.committed(item.id, run: item.run)
         lane?.left(item.id)
         self.wake(item.id)
     }
+
+    /// What became of an upload's request is known.
+    private func settled(_ id: GID) { self.parts.pool.run { [notes = self.parts.notes] in notes.clear(id) } }
 
     // MARK: A full disk
 

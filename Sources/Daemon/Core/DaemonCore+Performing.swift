@@ -214,6 +214,10 @@ extension DaemonCore {
         }
         if deletesPartial {
             for one in left {
+                guard one.upload == nil else {
+                    self.lane(session).giveUp(one)
+                    continue
+                }
                 guard let target = one.path.flatMap(Self.target) else { continue }
                 self.parts.pool.run { [store = self.parts.store] in try? store.discardPartial(target) }
             }

@@ -13,6 +13,7 @@ extension TransferRecord {
             added: stored.added,
             options: stored.options
         )
+        self.upload = stored.upload
         self.priority = stored.priority
         self.bytes = stored.bytes
         self.total = stored.total

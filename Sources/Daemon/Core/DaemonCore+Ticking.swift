@@ -56,14 +56,15 @@ extension DaemonCore {
                 )
                 lane.giveBack(id)
             }
-            reader?
-                .put(
-                    id,
-                    [
-                        "kind": "progress", "id": .string(id.description), "bytes": .integer(live.bytes),
-                        "total": .optional(live.total), "rate": .integer(live.rate),
-                    ]
-                )
+            var members: [JSON.Member] = [
+                .init("kind", "progress"), .init("id", .string(id.description)), .init("bytes", .integer(live.bytes)),
+                .init("total", .optional(live.total)), .init("rate", .integer(live.rate)),
+            ]
+            if entry.transfer.upload != nil {
+                members.append(.init("sent", .optional(live.sent)))
+                members.append(.init("acknowledged", .optional(live.acknowledged)))
+            }
+            reader?.put(id, .object(members))
         }
     }
 

@@ -34,7 +34,7 @@ package actor DaemonCore: TransferService {
     nonisolated let outbox: Outbox
     private nonisolated let signals: AsyncStream<Void>
     private nonisolated let signal: AsyncStream<Void>.Continuation
-    let parts = EngineParts(loops: SharedLoops(laneCount: 2), store: DiskStore(), pool: NIOBlockingPool(threadCount: 4))
+    let parts: EngineParts
 
     var lanes: [String?: Lane] = [:]
     var nextSerial = 0
@@ -80,6 +80,12 @@ package actor DaemonCore: TransferService {
     private init(_ configuration: CoreConfiguration, _ store: QueueStore, _ start: CoreStart) {
         self.configuration = configuration
         self.store = store
+        self.parts = EngineParts(
+            loops: SharedLoops(laneCount: 2),
+            store: DiskStore(),
+            pool: NIOBlockingPool(threadCount: 4),
+            notes: UploadNotes(stateDirectory: configuration.stateDirectory)
+        )
         self.book = CountBook(start.counts)
         self.sessions = start.sessions
         self.snapshot = Mutex(
@@ -119,6 +125,7 @@ package actor DaemonCore: TransferService {
                 }
             },
         ]
+        self.parts.pool.run { [notes = self.parts.notes] in notes.sweep() }
         if self.book[nil, .waiting] > 0 { self.refill(self.lane(nil)) }
         for identifier in self.sessions.keys where self.book[identifier, .waiting] > 0 {
             self.refill(self.lane(identifier))

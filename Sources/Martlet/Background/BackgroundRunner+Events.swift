@@ -51,9 +51,10 @@ extension BackgroundRunner {
             return
         }
         let extra = BackgroundTransfer.Extra(record.options[.userInfo])
-        let (destination, place) = BackgroundTransfer.place(record, isTemporary: extra.isTemporary)
-        let task = session.registry.adopt(extra.number) { number in
-            DownloadTask(
+        let task = session.registry.adopt(extra.number) { number -> TransferTask in
+            if let upload = record.upload { return Self.task(upload, number, request, session) }
+            let (destination, place) = BackgroundTransfer.place(record, isTemporary: extra.isTemporary)
+            return DownloadTask(
                 id: number,
                 request: request,
                 session: session,
@@ -64,9 +65,14 @@ extension BackgroundRunner {
         }
         task.facts.withLock { facts in
             facts.isAdopted = true
-            facts.bytesReceived = record.bytes
-            facts.bytesTold = record.bytes
-            facts.bytesExpected = record.total
+            if record.upload == nil {
+                facts.bytesReceived = record.bytes
+                facts.bytesTold = record.bytes
+                facts.bytesExpected = record.total
+            } else {
+                facts.bytesSent = record.bytes
+                facts.bytesToSend = record.total
+            }
             facts.description = record.options[.description] ?? ""
             facts.persistentInfo = extra.info
         }
@@ -79,6 +85,24 @@ extension BackgroundRunner {
                 total: record.total
             )
         }
+    }
+
+    private static func task(
+        _ upload: UploadSource,
+        _ number: Int,
+        _ request: TransferRequest,
+        _ session: TransferSession
+    ) -> UploadTask {
+        UploadTask(
+            id: number,
+            request: request,
+            session: session,
+            isPrivate: false,
+            body: BackgroundTransfer.body(upload),
+            resumption: Resumption(name: upload.resumption) ?? .automatic,
+            checksum: upload.checksum.flatMap { DigestAlgorithm(rawValue: $0) },
+            record: nil
+        )
     }
 
     // MARK: Events
@@ -109,7 +133,7 @@ extension BackgroundRunner {
         session.handlers.put { withExtendedLifetime(hold) {} }
     }
 
-    private func tell(_ kind: String, _ number: Int64, _ event: JSON, _ id: TransferID, _ task: DownloadTask) async {
+    private func tell(_ kind: String, _ number: Int64, _ event: JSON, _ id: TransferID, _ task: TransferTask) async {
         switch kind {
         case "started": self.moved(id, task, to: .running)
         case "waiting": self.moved(id, task, to: .waiting)
@@ -126,7 +150,10 @@ extension BackgroundRunner {
                 framing: .none
             )
             let url = event["url"]?.string.flatMap { try? HTTPURL($0) } ?? task.request.url
-            task.tell(HTTPResponse(url: url, head: head, expectedLength: event["total"]?.integer))
+            // Of an upload the total is what it sends.
+            let length =
+                task is UploadTask ? fields["Content-Length"].flatMap { Int64($0) } : event["total"]?.integer
+            task.tell(HTTPResponse(url: url, head: head, expectedLength: length))
         case "finished":
             let path = event["path"]?.string ?? ""
             var completion = TransferEvent.Completion(
@@ -138,9 +165,13 @@ extension BackgroundRunner {
             )
             completion.notModified = event["notModified"]?.bool ?? false
             self.forget(id)
-            if number > 0, task.place.isTemporary {
+            if number > 0, (task as? DownloadTask)?.place.isTemporary == true {
                 let file = self.hold(number)
                 task.facts.withLock { $0.hold = file }
+            }
+            if let upload = task as? UploadTask {
+                completion.sent = event["sent"]?.integer
+                upload.take(answer: event["body"]?.string.flatMap { Base64.decode($0.utf8) } ?? [])
             }
             task.isOver.store(true, ordering: .releasing)
             task.succeed(completion)
@@ -155,7 +186,7 @@ extension BackgroundRunner {
         }
     }
 
-    private func progressed(_ event: JSON, _ id: TransferID, _ task: DownloadTask) {
+    private func progressed(_ event: JSON, _ id: TransferID, _ task: TransferTask) {
         let bytes = event["bytes"]?.integer ?? 0
         let total = event["total"]?.integer
         let rate = event["rate"]?.double ?? 0
@@ -165,18 +196,20 @@ extension BackgroundRunner {
             if !state.outbox.concerns(id) { state.entries[id]?.state = .running }
         }
         let left = total.flatMap { rate > 0 ? Double(max(0, $0 - bytes)) / rate : nil }
-        let progress = TransferEvent.Progress(
+        var progress = TransferEvent.Progress(
             bytes: bytes,
             total: total,
             rate: rate,
             secondsLeft: left,
             connections: 1
         )
+        progress.sent = event["sent"]?.integer
+        progress.acknowledged = event["acknowledged"]?.integer
         task.received(TransferEvent(id: id, url: "", userInfo: nil, kind: .progress(progress)))
     }
 
     /// The daemon did it at somebody's word: where it was not this program's, the task learns it.
-    private func moved(_ id: TransferID, _ task: DownloadTask, to new: TransferState) {
+    private func moved(_ id: TransferID, _ task: TransferTask, to new: TransferState) {
         let isElsewhere = self.state.withLock { state in
             guard !state.outbox.concerns(id) else { return false }
             state.entries[id]?.state = new
@@ -197,8 +230,10 @@ extension BackgroundRunner {
     private func forget(_ id: TransferID) { self.state.withLock { _ = $0.entries.removeValue(forKey: id) } }
 
     /// Ends a task by an error, with what can be gone on from; looking for it may block, so it is done on the pool.
-    private func end(_ task: DownloadTask, _ error: TransferError, _ path: String?) async {
-        guard let path, let slash = path.lastIndex(of: "/"), slash != path.index(before: path.endIndex) else {
+    private func end(_ task: TransferTask, _ error: TransferError, _ path: String?) async {
+        guard let task = task as? DownloadTask, let path, let slash = path.lastIndex(of: "/"),
+            slash != path.index(before: path.endIndex)
+        else {
             return task.endInBackground(error)
         }
         let target = FileTarget(
@@ -280,7 +315,7 @@ extension BackgroundRunner {
     }
 }
 
-extension DownloadTask {
+extension TransferTask {
     /// The daemon, or the lack of it, ended the task.
     func endInBackground(_ error: TransferError) {
         self.isOver.store(true, ordering: .releasing)

@@ -18,7 +18,7 @@ internal import TransferEngine
 final class BackgroundRunner: TransferRunner {
     /// One transfer whose end was not told yet.
     struct Entry {
-        let task: DownloadTask
+        let task: TransferTask
         var state: TransferState
         var bytes: Int64 = 0
         var total: Int64?
@@ -152,17 +152,16 @@ final class BackgroundRunner: TransferRunner {
     // MARK: What tasks ask
 
     func add(_ task: TransferTask) throws(TransferError) -> TransferID {
-        guard let download = task as? DownloadTask else { throw .noDataInBackground }
         let gid = GID.random()
         let id = TransferID(gid.rawValue)
-        let transfer = try BackgroundTransfer.new(download, id: gid, session: self.identifier)
+        let transfer = try BackgroundTransfer.new(task, id: gid, session: self.identifier)
         let failure: TransferError? = self.state.withLock { state in
             switch state.standing {
             case .failed(let error): return error
             case .left: return .left
             case .opening, .open: break
             }
-            state.entries[id] = Entry(task: download, state: .waiting)
+            state.entries[id] = Entry(task: task, state: .waiting)
             state.outbox.put(.add(transfer))
             return nil
         }
@@ -195,7 +194,10 @@ final class BackgroundRunner: TransferRunner {
     }
 
     func setRateLimit(_ rate: Int64?, of id: TransferID) {
-        self.change(id, .options, [.init("options", ["max-download-limit": .string("\(rate ?? 0)")])])
+        let isUpload = self.state.withLock { $0.entries[id]?.task is UploadTask }
+        let name = (isUpload ? OptionName.maxUploadLimit : .maxDownloadLimit).rawValue
+        let options = JSON.object([.init(name, .string("\(rate ?? 0)"))])
+        self.change(id, .options, [.init("options", options)])
     }
 
     private func change(
@@ -245,8 +247,14 @@ final class BackgroundRunner: TransferRunner {
 extension TransferError {
     static let noDataInBackground = TransferError(
         .badRequest,
-        "a background session has download tasks only: bytes cannot be given to a program that may be gone",
+        "a background session has no data tasks: bytes cannot be given to a program that may be gone",
         remedy: "make a download task, or use another session"
+    )
+
+    static let noBytesInBackground = TransferError(
+        .badRequest,
+        "an upload in a background session sends files, with at most 1 MiB beside them: the program may be gone",
+        remedy: "write what is to be sent into a file"
     )
 
     static let left = TransferError(.invalidated, "the background session was let go of", remedy: "open it again")

@@ -2,7 +2,7 @@ internal import Control
 internal import Synchronization
 internal import TransferEngine
 
-/// A download task, as the daemon is told of it, and read from what the daemon tells.
+/// A task, as the daemon is told of it, and read from what the daemon tells.
 enum BackgroundTransfer {
     /// What the option `user-info` holds beside the program's own text.
     struct Extra {
@@ -40,36 +40,82 @@ enum BackgroundTransfer {
     /// The transfer of a task.
     ///
     /// - Throws: ``TransferError`` with `badRequest` for what the daemon cannot be asked.
-    static func new(_ task: DownloadTask, id: GID, session: String) throws(TransferError) -> NewTransfer {
+    static func new(_ task: TransferTask, id: GID, session: String) throws(TransferError) -> NewTransfer {
+        switch task {
+        case let task as DownloadTask: try self.download(task, id, session)
+        case let task as UploadTask: try self.upload(task, id, session)
+        default: throw .noDataInBackground
+        }
+    }
+
+    private static func download(
+        _ task: DownloadTask,
+        _ id: GID,
+        _ session: String
+    ) throws(TransferError) -> NewTransfer {
         let request = task.request
         guard request.expectedDigests.count < 2 else {
             throw TransferError(.badRequest, "a download in a background session has one digest at most; give the best")
         }
-        var options = TransferOptions()
+        var options = self.common(task, isTemporary: task.place.isTemporary)
         options[.dir] = AbsolutePath.of(task.place.directory)
         options[.out] = task.place.name
         options[.ifExists] = task.place.rule.engineRule.rawValue
-        if request.method != "GET" { options[.method] = request.method }
         options[.body] = request.body.map { Base64.encode($0) }
-        options[all: .header] = request.headers.pairs.map { "\($0.name): \($0.value)" }
-        options[.referer] = request.referer?.withoutUserInfo
         options[all: .conditions] = request.conditions.map { "\($0.0): \($0.1)" }
         options[.checksum] = request.expectedDigests.first.map {
             "\(Self.name($0.algorithm))=\(Hexadecimal.encode($0.bytes))"
         }
-        options[.timeout] = request.requestTimeout.map { Self.seconds($0) }
-        options[.resourceTimeout] = request.resourceTimeout.map { Self.seconds($0) }
-        let facts = task.facts.withLock { ($0.priority, $0.rateLimit, $0.description, $0.persistentInfo) }
-        if facts.0 != .normal { options[.priority] = "\(Self.number(facts.0))" }
-        options[.maxDownloadLimit] = facts.1.map { "\($0)" }
-        if !facts.2.isEmpty { options[.description] = facts.2 }
-        options[.userInfo] = Extra(number: task.id, isTemporary: task.place.isTemporary, info: facts.3).text
         return NewTransfer(
             id: id,
             urls: ([request.url] + request.mirrors).map(\.text),
             options: options,
             session: session
         )
+    }
+
+    private static func upload(_ task: UploadTask, _ id: GID, _ session: String) throws(TransferError) -> NewTransfer {
+        guard var source = self.source(task.body) else { throw .noBytesInBackground }
+        source.type = task.request.headers["Content-Type"] ?? task.body.type
+        source.resumption = task.resumption.name
+        source.checksum = task.checksum?.rawValue
+        source.record = task.keeper.current?.encoded
+        var new = NewTransfer(id: id, urls: [task.request.url.text], session: session)
+        new.options = self.common(task, isTemporary: false)
+        new.options[.maxUploadLimit] = new.options[.maxDownloadLimit]
+        new.options[.maxDownloadLimit] = nil
+        new.upload = source
+        return new
+    }
+
+    /// What the daemon can send of it when the program is gone; `nil` where that is not all.
+    static func source(_ body: UploadBody) -> UploadSource? {
+        guard case .parts(let content) = body.content else { return nil }
+        let source = UploadSource(
+            content.map { part in
+                switch part {
+                case .file(let path): .file(AbsolutePath.of(path))
+                case .bytes(let bytes): .bytes(bytes)
+                }
+            }
+        )
+        return source.files.isEmpty || source.byteCount > UploadSource.mostBytes ? nil : source
+    }
+
+    private static func common(_ task: TransferTask, isTemporary: Bool) -> TransferOptions {
+        let request = task.request
+        var options = TransferOptions()
+        if request.method != "GET" { options[.method] = request.method }
+        options[all: .header] = request.headers.pairs.map { "\($0.name): \($0.value)" }
+        options[.referer] = request.referer?.withoutUserInfo
+        options[.timeout] = request.requestTimeout.map { Self.seconds($0) }
+        options[.resourceTimeout] = request.resourceTimeout.map { Self.seconds($0) }
+        let facts = task.facts.withLock { ($0.priority, $0.rateLimit, $0.description, $0.persistentInfo) }
+        if facts.0 != .normal { options[.priority] = "\(Self.number(facts.0))" }
+        options[.maxDownloadLimit] = facts.1.map { "\($0)" }
+        if !facts.2.isEmpty { options[.description] = facts.2 }
+        options[.userInfo] = Extra(number: task.id, isTemporary: isTemporary, info: facts.3).text
+        return options
     }
 
     /// The request of a transfer that is there, without the header fields and the content, which the daemon does not tell.
@@ -79,7 +125,8 @@ enum BackgroundTransfer {
         request.method = record.options[.method] ?? "GET"
         request.referer = record.options[.referer].flatMap { try? HTTPURL($0) }
         request.priority = Self.priority(record.priority)
-        request.rateLimit = record.options[.maxDownloadLimit].flatMap { Int64($0) }.flatMap { $0 > 0 ? $0 : nil }
+        let limit = record.options[record.upload == nil ? .maxDownloadLimit : .maxUploadLimit]
+        request.rateLimit = limit.flatMap { Int64($0) }.flatMap { $0 > 0 ? $0 : nil }
         request.requestTimeout = record.options[.timeout].flatMap { Int64($0) }.map { .seconds($0) }
         request.resourceTimeout = record.options[.resourceTimeout].flatMap { Int64($0) }.map { .seconds($0) }
         if let digest = record.options[.checksum].flatMap({ try? ExpectedDigest(parsing: $0) }) {
@@ -102,6 +149,11 @@ enum BackgroundTransfer {
         if isTemporary { return (.temporary, place) }
         guard let name = place.name else { return (.directory(record.directory, ifExists: rule), place) }
         return (.file(FileTarget(directory: record.directory, name: name).path, ifExists: rule), place)
+    }
+
+    /// What an upload sends, without the bytes beside its files, which the daemon does not tell.
+    static func body(_ source: UploadSource) -> UploadBody {
+        UploadBody(content: .parts(source.files.map { .file($0) }), type: source.type, path: source.path)
     }
 
     static func number(_ priority: Priority) -> Int { Int(priority.rawValue) - Int(Priority.normal.rawValue) }

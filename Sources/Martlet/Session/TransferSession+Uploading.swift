@@ -4,6 +4,9 @@ internal import TransferEngine
 extension TransferSession {
     /// Makes an upload task; it begins with ``TransferTask/resume()``.
     ///
+    /// In a background session files are sent, alone or in a form: the daemon opens them, so they must stay where they are.
+    /// The answer's body has at most 1 MiB there.
+    ///
     /// - Parameters:
     ///   - request: Where to send to. Its method is `PUT` where the request has none of its own (`GET`), and `POST` for a
     ///     form; its body must be `nil`.
@@ -23,7 +26,8 @@ extension TransferSession {
 
     /// Makes an upload task that goes on with what another one has begun.
     ///
-    /// The file must be as it was; one that changed fails the task with `file`.
+    /// The file must be as it was; one that changed fails the task with `file`. In a background session this is how an
+    /// upload that was begun by the program goes on when the program ends: from what the server has.
     ///
     /// - Parameters:
     ///   - data: What that one gave.
@@ -121,14 +125,8 @@ extension TransferSession {
         isPrivate: Bool,
         record: UploadRecord? = nil
     ) throws(TransferError) -> UploadTask {
-        if self.isBackground {
-            throw TransferError(
-                .badRequest,
-                "a background session makes downloads only",
-                remedy: "upload in a default or an ephemeral session"
-            )
-        }
         try Self.check(request)
+        if self.isBackground, BackgroundTransfer.source(body) == nil { throw .noBytesInBackground }
         guard request.body == nil else {
             throw TransferError(
                 .badRequest,

@@ -57,7 +57,8 @@ public final class UploadTask: TransferTask, @unchecked Sendable {
 
     /// What another task can go on with: that of one file, begun by a resumable protocol and not whole yet.
     ///
-    /// It is there from the moment at which the server has told where the upload is, and after a failure.
+    /// It is there from the moment at which the server has told where the upload is, and after a failure. In a background
+    /// session there is none: the daemon goes on by itself.
     public var resumeData: UploadResumeData? {
         guard let path = self.body.path, let record = self.keeper.current else { return nil }
         return UploadResumeData(path: path, record: record)
@@ -86,6 +87,12 @@ public final class UploadTask: TransferTask, @unchecked Sendable {
         }
         guard isTooLarge else { return self.facts.withLock { $0.bytesReceived += Int64(bytes.count) } }
         throw TransferFailure(.tooLarge, "the answer has more than \(Self.defaultMaximum) bytes")
+    }
+
+    /// Takes the whole body, as the daemon has kept it.
+    func take(answer bytes: [UInt8]) {
+        self.answer.withLock { $0 = bytes }
+        self.facts.withLock { $0.bytesReceived = Int64(bytes.count) }
     }
 
     /// A sample of how far it has come.

@@ -7,7 +7,7 @@ struct Migration: Sendable {
     static let applicationIdentifier: Int64 = 0x4D72_746C
 
     /// All of them, from version 1 on.
-    static let all = [Migration(sql: Self.version1), Migration(sql: Self.version2)]
+    static let all = [Migration(sql: Self.version1), Migration(sql: Self.version2), Migration(sql: Self.version3)]
 
     /// What brings the version before to this one.
     var sql: String

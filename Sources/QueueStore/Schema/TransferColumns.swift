@@ -4,7 +4,7 @@ internal import Control
 enum TransferColumns {
     /// The columns that ``read(_:_:)`` takes, in its order.
     static let names = """
-        id, queue, state, priority, bytes, total, added, ended, directory, urls, options, path, failure
+        id, queue, state, priority, bytes, total, added, ended, directory, urls, options, path, failure, upload
         """
 
     /// Reads a row of ``names``.
@@ -30,6 +30,12 @@ enum TransferColumns {
             transfer.options = TransferOptions(json: json)
         }
         transfer.path = row.text(11)
+        if let text = row.text(13) {
+            guard let upload = (try? JSON(parsing: text)).flatMap({ UploadSource(json: $0) }) else {
+                throw .damaged(path, "what \(id) sends cannot be read")
+            }
+            transfer.upload = upload
+        }
         transfer.failure = row.text(12).flatMap { try? JSON(parsing: $0) }
             .flatMap { TransferRecord.Failure(json: $0) }
         return transfer

@@ -10,9 +10,11 @@ package struct StoredTransfer: Sendable, Hashable {
     package var state: TransferRecord.State
     /// Its URLs.
     package var urls: [String]
+    /// What it sends, where it is an upload.
+    package var upload: UploadSource?
     /// Its options.
     package var options: TransferOptions
-    /// The directory for its file; absolute.
+    /// The directory for its file; absolute. An upload has none.
     package var directory: String
     /// Greater goes first.
     package var priority = 0

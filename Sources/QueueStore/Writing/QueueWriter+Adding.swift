@@ -56,13 +56,14 @@ extension QueueWriter {
                 """
                 INSERT INTO transfers (
                     id, queue, state, position, priority, bytes, total, added, ended, directory, urls, options, path,
-                    failure
-                ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, NULL)
+                    failure, upload
+                ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, NULL, ?)
                 """,
                 [
                     transfer.id.bits, queue, state, position, transfer.priority, transfer.bytes, transfer.total,
                     transfer.added.storedTime, transfer.directory.stored, TransferColumns.text(transfer.urls),
                     TransferColumns.text(transfer.options), transfer.path?.stored,
+                    transfer.upload?.json.text.stored,
                 ]
             )
             guard isNew else {

@@ -32,6 +32,11 @@ public struct UploadRequest: Sendable {
     /// What is known already of an upload that is to be gone on with; the journal's comes before it.
     public var record: UploadRecord?
 
+    /// Called before a request is made that must not be made twice (RFC 9110 §9.2.2), on a `BlockingPool`.
+    ///
+    /// When it returns, a process that dies must not lose that; where it throws, the upload fails.
+    public var noteUnrepeatable: (@Sendable () throws(StorageError) -> Void)?
+
     /// Takes the body of the response, or `nil` to leave it out.
     public var receiver: (any BodyReceiver)?
 

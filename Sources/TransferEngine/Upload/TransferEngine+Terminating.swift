@@ -7,39 +7,61 @@ extension TransferEngine {
     ///
     /// Nobody waits for it: a server that does not hear of it lets the upload expire.
     func terminate(_ transfer: Transfer) {
-        guard let record = transfer.memory.withLock({ $0.upload.record }) else { return }
+        guard case .upload(let request) = transfer.work else { return }
+        let (record, isKnown) = transfer.memory.withLock { ($0.upload.record, $0.upload.hasReadJournal) }
+        guard let record else {
+            // One that has not run since an earlier process.
+            return isKnown ? () : self.giveUp(request)
+        }
         self.terminate(record, of: transfer)
-        guard case .upload(let request) = transfer.work, let journal = request.journal else { return }
-        self.pool.run { try? journal.remove() }
+        if let journal = request.journal { self.pool.run { try? journal.remove() } }
     }
 
     func terminate(_ record: UploadRecord, of transfer: Transfer) {
-        guard case .upload(let request) = transfer.work, let url = try? HTTPURL(record.resource) else { return }
+        guard case .upload(let request) = transfer.work else { return }
         transfer.memory.withLock { $0.upload.record = nil }
+        self.terminate(record, request, transfer.id)
+    }
+
+    /// Tells the server of an upload that no engine has that it will not go on, where something is known of it, and
+    /// forgets it.
+    ///
+    /// Nobody waits for it; returns at once.
+    public func giveUp(_ request: UploadRequest) {
+        self.pool.run {
+            let kept: UploadRecord? = (try? request.journal?.read()) ?? nil
+            try? request.journal?.remove()
+            guard let record = kept ?? request.record, record.endpoint == request.url.withoutUserInfo else { return }
+            self.terminate(record, request, TransferID(0))
+        }
+    }
+
+    private func terminate(_ record: UploadRecord, _ request: UploadRequest, _ id: TransferID) {
+        guard let url = try? HTTPURL(record.resource) else { return }
         let step = UploadMachine.termination(record.speaks, of: url)
-        let isOwnOrigin = url.origin == transfer.origin
+        let isOwnOrigin = url.origin == request.url.origin
         var fields = HTTPFields()
-        for (name, value) in transfer.options.fields + request.fields
+        for (name, value) in request.options.fields + request.fields
         where (isOwnOrigin || DownloadRun.travels(name)) && !name.lowercased().hasPrefix("content-") {
             fields.append(name, value)
         }
         for field in step.fields { fields.append(field.name, field.value) }
         let facts = RequestFacts(
-            id: transfer.id,
-            userInfo: transfer.userInfo,
+            id: id,
+            userInfo: request.userInfo,
             method: step.method,
             url: url,
             source: request.url,
             refusals: 0
         )
-        for (name, value) in transfer.policy?.fields(for: facts) ?? [] where !fields.contains(name) {
+        for (name, value) in request.policy?.fields(for: facts) ?? [] where !fields.contains(name) {
             fields.append(name, value)
         }
         let exchange = ExchangeRequest(
             method: step.method,
             url: url,
             fields: fields,
-            connectTimeout: transfer.options.connectTimeout.inNanoseconds
+            connectTimeout: request.options.connectTimeout.inNanoseconds
         )
         self.transport.execute(onLane: 0) {
             let farewell = Farewell()

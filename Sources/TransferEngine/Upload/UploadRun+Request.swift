@@ -48,8 +48,23 @@ extension UploadRun {
         }
     }
 
-    /// Computes the digest that goes along, where one does.
+    /// Has what is about to happen noted, where it must not happen twice.
     private func prepare(_ step: UploadStep, _ url: HTTPURL, _ way: Way) {
+        guard !step.isRepeatable, !way.isRewritten, let note = self.request.noteUnrepeatable else {
+            return self.prepareDigest(step, url, way)
+        }
+        self.operate {
+            do throws(StorageError) {
+                try note()
+            } catch {
+                return self.end(.failed(TransferFailure(error)), except: nil)
+            }
+            self.prepareDigest(step, url, way)
+        }
+    }
+
+    /// Computes the digest that goes along, where one does.
+    private func prepareDigest(_ step: UploadStep, _ url: HTTPURL, _ way: Way) {
         guard let algorithm = step.checksum, let range = step.content, let parts = self.state.withLock({ $0.parts })
         else {
             return self.engine.transport.execute(onLane: self.lane) { self.start(step, url, way, digest: nil) }

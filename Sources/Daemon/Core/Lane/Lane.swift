@@ -12,6 +12,7 @@ struct EngineParts: Sendable {
     let loops: SharedLoops
     let store: DiskStore
     let pool: NIOBlockingPool
+    let notes: UploadNotes
 }
 
 /// One lane: what it has taken, and the engines that run it.
@@ -30,6 +31,9 @@ final class Lane {
         var rate: Int64 = 0
         var connections = 0
         var hasResponse = false
+        /// Of an upload: the bytes that the server has said it has, and those sent in this run.
+        var acknowledged: Int64?
+        var sent: Int64?
         var speed: SpeedWatch?
         /// Why the core ends it, where it does.
         var failure: TransferRecord.Failure?
@@ -114,6 +118,7 @@ final class Lane {
         do throws(ControlError) {
             plan = try RequestPlan(
                 urls: transfer.urls,
+                upload: transfer.upload,
                 options: self.settings.defaults.merging(transfer.options),
                 directory: transfer.directory,
                 base: self.settings.downloads,
@@ -124,16 +129,27 @@ final class Lane {
         }
         let key = EngineKey(epoch: self.epoch, proxy: plan.proxy)
         let policy = try self.policy(key, plan)
-        plan.request.policy = policy
-        plan.request.userInfo = RunTag(id: transfer.id, run: entry.run, policy: policy)
-        plan.request.mark = transfer.id.description
-        if plan.isConditional, let condition = Self.condition(plan.request, transfer.path) {
-            plan.request.conditions.append(condition)
-            plan.request.options.ifExists = .overwrite
+        var tag = RunTag(id: transfer.id, run: entry.run, policy: policy)
+        if plan.upload != nil {
+            if self.session != nil { tag.answer = AnswerBuffer() }
+            try self.prepare(&plan, transfer.id, tag)
+        } else {
+            plan.request.policy = policy
+            plan.request.userInfo = tag
+            plan.request.mark = transfer.id.description
+            if plan.isConditional, let condition = Self.condition(plan.request, transfer.path) {
+                plan.request.conditions.append(condition)
+                plan.request.options.ifExists = .overwrite
+            }
         }
         guard let engine = self.slots[key]?.engine else { return }
         do throws(EngineError) {
-            let number = try engine.add(plan.request)
+            let number: TransferID
+            if let upload = plan.upload {
+                number = try engine.add(upload)
+            } else {
+                number = try engine.add(plan.request)
+            }
             self.slots[key]?.load += 1
             self.live[transfer.id] = Live(
                 engine: key,
@@ -190,6 +206,46 @@ final class Lane {
     }
 
     var engines: [TransferEngine] { self.slots.values.map(\.engine) }
+
+    // MARK: Uploads
+
+    /// Lets an upload's request go on from what is known of it.
+    ///
+    /// - Throws: Where it was begun by a daemon that died, and must not be made twice.
+    private func prepare(_ plan: inout RequestPlan, _ id: GID, _ tag: RunTag) throws(StagingFailure) {
+        let notes = self.parts.notes
+        guard plan.upload?.method == "PUT" || !notes.isBegun(id) else {
+            throw StagingFailure(
+                8,
+                "the daemon ended while the upload's \(plan.upload?.method ?? "") was under way: the server may have it",
+                remedy: "look whether the server has it; if not, retry the transfer"
+            )
+        }
+        plan.upload?.journal = notes.journal(of: id)
+        plan.upload?.noteUnrepeatable = { () throws(StorageError) in try notes.begun(id) }
+        plan.upload?.policy = tag.policy
+        plan.upload?.userInfo = tag
+        plan.upload?.receiver = tag.answer
+    }
+
+    /// Lets the server of an upload that no engine has forget what it has of it.
+    func giveUp(_ transfer: StoredTransfer) {
+        guard
+            var plan = try? RequestPlan(
+                urls: transfer.urls,
+                upload: transfer.upload,
+                options: self.settings.defaults.merging(transfer.options),
+                directory: transfer.directory,
+                base: self.settings.downloads,
+                baseFields: self.settings.fields
+            )
+        else { return }
+        let key = EngineKey(epoch: self.epoch, proxy: plan.proxy)
+        guard let policy = try? self.policy(key, plan) else { return }
+        self.parts.notes.clear(transfer.id)
+        try? self.prepare(&plan, transfer.id, RunTag(id: transfer.id, run: 0, policy: policy))
+        if let upload = plan.upload { self.slots[key]?.engine.giveUp(upload) }
+    }
 
     // MARK: Engines
 

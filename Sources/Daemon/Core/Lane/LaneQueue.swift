@@ -206,12 +206,12 @@ struct LaneQueue: Sendable {
     ///
     /// - Parameters:
     ///   - reason: The reason.
-    ///   - cutsRunning: Whether what runs is taken back as well.
+    ///   - cutsRunning: Whether what runs is taken back as well; an upload whose request must not be made twice is not.
     /// - Returns: What the engine is to be asked for.
     mutating func hold(_ reason: TransferRecord.WaitReason, cutsRunning: Bool) -> [Entry] {
         self.holds.insert(reason)
         self.changed()
-        return self.entries.values.filter { $0.phase == .staged || (cutsRunning && $0.phase == .running) }
+        return self.entries.values.filter { $0.phase == .staged || (cutsRunning && $0.phase == .running && $0.transfer.mayBeCut) }
             .compactMap { self.takeBack($0.transfer.id, comesBack: true) }
     }
 

@@ -6,4 +6,6 @@ struct RunTag: Sendable {
     var id: GID
     var run: UInt64
     var policy: SessionPolicy?
+    /// Of an upload in a session: where its answer's body is.
+    var answer: AnswerBuffer?
 }

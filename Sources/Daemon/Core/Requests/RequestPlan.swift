@@ -4,8 +4,10 @@ internal import TransferEngine
 
 /// What a transfer's options mean: the engine's request, and what the engine takes from elsewhere.
 struct RequestPlan {
-    /// The request, without policy and user information.
+    /// The request, without policy and user information; of an upload what it has in common with downloads.
     var request: DownloadRequest
+    /// The request of an upload, likewise.
+    var upload: UploadRequest?
     /// The proxies it has for itself, or `nil` for its lane's.
     var proxy: ProxySettings?
     /// The name and the password for its servers.
@@ -21,13 +23,14 @@ struct RequestPlan {
 extension RequestPlan {
     /// The options that take effect while a transfer runs, or change nothing about its request.
     static let liveOptions: Set<OptionName> = [
-        .maxDownloadLimit, .priority, .description, .userInfo, .lowestSpeedLimit,
+        .maxDownloadLimit, .maxUploadLimit, .priority, .description, .userInfo, .lowestSpeedLimit,
     ]
 
     /// Reads what a transfer is to be.
     ///
     /// - Parameters:
     ///   - urls: Its URLs.
+    ///   - upload: What it sends, where it is an upload.
     ///   - options: Its options, those that hold for all included.
     ///   - directory: Where its file goes.
     ///   - base: What its lane says about downloads.
@@ -35,6 +38,7 @@ extension RequestPlan {
     /// - Throws: `badParameter` that names the option.
     init(
         urls: [String],
+        upload: UploadSource? = nil,
         options: TransferOptions,
         directory: String,
         base: DownloadOptions,
@@ -66,6 +70,7 @@ extension RequestPlan {
         if let text = options[.userInfo], (try? JSON(parsing: text)) == nil {
             throw reader.wrong(.userInfo, "a JSON text")
         }
+        if let upload { self.upload = try Self.upload(upload, request, reader) }
     }
 
     /// The priority that options name.

@@ -47,6 +47,7 @@ struct Aria2Status: Sendable {
     /// The file's path, or an empty text while it is unknown.
     private var path: String {
         if let path = self.record.path { return path }
+        if let upload = self.record.upload { return upload.files.first ?? "" }
         guard let out = self.record.options[.out] else { return "" }
         return self.record.directory.hasSuffix("/") ? self.record.directory + out : "\(self.record.directory)/\(out)"
     }
@@ -86,7 +87,8 @@ struct Aria2Status: Sendable {
         add("completedLength", Self.number(record.bytes))
         add("connections", Self.number(isActive ? Int64(record.connections) : 0))
         add("dir", .string(record.directory))
-        add("downloadSpeed", Self.number(isActive ? record.rate : 0))
+        let isUpload = record.upload != nil
+        add("downloadSpeed", Self.number(isActive && !isUpload ? record.rate : 0))
         if record.state.isEnd {
             add("errorCode", .string(self.errorCode))
             add("errorMessage", .string(record.failure?.message ?? ""))
@@ -97,8 +99,8 @@ struct Aria2Status: Sendable {
         add("pieceLength", Self.number(self.pieceLength))
         add("status", .string(self.status))
         add("totalLength", Self.number(record.total ?? 0))
-        add("uploadLength", "0")
-        add("uploadSpeed", "0")
+        add("uploadLength", Self.number(isUpload ? record.bytes : 0))
+        add("uploadSpeed", Self.number(isActive && isUpload ? record.rate : 0))
         return .object(members)
     }
 

@@ -35,6 +35,15 @@ extension RPCContext {
         return options
     }
 
+    /// Holds the files that a network caller's upload sends inside the allowed roots.
+    ///
+    /// - Throws: `forbidden`.
+    func confine(_ upload: UploadSource) throws(ControlError) {
+        guard !self.caller.isLocal else { return }
+        let roots = AllowedRoots(roots: self.configuration.allowedRoots + [self.directory])
+        for path in upload.files { try roots.check(path, for: "file") }
+    }
+
     private static func join(_ directory: String, _ name: String) -> String {
         directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)"
     }

@@ -45,7 +45,7 @@ enum OptionRule: Sendable {
         case .split: .number(1...256)
         case .maxConnectionPerServer: .number(1...256)
         case .minSplitSize: .size(least: 1)
-        case .maxDownloadLimit, .lowestSpeedLimit, .maxOverallDownloadLimit: .size(least: 0)
+        case .maxDownloadLimit, .maxUploadLimit, .lowestSpeedLimit, .maxOverallDownloadLimit: .size(least: 0)
         case .maxTries: .number(0...1_000_000)
         case .retryWait, .timeout, .connectTimeout, .resourceTimeout: .seconds
         case .maxConcurrentDownloads: .number(1...100_000)

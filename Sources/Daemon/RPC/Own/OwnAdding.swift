@@ -50,6 +50,17 @@ enum OwnAdding {
         // What a session may do its program decides, and that runs here.
         if transfer.session != nil { try context.requireLocal("adding to a background session") }
         transfer.options = try context.confine(transfer.options, directory: directory)
+        if let json = try entry.optionalObject(named: "upload") {
+            guard let upload = UploadSource(json: json) else {
+                throw ControlError(
+                    .badParameter,
+                    "\"upload\" is no description of an upload",
+                    remedy: "give \"file\" or \"parts\"; see martlet.add in Docs/rpc.md"
+                )
+            }
+            try context.confine(upload)
+            transfer.upload = upload
+        }
         return transfer
     }
 }

@@ -1,0 +1,106 @@
+import TransferCore
+import TransferEngine
+
+/// What is sent, from the command line.
+extension PutPlan {
+    /// The URL that stands last among the arguments.
+    static func url(_ text: String, isAlone: Bool) throws(BadValue) -> HTTPURL {
+        do {
+            return try HTTPURL(text)
+        } catch {
+            let hint = isAlone ? "" : "; the last argument is the URL"
+            throw BadValue(error.message + hint)
+        }
+    }
+
+    /// The method, checked.
+    static func method(_ given: String?, isForm: Bool) throws(BadValue) -> String {
+        guard let given else { return isForm ? "POST" : "PUT" }
+        guard !given.isEmpty, given.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+            throw BadValue("\"\(DisplayText.clean(given))\" is no method; use PUT, POST or PATCH")
+        }
+        return given
+    }
+
+    /// What the arguments before the URL, or the fields of a form, have to be sent.
+    ///
+    /// - Parameters:
+    ///   - files: The arguments.
+    ///   - form: The fields of a form.
+    ///   - list: The file that names more files.
+    ///   - url: The URL.
+    ///   - method: The method.
+    /// - Throws: ``BadValue`` that says what is wrong and how to mend it.
+    static func items(
+        _ files: ArraySlice<String>,
+        form: [String],
+        list: String?,
+        to url: HTTPURL,
+        by method: String
+    ) throws(BadValue) -> [Item] {
+        guard form.isEmpty else {
+            guard files.isEmpty, list == nil else {
+                throw BadValue("with --form the files are its fields; write --form name=@\(files.first ?? "file")")
+            }
+            var fields: [Field] = []
+            for text in form { fields.append(try Self.field(text)) }
+            return [Item(content: .form(fields), url: url, name: "form")]
+        }
+        if let list {
+            guard !list.isEmpty else { throw BadValue("--input-file is empty; name a file, or - for standard input") }
+            guard list != "-" || !files.contains("-") else { throw BadValue("standard input can be sent once only") }
+        } else if files.isEmpty {
+            throw BadValue("there is no file; write martlet put FILE URL")
+        }
+        let isFolder = self.isFolder(url)
+        guard (files.count == 1 && list == nil) || isFolder || method == "POST" else {
+            throw BadValue("several files need a URL that ends in a slash, which gets each one's name")
+        }
+        var items: [Item] = []
+        for file in files {
+            guard file != "-" else {
+                guard !items.contains(where: { $0.content == .standardInput }) else {
+                    throw BadValue("standard input can be sent once only")
+                }
+                guard !isFolder || method == "POST" else {
+                    throw BadValue("standard input has no name; write the URL with one")
+                }
+                items.append(Item(content: .standardInput, url: url, name: "standard input"))
+                continue
+            }
+            items.append(try self.item(file, to: url, by: method))
+        }
+        return items
+    }
+
+    private static func field(_ text: String) throws(BadValue) -> Field {
+        guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
+            throw BadValue("\"\(DisplayText.clean(text))\" is no form field; write name=value or name=@file")
+        }
+        let value = text[text.index(after: equals)...]
+        let isFile = value.hasPrefix("@")
+        return Field(
+            name: String(text[..<equals]),
+            value: String(isFile ? value.dropFirst() : value),
+            isFile: isFile
+        )
+    }
+
+    /// A form's content, with a boundary of its own each time, and its media type.
+    static func form(_ fields: [Field]) -> (parts: [UploadContent.Part], type: String) {
+        var random = SystemRandomNumberGenerator()
+        let encoding = FormEncoding(random: (0..<16).map { _ in UInt8.random(in: 0...255, using: &random) })
+        var parts: [UploadContent.Part] = []
+        for (index, field) in fields.enumerated() {
+            let head = encoding.head(
+                field.name,
+                fileName: field.isFile ? field.value.lastComponent : nil,
+                type: field.isFile ? "application/octet-stream" : nil,
+                isFirst: index == 0
+            )
+            parts.append(.bytes(head))
+            parts.append(field.isFile ? .file(field.value) : .bytes(Array(field.value.utf8)))
+        }
+        return (parts + [.bytes(encoding.tail(isEmpty: fields.isEmpty))], encoding.type)
+    }
+}

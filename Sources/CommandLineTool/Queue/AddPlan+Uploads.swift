@@ -1,0 +1,103 @@
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+import Control
+import TransferCore
+import TransferEngine
+
+extension AddPlan {
+    /// What uploads have in common.
+    struct Sending {
+        /// The URL as it was given.
+        var url: HTTPURL
+        /// The method.
+        var method: String
+        /// The source of each, without its content.
+        var source: UploadSource
+    }
+
+    /// The upload of an item.
+    ///
+    /// - Throws: ``BadValue`` where a file cannot be read: the daemon would find that out long after.
+    func upload(_ item: PutPlan.Item, _ sending: Sending) throws(BadValue) -> NewTransfer {
+        var source = sending.source
+        switch item.content {
+        case .standardInput:
+            throw BadValue("the daemon has no standard input of yours; name a file, or use martlet put")
+        case .file(let path): source.parts = [.file(PosixPath.absolute(path))]
+        case .form(let fields):
+            let form = PutPlan.form(fields)
+            source.parts = form.parts.map { part in
+                switch part {
+                case .file(let path): .file(PosixPath.absolute(path))
+                case .bytes(let bytes): .bytes(bytes)
+                }
+            }
+            source.type = form.type
+        }
+        for path in source.files where access(path, R_OK) != 0 {
+            throw BadValue("\(DisplayText.clean(path)) cannot be read: \(String(cString: strerror(errno)))")
+        }
+        source.collection = item.collection?.text
+        var transfer = NewTransfer(id: GID.random(), urls: [item.url.text], options: self.options)
+        transfer.isPaused = self.isPaused
+        transfer.upload = source
+        return transfer
+    }
+
+    /// The upload of a line of an input file.
+    func upload(listed name: String, _ sending: Sending) throws(BadValue) -> NewTransfer {
+        try self.upload(try PutPlan.item(name, to: sending.url, by: sending.method), sending)
+    }
+}
+
+extension AddCommand {
+    /// Plans uploads: the arguments are files, and at last the URL.
+    ///
+    /// - Throws: ``BadValue`` that says what is wrong and how to mend it.
+    func fillUploads(_ plan: inout AddPlan) throws(BadValue) {
+        for (isGiven, option) in [
+            (self.files.output != nil, "--output"), (self.files.directory != nil, "--directory"),
+            (self.files.ifExists != nil, "--if-exists"), (self.files.checksum != nil, "--checksum"),
+            (self.fetching.connections != nil, "--connections"), (!self.fetching.mirror.isEmpty, "--mirror"),
+        ] where isGiven {
+            throw BadValue("\(option) is for downloads; leave it out, or leave out --upload")
+        }
+        guard let last = self.urls.last else {
+            throw BadValue("there is no URL; write martlet add --upload FILE URL")
+        }
+        let uploading = self.uploading
+        guard self.urls.count > 1 || !uploading.form.isEmpty || self.files.inputFile != nil else {
+            throw BadValue("there is no file; write martlet add --upload FILE URL")
+        }
+        let url = try PutPlan.url(last, isAlone: self.urls.count == 1)
+        let method = try PutPlan.method(uploading.method, isForm: !uploading.form.isEmpty)
+        if uploading.method != nil { plan.options[.method] = method }
+        var source = UploadSource([])
+        if let type = uploading.type { source.type = try HeaderField.value(type, of: "Content-Type") }
+        switch uploading.protocol {
+        case .automatic, nil: source.resumption = "auto"
+        case .plain: source.resumption = "none"
+        case .by(let speaks): source.resumption = speaks.rawValue
+        }
+        source.checksum = uploading.uploadChecksum?.rawValue
+        source.asksFirst = !uploading.noExpect
+        let sending = AddPlan.Sending(url: url, method: method, source: source)
+        let items = try PutPlan.items(
+            self.urls.dropLast(),
+            form: uploading.form,
+            list: self.files.inputFile,
+            to: url,
+            by: method
+        )
+        guard self.queue.id == nil || (items.count == 1 && self.files.inputFile == nil) else {
+            throw BadValue("--id is for one upload; with several use the ids that are printed")
+        }
+        for item in items { plan.transfers.append(try plan.upload(item, sending)) }
+        if let id = self.queue.id { plan.transfers[0].id = id }
+        plan.inputFile = self.files.inputFile
+        plan.sending = sending
+    }
+}

@@ -1,0 +1,122 @@
+internal import Control
+internal import TransferCore
+internal import TransferEngine
+
+/// Uploads.
+extension RequestPlan {
+    /// The option that limits the rate of a transfer.
+    static func rateOption(_ upload: UploadSource?) -> OptionName {
+        upload == nil ? .maxDownloadLimit : .maxUploadLimit
+    }
+
+    /// Reads what is sent, and how.
+    ///
+    /// - Parameters:
+    ///   - source: What is stored about it.
+    ///   - common: The request as if it were a download's.
+    ///   - reader: The options.
+    /// - Returns: The request, without journal, policy and user information.
+    /// - Throws: `badParameter` that names the member or the option.
+    static func upload(
+        _ source: UploadSource,
+        _ common: DownloadRequest,
+        _ reader: OptionReader
+    ) throws(ControlError) -> UploadRequest {
+        guard common.sources.count == 1 else {
+            throw ControlError(.badParameter, "an upload has several URLs", remedy: "add one upload for each")
+        }
+        guard reader.options[.body] == nil, common.conditions.isEmpty else {
+            throw ControlError(.badParameter, "an upload has the option 'body' or 'conditions'", remedy: "leave it out")
+        }
+        var request = UploadRequest(common.sources[0], try Self.content(source), options: common.options)
+        request.options.rateLimit = try reader.limit(.maxUploadLimit)
+        request.fields = common.fields
+        request.type = source.type
+        guard OptionReader.isValue(source.type), !source.type.isEmpty else {
+            throw ControlError(.badParameter, "\"type\" is no media type", remedy: "give one as text/plain")
+        }
+        request.method = reader.options[.method].flatMap { $0.isEmpty ? nil : $0 } ?? (source.isForm ? "POST" : "PUT")
+        request.collection = try Self.collection(source.collection)
+        request.way = try Self.way(source.resumption)
+        request.checksum = try Self.algorithm(source.checksum)
+        if !source.asksFirst { request.asksFrom = nil }
+        if let kept = source.record {
+            guard let record = UploadRecord(encoded: kept) else {
+                throw ControlError(.badParameter, "\"record\" is not what an upload goes on from", remedy: "leave it out")
+            }
+            request.record = record
+        }
+        if let path = source.path {
+            request.name = path
+            let name = path.split(separator: "/").last.map(String.init) ?? path
+            request.metadata = [("filename", name), ("filetype", source.type)]
+        }
+        return request
+    }
+
+    private static func content(_ source: UploadSource) throws(ControlError) -> UploadContent {
+        guard !source.parts.isEmpty else {
+            throw ControlError(.badParameter, "an upload has nothing to send", remedy: "give \"file\"")
+        }
+        guard source.byteCount <= UploadSource.mostBytes else {
+            throw ControlError(
+                .tooMuch,
+                "an upload has more than \(UploadSource.mostBytes) bytes beside its files",
+                remedy: "put them into a file"
+            )
+        }
+        if let path = source.files.first(where: { !$0.hasPrefix("/") || $0.utf8.contains(0) || $0.hasSuffix("/") }) {
+            throw ControlError(
+                .badParameter,
+                "'\(path.prefix(256))' is no absolute path of a file",
+                remedy: "begin it with '/'"
+            )
+        }
+        return .parts(
+            source.parts.map { part in
+                switch part {
+                case .file(let path): .file(path)
+                case .bytes(let bytes): .bytes(bytes)
+                }
+            }
+        )
+    }
+
+    private static func collection(_ text: String?) throws(ControlError) -> HTTPURL? {
+        guard let text else { return nil }
+        do throws(HTTPURLError) {
+            return try HTTPURL(text)
+        } catch {
+            throw ControlError(.badParameter, "\"collection\": \(error.message)")
+        }
+    }
+
+    private static func way(_ text: String) throws(ControlError) -> UploadWay {
+        switch text {
+        case "auto": return .automatic
+        case "none": return .plain
+        default:
+            guard let speaks = ResumableProtocol(rawValue: text) else {
+                let known = ResumableProtocol.allCases.map(\.rawValue).joined(separator: ", ")
+                throw ControlError(
+                    .badParameter,
+                    "\"protocol\": '\(text.prefix(64))' is none that Martlet speaks",
+                    remedy: "give auto, none, \(known)"
+                )
+            }
+            return .by(speaks)
+        }
+    }
+
+    private static func algorithm(_ text: String?) throws(ControlError) -> DigestAlgorithm? {
+        guard let text else { return nil }
+        guard let algorithm = DigestAlgorithm(rawValue: text) else {
+            throw ControlError(
+                .badParameter,
+                "\"checksum\": '\(text.prefix(64))' is no algorithm",
+                remedy: "give \(DigestAlgorithm.allCases.map(\.rawValue).joined(separator: ", "))"
+            )
+        }
+        return algorithm
+    }
+}

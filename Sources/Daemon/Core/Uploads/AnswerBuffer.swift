@@ -1,0 +1,33 @@
+internal import Synchronization
+internal import TransferEngine
+
+/// Keeps the body of the answer to a background session's upload, until it is stored with the upload's end.
+final class AnswerBuffer: BodyReceiver {
+    /// The most bytes: they are stored in the daemon's database.
+    static let most = 1 << 20
+
+    private let state = Mutex<[UInt8]>([])
+
+    var bytes: [UInt8] { self.state.withLock { $0 } }
+
+    func receive(
+        _ bytes: UnsafeRawBufferPointer,
+        resume: @escaping @Sendable () -> Void
+    ) throws(TransferFailure) -> Bool {
+        let isTooLarge = self.state.withLock { state in
+            guard state.count + bytes.count <= Self.most else { return true }
+            state.append(contentsOf: bytes)
+            return false
+        }
+        guard isTooLarge else { return true }
+        throw TransferFailure(
+            .tooLarge,
+            "the server took the upload, and its answer has more than \(Self.most) bytes",
+            remedy: "do not send it again; ask the server what it has made of it"
+        )
+    }
+
+    var keepsBytes: Bool { false }
+
+    func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Bool { false }
+}
