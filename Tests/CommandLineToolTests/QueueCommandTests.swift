@@ -110,6 +110,44 @@ import TransferTesting
         #expect(options["dir"] == .string(PosixPath.absolute("sub")))
     }
 
+    @Test func addSendsFilesWhereItIsAskedTo() async throws {
+        let daemon = try await FakeDaemon.start()
+        let files = try TemporaryDirectory()
+        try files.write([1], to: "a b")
+        try files.write([2], to: "c")
+        let result = try await daemon.run(
+            "add", "--upload", files.path("a b"), files.path("c"), "http://h/in/", "--cookie", "k=v", "--type", "x/y",
+            "--protocol", "ietf-6", "--upload-checksum", "sha256", "--no-expect", "--limit-rate", "1K", "--max-time", "9"
+        )
+        #expect(result.status == 0, "\(result.errors)")
+        let entries = try #require(daemon.calls(of: "martlet.add").first?["entries"]?.array)
+        #expect(entries.map { $0["urls"] } == [["http://h/in/a%20b"], ["http://h/in/c"]])
+        let upload = try #require(entries.first?["upload"].flatMap { UploadSource(json: $0) })
+        #expect(upload.path == files.path("a b") && upload.type == "x/y" && upload.collection == "http://h/in/")
+        #expect(upload.resumption == "ietf-6" && upload.checksum == "sha256" && !upload.asksFirst)
+        let options = TransferOptions(json: try #require(entries.first?["options"]))
+        #expect(options[all: .header] == ["Cookie: k=v"] && options[.method] == nil && options[.dir] == nil)
+        #expect(options[.maxUploadLimit] == "1024" && options[.maxDownloadLimit] == nil)
+        #expect(options[.resourceTimeout] == "9")
+    }
+
+    @Test func addSendsAFormAndAListOfFiles() async throws {
+        let daemon = try await FakeDaemon.start()
+        let files = try TemporaryDirectory()
+        try files.write([1], to: "f")
+        try files.write(Array("\(files.path("f"))\n\n\(files.path("gone"))\n".utf8), to: "list")
+        let form = try await daemon.run("add", "--upload", "http://h/form", "--form", "a=1", "--form", "f=@" + files.path("f"))
+        #expect(form.status == 0, "\(form.errors)")
+        let first = daemon.calls(of: "martlet.add").first?["entries"]?[0]?["upload"].flatMap { UploadSource(json: $0) }
+        #expect(first?.isForm == true && first?.files == [files.path("f")])
+        let list = try await daemon.run("add", "--upload", "-i", files.path("list"), "http://h/in/", "-X", "POST")
+        #expect(list.status == 28)
+        #expect(list.errors.contains(":3: ") && list.errors.contains("gone"))
+        let entries = try #require(daemon.calls(of: "martlet.add").last?["entries"]?.array)
+        #expect(entries.count == 1 && entries[0]["upload"]?["file"] == .string(files.path("f")))
+        #expect(entries[0]["options"]?["method"] == "POST" && entries[0]["urls"] == ["http://h/in/"])
+    }
+
     @Test func addReadsAListInBatchesAndSkipsBadLines() async throws {
         let daemon = try await FakeDaemon.start()
         var list =
@@ -136,6 +174,10 @@ import TransferTesting
             ["add"], ["add", "ftp://h/a"], ["add", "http://h/a", "http://h/b", "-o", "x"],
             ["add", "http://h/a", "-o", "-"], ["add", "http://h/a", "-i", "f"],
             ["add", "http://h/a", "http://h/b", "--id", "00000000000000ab"], ["add", "http://h/a", "-d", ""],
+            ["add", "--upload"], ["add", "--upload", "http://h/"], ["add", "--upload", "/nonexistent/f", "http://h/"],
+            ["add", "--upload", "-", "http://h/f"], ["add", "--upload", "/etc/passwd", "/etc/group", "http://h/f"],
+            ["add", "--upload", "/etc/passwd", "http://h/", "-o", "x"], ["add", "http://h/", "--type", "a/b"],
+            ["add", "--upload", "/etc/passwd", "/etc/group", "http://h/", "--id", "00000000000000ab"],
             ["pause"], ["pause", "ab", "--all"], ["pause", "ab", "--session", "s"], ["move", "ab"],
             ["move", "ab", "3", "--top"], ["limit", "--host", "h"], ["limit", "--schedule", "22:00"],
             ["limit", "--schedule", "24:00-07:00"], ["limit", "--days", "mon"],
@@ -223,7 +265,8 @@ import TransferTesting
         )
         _ = try await daemon.run("limit", "ab", "--rate", "2K")
         #expect(
-            daemon.calls(of: "martlet.setOptions") == [["id": "ab", "options": ["max-download-limit": "2048"]]]
+            daemon.calls(of: "martlet.setOptions") 
+                == [["id": "ab", "options": ["max-download-limit": "2048", "max-upload-limit": "2048"]]]
         )
         daemon.answer(
             "martlet.limits",

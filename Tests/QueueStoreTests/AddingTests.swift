@@ -19,6 +19,9 @@ import Testing
         odd.urls = ["[::1]/no URL"]
         var none = transfer(3)
         none.urls = []
+        var sent = UploadSource([.file("/data/ü"), .bytes([0])])
+        sent.record = [1, 2]
+        none.upload = sent
         try await scratch.add([full, odd, none])
         await scratch.store.close()
 

@@ -58,7 +58,10 @@ struct LimitCommand: QueueCommand {
                 throw BadValue("for single transfers there is --rate alone; write martlet limit ID --rate SIZE")
             }
             for id in self.ids {
-                let options: JSON = ["max-download-limit": .string("\(rate)")]
+                // Of the two the one counts that is for what the transfer does.
+                let options: JSON = [
+                    "max-download-limit": .string("\(rate)"), "max-upload-limit": .string("\(rate)"),
+                ]
                 _ = try await client.call("martlet.setOptions", ["id": .string(id), "options": options])
             }
             return ExitStatus.success
@@ -138,6 +141,7 @@ struct LimitCommand: QueueCommand {
 
     private static let shown: Set<String> = [
         "max-concurrent-downloads", "max-connection-per-server", "max-download-limit", "max-overall-download-limit",
+        "max-upload-limit",
     ]
 
     private static func lines(_ limits: JSON) -> [String] {

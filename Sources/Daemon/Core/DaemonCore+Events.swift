@@ -1,5 +1,4 @@
 internal import Control
-internal import HTTPTransport
 internal import Logging
 internal import Martlet
 internal import QueueStore
@@ -101,7 +100,7 @@ extension DaemonCore {
         let live = lane.live[id]
         lane.left(id)
         // One that is cut off by the daemon's end was not asked for again by anybody.
-        if entry.transfer.upload != nil, !self.isStopping { self.settled(id) }
+        if !entry.transfer.mayBeCut, !self.isStopping { self.parts.notes.clear(id) }
         if entry.hasStarted, let live, live.bytes > 0 {
             // What a paused one has is shown from the store.
             let progress = (id: id, bytes: live.bytes, total: live.total, path: live.path)
@@ -256,14 +255,11 @@ extension DaemonCore {
             let record = TransferRecord(before, end: end)
             self.tell(end.state == .finished ? .finished(record) : .failed(record))
         }
-        if before.upload != nil { self.settled(item.id) }
+        if !before.mayBeCut { self.parts.notes.clear(item.id) }
         lane?.queue.committed(item.id, run: item.run)
         lane?.left(item.id)
         self.wake(item.id)
     }
-
-    /// What became of an upload's request is known.
-    private func settled(_ id: GID) { self.parts.pool.run { [notes = self.parts.notes] in notes.clear(id) } }
 
     // MARK: A full disk
 

@@ -144,7 +144,10 @@ extension DaemonCore {
                 self.tellQueued(transfers)
                 self.reorder(lane)
             case .retry:
-                for one in transfers { self.book.move(1, session, from: one.state, to: .waiting) }
+                for one in transfers {
+                    self.book.move(1, session, from: one.state, to: .waiting)
+                    if !one.mayBeCut { self.parts.notes.clear(one.id) }
+                }
                 self.tellQueued(transfers)
                 self.nowWaits(session, priority: transfers.map(\.priority).max() ?? 0, mayPrecede: false)
             case .remove(let deletesPartial): await self.removed(session, transfers, deletesPartial, at: now)

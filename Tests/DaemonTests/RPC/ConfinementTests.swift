@@ -92,6 +92,22 @@ struct ConfinementTests {
         #expect(try await bench.service.list(ListQuery(offset: 1)).first?.directory == place.root + "/sub")
     }
 
+    @Test("over the network only files inside the allowed directories are sent")
+    func uploads() async throws {
+        let place = try Place()
+        let bench = RPCBench(directory: place.root)
+        func add(_ path: String, from caller: Caller) async -> String? {
+            let upload: JSON = ["parts": [["bytes": "YQ=="], ["file": .string(path)]]]
+            let entry: JSON = ["urls": ["http://h/x"], "upload": upload]
+            return await bench.call("martlet.add", ["entries": [entry]], from: caller).reason
+        }
+        for path in [place.outside + "/f", place.root + "/away/f", place.root + "/../o/f", "/etc/passwd"] {
+            #expect(await add(path, from: RPCBench.remote) == "forbidden")
+            #expect(await add(path, from: RPCBench.local) == nil)
+        }
+        #expect(await add(place.root + "/sub/f", from: RPCBench.remote) == nil)
+    }
+
     @Test("changing options and the queue's directory is confined as well")
     func changes() async throws {
         let place = try Place()

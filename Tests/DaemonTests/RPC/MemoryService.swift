@@ -53,17 +53,17 @@ final class MemoryService: TransferService {
                 guard !(state.line + state.ended + records).contains(where: { $0.id == id }) else {
                     return .failure(ControlError(.duplicate, "there is a transfer \(id) already"))
                 }
-                records.append(
-                    TransferRecord(
-                        id: id,
-                        session: entry.session,
-                        state: entry.isPaused ? .paused : .waiting,
-                        urls: entry.urls,
-                        directory: entry.options[.dir] ?? state.global[.dir] ?? self.directory,
-                        added: state.now,
-                        options: entry.options
-                    )
+                var record = TransferRecord(
+                    id: id,
+                    session: entry.session,
+                    state: entry.isPaused ? .paused : .waiting,
+                    urls: entry.urls,
+                    directory: entry.options[.dir] ?? state.global[.dir] ?? self.directory,
+                    added: state.now,
+                    options: entry.options
                 )
+                record.upload = entry.upload
+                records.append(record)
             }
             state.line.insert(contentsOf: records, at: min(position ?? state.line.count, state.line.count))
             return .success(records.map(\.id))

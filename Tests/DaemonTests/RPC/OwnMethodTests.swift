@@ -42,6 +42,23 @@ struct OwnMethodTests {
         )
     }
 
+    @Test("an upload is an entry with what it sends, shown without its bytes")
+    func uploading() async throws {
+        let upload: JSON = ["parts": [["file": "/f"], ["bytes": "c2VjcmV0"]], "type": "a/b", "protocol": "tus"]
+        let id = "00000000000000cd"
+        let entry: JSON = ["urls": ["http://h/x"], "id": .string(id), "upload": upload, "paused": true]
+        #expect(await self.bench.call("martlet.add", ["entries": [entry]]).result == [.string(id)])
+        let shown = try #require(await self.bench.call("martlet.show", ["ids": [.string(id)]]).result?[0]?["upload"])
+        #expect(shown["parts"] == [["file": "/f"], ["length": 6]] && shown["protocol"] == "tus")
+        #expect(!shown.text.contains("c2VjcmV0"))
+        let status = try #require(await self.bench.call("aria2.tellStatus", [.string(id)]).result)
+        #expect(status["files"]?[0]?["path"] == "/f" && status["uploadLength"] == "0")
+        for wrong: JSON in [[:], ["file": 1], ["parts": [[:]]], "f"] {
+            let bad: JSON = ["entries": [["urls": ["http://h/x"], "upload": wrong]]]
+            #expect(await self.bench.call("martlet.add", bad).reason == "badParameter", "\(wrong.text)")
+        }
+    }
+
     @Test("selections are named, or all of a queue")
     func selections() async throws {
         _ = await self.add("00000000000000ab")

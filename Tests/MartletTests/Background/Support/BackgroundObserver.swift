@@ -41,6 +41,19 @@ final class BackgroundObserver: TransferDelegate {
         }
     }
 
+    func task(_ task: UploadTask, didSend progress: UploadProgress) {
+        self.log.add("sent \(progress.bytesSent) \(task.description)")
+    }
+
+    func task(_ task: UploadTask, didEndWith result: Result<DataResponse, TransferError>) {
+        switch result {
+        case .success: self.log.add("end \(task.description)")
+        case .failure(let error):
+            self.errors.add(error)
+            self.log.add("failed \(error.code) \(task.description)")
+        }
+    }
+
     func sessionDidFinishEvents(_ session: TransferSession, completion: @escaping @Sendable () -> Void) {
         self.log.add("all events")
         self.finished(completion)

@@ -1,0 +1,273 @@
+import Control
+import FileStorage
+import QueueStore
+import Testing
+import TransferCore
+import TransferTesting
+
+@testable import Daemon
+
+@Suite("Uploads in the queue", .timeLimit(.minutes(2)))
+struct CoreUploadTests {
+    private let pattern = TestPattern(seed: 5)
+
+    private func file(_ harness: CoreHarness, _ size: Int64, _ name: String = "up.bin") throws -> String {
+        try harness.directory.write(self.pattern.bytes(0..<size), to: name)
+        return harness.directory.path(name)
+    }
+
+    private func add(
+        _ harness: CoreHarness,
+        _ source: UploadSource,
+        to url: String,
+        _ options: [String: String] = [:],
+        session: String? = nil,
+        isPaused: Bool = false
+    ) async throws -> GID {
+        var entry = NewTransfer(urls: [url], isPaused: isPaused, session: session)
+        entry.options = TransferOptions(options.mapValues { [$0] })
+        entry.upload = source
+        return try #require(try await harness.core.add([entry], at: nil).first)
+    }
+
+    private func holds(_ bytes: [UInt8]?, _ count: Int64) -> Bool {
+        bytes?.count == Int(count) && bytes?.withUnsafeBytes { self.pattern.firstDifference(in: $0) } == nil
+    }
+
+    @Test("A file arrives with its fields; the record tells what was sent, and the file stays as it was")
+    func sent() async throws {
+        let harness = try await CoreHarness()
+        let server = try await UploadServer.start()
+        let path = try self.file(harness, 300_000)
+        var source = UploadSource([.file(path)])
+        source.type = "image/png"
+        let id = try await self.add(harness, source, to: server.text("/in/f"), ["header": "Cookie: a=b"])
+        try await harness.events.wait("finished \(id)")
+        let request = try #require(server.requests.first)
+        #expect(request.method == "PUT" && request["Content-Type"] == "image/png" && request["Cookie"] == "a=b")
+        #expect(self.holds(server.uploads["/in/f"]?.bytes, 300_000))
+        let record = try await harness.core.record(id)
+        #expect(record.upload == source && record.path == path)
+        #expect(record.bytes == 300_000 && record.total == 300_000)
+        #expect(self.pattern.difference(fromFileAt: path, length: 300_000) == nil)
+        await harness.stop()
+    }
+
+    @Test("Parts are sent one after the other, a form by POST")
+    func parts() async throws {
+        let harness = try await CoreHarness()
+        let server = try await UploadServer.start()
+        let path = try self.file(harness, 1000)
+        var source = UploadSource([.bytes([1, 2]), .file(path), .bytes([3])])
+        source.type = "multipart/form-data; boundary=x"
+        let id = try await self.add(harness, source, to: server.text("/form"))
+        try await harness.events.wait("finished \(id)")
+        #expect(server.requests.first?.method == "POST")
+        #expect(server.uploads["/form"]?.bytes == [1, 2] + self.pattern.bytes(0..<1000) + [3])
+        await harness.stop()
+    }
+
+    @Test("What cannot be sent is refused when it is added, with what is wrong")
+    func refused() async throws {
+        let harness = try await CoreHarness()
+        let path = try self.file(harness, 10)
+        func message(_ source: UploadSource, _ url: String = "http://127.0.0.1:9/", _ options: [String: String] = [:])
+            async -> String
+        {
+            do {
+                _ = try await self.add(harness, source, to: url, options)
+                return "nothing"
+            } catch { return (error as? ControlError)?.message ?? "\(error)" }
+        }
+        #expect(await message(UploadSource([.file(path + "x")])).contains(path + "x"))
+        #expect(await message(UploadSource([.file("up.bin")])).contains("absolute"))
+        #expect(await message(UploadSource([.file(harness.directory.path)])).contains(harness.directory.path))
+        #expect(await message(UploadSource([])).contains("nothing to send"))
+        let much = [UInt8](repeating: 0, count: UploadSource.mostBytes + 1)
+        #expect(await message(UploadSource([.bytes(much)])).contains("bytes beside its files"))
+        var source = UploadSource([.file(path)])
+        #expect(await message(source, "http://127.0.0.1:9/", ["body": "YQ=="]).contains("body"))
+        source.resumption = "ftp"
+        #expect(await message(source).contains("ftp"))
+        source.resumption = "auto"
+        source.checksum = "crc7"
+        #expect(await message(source).contains("crc7"))
+        source.checksum = nil
+        source.record = [1]
+        #expect(await message(source).contains("record"))
+        source.record = nil
+        source.type = "a\r\nb: c"
+        #expect(await message(source).contains("type"))
+        source.type = "a/b"
+        source.collection = "nowhere"
+        #expect(await message(source).contains("collection"))
+        #expect(harness.core.counts.waiting == 0)
+        await harness.stop()
+    }
+
+    @Test("A daemon that stopped in the middle goes on from what the server has")
+    func goesOn() async throws {
+        let directory = try TemporaryDirectory()
+        let server = try await UploadServer.start { behaviour in
+            behaviour.speaksTus = true
+            behaviour.rate = 2_000_000
+        }
+        let first = try await CoreHarness(directory)
+        let path = try self.file(first, 4_000_000)
+        let id = try await self.add(first, UploadSource([.file(path)]), to: server.text("/files/"))
+        try await first.events.wait(for: 500_000, of: id)
+        await first.stop()
+        let before = server.received
+        #expect(before > 0 && before < 4_000_000)
+        server.change { $0.rate = nil }
+        let second = try await CoreHarness(directory)
+        try await second.events.wait("finished \(id)")
+        #expect(self.holds(server.only?.bytes, 4_000_000))
+        #expect(server.requests.contains { $0.method == "HEAD" })
+        #expect(server.requests.count { $0.method == "POST" } == 1)
+        await second.stop()
+    }
+
+    @Test("A POST that a dead daemon had begun is not made again until somebody says so")
+    func begunBefore() async throws {
+        let harness = try await CoreHarness()
+        let server = try await UploadServer.start()
+        let path = try self.file(harness, 10)
+        let id = try await self.add(
+            harness,
+            UploadSource([.file(path)]),
+            to: server.text("/f"),
+            ["method": "POST"],
+            isPaused: true
+        )
+        try UploadNotes(stateDirectory: harness.directory.path).begun(id)
+        try await harness.core.perform(.resume, on: .ids([id]))
+        try await harness.events.wait("failed \(id)")
+        let failure = try #require(try await harness.core.record(id).failure)
+        #expect(failure.message.contains("POST") && failure.remedy.contains("retry"))
+        #expect(server.requests.isEmpty)
+        try await harness.core.perform(.retry, on: .ids([id]))
+        try await harness.events.wait("finished \(id)")
+        #expect(server.uploads["/f"]?.bytes.count == 10)
+        await harness.stop()
+    }
+
+    @Test("While a POST is under way it is noted, and no longer when it has ended")
+    func noted() async throws {
+        let harness = try await CoreHarness()
+        let notes = UploadNotes(stateDirectory: harness.directory.path)
+        let gate = Gate()
+        let server = try await CoreRunningTests.gated(gate)
+        let path = try self.file(harness, 10)
+        let id = try await self.add(harness, UploadSource([.file(path)]), to: server.text("f"), ["method": "POST"])
+        await server.waitForRequests(1)
+        #expect(notes.isBegun(id))
+        gate.open()
+        try await harness.events.wait("finished \(id)")
+        #expect(!notes.isBegun(id))
+        await harness.stop()
+    }
+
+    @Test("Removed with what is there of it, the server is told, whether it runs or is paused", arguments: [true, false])
+    func givenUp(isPaused: Bool) async throws {
+        let harness = try await CoreHarness()
+        let server = try await UploadServer.start { behaviour in
+            behaviour.speaksTus = true
+            behaviour.rate = 1_000_000
+        }
+        let path = try self.file(harness, 4_000_000)
+        let id = try await self.add(harness, UploadSource([.file(path)]), to: server.text("/files/"))
+        try await harness.events.wait(for: 100_000, of: id)
+        if isPaused { try await harness.core.perform(.pause, on: .ids([id])) }
+        #expect(!server.requests.contains { $0.method == "DELETE" })
+        let count = server.requests.count
+        try await harness.core.perform(.remove(deletesPartial: true), on: .ids([id]))
+        await server.waitForRequests(count + 1)
+        #expect(server.requests.last?.method == "DELETE")
+        #expect(self.pattern.difference(fromFileAt: path, length: 4_000_000) == nil)
+        await harness.stop()
+    }
+
+    @Test("A file that changed while its upload was paused is refused, and the next try sends it anew")
+    func changed() async throws {
+        let harness = try await CoreHarness()
+        let server = try await UploadServer.start { behaviour in
+            behaviour.speaksTus = true
+            behaviour.rate = 1_000_000
+        }
+        let path = try self.file(harness, 4_000_000)
+        let id = try await self.add(harness, UploadSource([.file(path)]), to: server.text("/files/"))
+        try await harness.events.wait(for: 100_000, of: id)
+        try await harness.core.perform(.pause, on: .ids([id]))
+        _ = try self.file(harness, 3_000_000)
+        server.change { $0.rate = nil }
+        try await harness.core.perform(.resume, on: .ids([id]))
+        try await harness.events.wait("failed \(id)")
+        #expect(try await harness.core.record(id).failure?.message.contains("changed") == true)
+        try await harness.core.perform(.retry, on: .ids([id]))
+        try await harness.events.wait("finished \(id)")
+        #expect(server.uploads.values.contains { $0.isWhole && self.holds($0.bytes, 3_000_000) })
+        await harness.stop()
+    }
+
+    @Test("Its rate is limited by 'max-upload-limit', which can change while it runs")
+    func rate() async throws {
+        let harness = try await CoreHarness()
+        let server = try await UploadServer.start()
+        let path = try self.file(harness, 4_000_000)
+        let id = try await self.add(
+            harness,
+            UploadSource([.file(path)]),
+            to: server.text("/f"),
+            ["max-upload-limit": "1000"]
+        )
+        await server.waitForRequests(1)
+        try await harness.core.changeOptions(id, TransferOptions(["max-upload-limit": ["0"]]))
+        try await harness.events.wait("finished \(id)")
+        #expect(server.requests.count { $0.received > 0 } == 1)
+        await harness.stop()
+    }
+
+    @Test("A session hears the response, and the answer's body with the end, once")
+    func session() async throws {
+        let harness = try await CoreHarness()
+        let server = try await UploadServer.start { $0.answer = "it is \u{1F600}\n" }
+        _ = try await CoreSessionTests.open(harness)
+        let path = try self.file(harness, 100)
+        let id = try await self.add(
+            harness,
+            UploadSource([.file(path)]),
+            to: server.text("/f"),
+            ["method": "POST"],
+            session: "s"
+        )
+        try await harness.events.wait("finished \(id)")
+        let stream = try await harness.core.sessionEvents("s", instance: "a", after: 0)
+        let events = await CoreSessionTests.read(stream) { $0.json["kind"]?.string == "finished" }
+        #expect(events.map { $0.json["kind"]?.string } == ["response", "finished"])
+        #expect(events.first?.json["status"]?.integer == 201)
+        let body = try #require(events.last?.json["body"]?.string.flatMap { Base64.decode($0.utf8) })
+        #expect(String(decoding: body, as: UTF8.self) == "it is \u{1F600}\n")
+        #expect(events.last?.json["bytes"]?.integer == 100 && events.last?.json["sent"]?.integer == 100)
+        #expect(try await CoreSessionTests.open(harness).transfers.first?.upload?.path == path)
+        await harness.stop()
+    }
+
+    @Test("Outside the schedule what may not be made twice is let finish; the rest is cut")
+    func schedule() {
+        var queue = LaneQueue(limit: 4)
+        func stored(_ number: UInt64, _ method: String?) -> StoredTransfer {
+            var one = StoredTransfer(id: GID(rawValue: number) ?? .random(), urls: ["http://h/"], directory: "/", added: 0)
+            if let method {
+                one.upload = UploadSource([.file("/f")])
+                one.options[.method] = method
+            }
+            return one
+        }
+        let all = [stored(1, nil), stored(2, "PUT"), stored(3, "POST")]
+        guard let fetch = queue.nextFetch() else { return #expect(Bool(false), "nothing is fetched") }
+        for entry in queue.fetched(fetch, all) { _ = queue.started(entry.transfer.id, run: entry.run) }
+        let cut = queue.hold(.schedule, cutsRunning: true).map(\.transfer.id)
+        #expect(Set(cut) == Set(all.prefix(2).map(\.id)))
+    }
+}
