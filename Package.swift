@@ -161,9 +161,9 @@ let package = Package(
             swiftSettings: settings
         ),
         .executableTarget(
-            name: "BackgroundDownloads",
+            name: "BackgroundTransfers",
             dependencies: ["Martlet"],
-            path: "Examples/BackgroundDownloads",
+            path: "Examples/BackgroundTransfers",
             swiftSettings: settings
         ),
         .target(

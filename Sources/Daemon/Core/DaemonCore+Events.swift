@@ -129,12 +129,15 @@ extension DaemonCore {
         if let expected = info.expected { lane.live[id]?.total = expected }
         guard lane.session != nil, lane.live[id]?.hasResponse == false else { return }
         lane.live[id]?.hasResponse = true
-        let json: JSON = [
-            "kind": "response", "id": .string(id.description), "status": .integer(Int64(info.status)),
-            "url": .string(event.url),
-            "fields": .array(info.fields.pairs.map { [.string($0.name), .string($0.value)] }),
-            "total": .optional(info.expected),
+        let response: [JSON.Member] = [
+            .init("status", .integer(Int64(info.status))), .init("url", .string(event.url)),
+            .init("fields", .array(info.fields.pairs.map { [.string($0.name), .string($0.value)] })),
         ]
+        if entry.transfer.upload != nil { lane.live[id]?.response = .object(response) }
+        let json = JSON.object(
+            [.init("kind", "response"), .init("id", .string(id.description))] + response
+                + [.init("total", .optional(info.expected))]
+        )
         self.pending.items.append(
             .init(session: lane.session, id: id, run: entry.run, event: json, before: entry.transfer)
         )
@@ -171,7 +174,7 @@ extension DaemonCore {
         var event: JSON?
         if lane.session != nil {
             if let completion {
-                event = Self.finished(id, completion, answer)
+                event = Self.finished(id, completion, answer, live?.response)
             } else {
                 event = [
                     "kind": "failed", "id": .string(id.description), "error": failure?.json ?? .null,
@@ -184,14 +187,20 @@ extension DaemonCore {
         )
     }
 
-    /// What a session hears of a good end; of an upload with the body of the server's answer.
-    private static func finished(_ id: GID, _ completion: TransferEvent.Completion, _ answer: [UInt8]?) -> JSON {
+    /// What a session hears of a good end; of an upload with the server's answer.
+    private static func finished(
+        _ id: GID,
+        _ completion: TransferEvent.Completion,
+        _ answer: [UInt8]?,
+        _ response: JSON?
+    ) -> JSON {
         var members: [JSON.Member] = [
             .init("kind", "finished"), .init("id", .string(id.description)), .init("path", .string(completion.path)),
             .init("bytes", .integer(completion.bytes)), .init("received", .integer(completion.received)),
         ]
         if let answer {
             members.append(.init("sent", .optional(completion.sent)))
+            members.append(.init("response", response ?? .null))
             members.append(.init("body", .string(Base64.encode(answer))))
         } else {
             members.append(.init("skipped", .bool(completion.skipped)))

@@ -140,20 +140,7 @@ extension BackgroundRunner {
         case "paused": self.moved(id, task, to: .paused)
         case "progress": self.progressed(event, id, task)
         case "response":
-            var fields = HTTPFields()
-            for pair in event["fields"]?.array ?? [] {
-                if let name = pair[0]?.string, let value = pair[1]?.string { fields.append(name, value) }
-            }
-            let head = ResponseHead(
-                status: Int(clamping: event["status"]?.integer ?? 0),
-                fields: fields,
-                framing: .none
-            )
-            let url = event["url"]?.string.flatMap { try? HTTPURL($0) } ?? task.request.url
-            // Of an upload the total is what it sends.
-            let length =
-                task is UploadTask ? fields["Content-Length"].flatMap { Int64($0) } : event["total"]?.integer
-            task.tell(HTTPResponse(url: url, head: head, expectedLength: length))
+            task.tell(Self.response(event, to: task))
         case "finished":
             let path = event["path"]?.string ?? ""
             var completion = TransferEvent.Completion(
@@ -171,6 +158,10 @@ extension BackgroundRunner {
             }
             if let upload = task as? UploadTask {
                 completion.sent = event["sent"]?.integer
+                // An earlier run of the program may have heard of it, and acknowledged that.
+                if let response = event["response"], !response.isNull {
+                    upload.recall(Self.response(response, to: task))
+                }
                 upload.take(answer: event["body"]?.string.flatMap { Base64.decode($0.utf8) } ?? [])
             }
             task.isOver.store(true, ordering: .releasing)
@@ -184,6 +175,22 @@ extension BackgroundRunner {
             await self.end(task, .cancelled, event["path"]?.string)
         default: break
         }
+    }
+
+    private static func response(_ event: JSON, to task: TransferTask) -> HTTPResponse {
+        var fields = HTTPFields()
+        for pair in event["fields"]?.array ?? [] {
+            if let name = pair[0]?.string, let value = pair[1]?.string { fields.append(name, value) }
+        }
+        let head = ResponseHead(
+            status: Int(clamping: event["status"]?.integer ?? 0),
+            fields: fields,
+            framing: .none
+        )
+        let url = event["url"]?.string.flatMap { try? HTTPURL($0) } ?? task.request.url
+        // Of an upload the total is what it sends.
+        let length = task is UploadTask ? fields["Content-Length"].flatMap { Int64($0) } : event["total"]?.integer
+        return HTTPResponse(url: url, head: head, expectedLength: length)
     }
 
     private func progressed(_ event: JSON, _ id: TransferID, _ task: TransferTask) {

@@ -89,6 +89,11 @@ public final class UploadTask: TransferTask, @unchecked Sendable {
         throw TransferFailure(.tooLarge, "the answer has more than \(Self.defaultMaximum) bytes")
     }
 
+    /// Takes a response that an earlier run of the program was told.
+    func recall(_ response: HTTPResponse) {
+        self.facts.withLock { facts in if facts.response == nil { facts.response = response } }
+    }
+
     /// Takes the whole body, as the daemon has kept it.
     func take(answer bytes: [UInt8]) {
         self.answer.withLock { $0 = bytes }

@@ -246,6 +246,7 @@ struct CoreUploadTests {
         let events = await CoreSessionTests.read(stream) { $0.json["kind"]?.string == "finished" }
         #expect(events.map { $0.json["kind"]?.string } == ["response", "finished"])
         #expect(events.first?.json["status"]?.integer == 201)
+        #expect(events.last?.json["response"]?["status"]?.integer == 201)
         let body = try #require(events.last?.json["body"]?.string.flatMap { Base64.decode($0.utf8) })
         #expect(String(decoding: body, as: UTF8.self) == "it is \u{1F600}\n")
         #expect(events.last?.json["bytes"]?.integer == 100 && events.last?.json["sent"]?.integer == 100)

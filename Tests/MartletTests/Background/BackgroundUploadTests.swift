@@ -115,6 +115,21 @@ struct BackgroundUploadTests {
         await self.daemon.calls.wait { $0.contains { $0.method == "martlet.acknowledge" } }
     }
 
+    @Test("the end brings the response along, for the program that was told of it may have been killed")
+    func responseOfBefore() async throws {
+        try await self.daemon.start()
+        let session = try TransferSession(configuration: self.daemon.configuration())
+        let task = try session.uploadTask(for: "http://example.com/in", from: .file("/data/f"))
+        task.resume()
+        let id = try #require(try await self.entry().0.id?.description)
+        self.daemon.emit([
+            "kind": "finished", "id": .string(id), "path": "/data/f", "bytes": 3, "received": 0, "sent": 3, "body": "",
+            "response": ["status": 202, "url": "http://example.com/in", "fields": [["X-A", "b"]]],
+        ])
+        let answer = try await task.value
+        #expect(answer.status == 202 && answer.response.headers["X-A"] == "b" && answer.body.isEmpty)
+    }
+
     @Test("progress is told as it comes, and a failure with its code")
     func progress() async throws {
         try await self.daemon.start()

@@ -31,6 +31,8 @@ final class Lane {
         var rate: Int64 = 0
         var connections = 0
         var hasResponse = false
+        /// Of an upload in a session: the response, for whoever hears of its end alone.
+        var response: JSON?
         /// Of an upload: the bytes that the server has said it has, and those sent in this run.
         var acknowledged: Int64?
         var sent: Int64?
