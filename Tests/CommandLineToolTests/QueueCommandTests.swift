@@ -116,8 +116,24 @@ import TransferTesting
         try files.write([1], to: "a b")
         try files.write([2], to: "c")
         let result = try await daemon.run(
-            "add", "--upload", files.path("a b"), files.path("c"), "http://h/in/", "--cookie", "k=v", "--type", "x/y",
-            "--protocol", "ietf-6", "--upload-checksum", "sha256", "--no-expect", "--limit-rate", "1K", "--max-time", "9"
+            "add",
+            "--upload",
+            files.path("a b"),
+            files.path("c"),
+            "http://h/in/",
+            "--cookie",
+            "k=v",
+            "--type",
+            "x/y",
+            "--protocol",
+            "ietf-6",
+            "--upload-checksum",
+            "sha256",
+            "--no-expect",
+            "--limit-rate",
+            "1K",
+            "--max-time",
+            "9"
         )
         #expect(result.status == 0, "\(result.errors)")
         let entries = try #require(daemon.calls(of: "martlet.add").first?["entries"]?.array)
@@ -136,7 +152,15 @@ import TransferTesting
         let files = try TemporaryDirectory()
         try files.write([1], to: "f")
         try files.write(Array("\(files.path("f"))\n\n\(files.path("gone"))\n".utf8), to: "list")
-        let form = try await daemon.run("add", "--upload", "http://h/form", "--form", "a=1", "--form", "f=@" + files.path("f"))
+        let form = try await daemon.run(
+            "add",
+            "--upload",
+            "http://h/form",
+            "--form",
+            "a=1",
+            "--form",
+            "f=@" + files.path("f")
+        )
         #expect(form.status == 0, "\(form.errors)")
         let first = daemon.calls(of: "martlet.add").first?["entries"]?[0]?["upload"].flatMap { UploadSource(json: $0) }
         #expect(first?.isForm == true && first?.files == [files.path("f")])
@@ -265,7 +289,7 @@ import TransferTesting
         )
         _ = try await daemon.run("limit", "ab", "--rate", "2K")
         #expect(
-            daemon.calls(of: "martlet.setOptions") 
+            daemon.calls(of: "martlet.setOptions")
                 == [["id": "ab", "options": ["max-download-limit": "2048", "max-upload-limit": "2048"]]]
         )
         daemon.answer(

@@ -43,6 +43,20 @@ enum Background {
         // end
     }
 
+    static func upload(_ library: Library) async throws {
+        // snippet: background-upload
+        var request = try TransferRequest("https://example.org/in")
+        request.method = "POST"
+        var configuration = SessionConfiguration.background(identifier: "org.example.camera")
+        configuration.cookies?
+            .set(try Cookie(name: "session", value: "7c1f", domain: "example.org", path: "/in", created: 0))
+        let session = try await TransferSession.open(configuration, delegate: library)
+        let task = try session.uploadTask(for: request, from: .file("/srv/photos/1.png"))
+        task.persistentInfo = "photo 1"
+        task.resume()
+        // end
+    }
+
     static func list(_ screen: any OfflineDownloadsObserver) throws {
         // snippet: background-list
         let list = try OfflineDownloads(

@@ -30,6 +30,7 @@ extension PutPlan {
     ///   - list: The file that names more files.
     ///   - url: The URL.
     ///   - method: The method.
+    /// - Returns: The uploads, without those that the list names.
     /// - Throws: ``BadValue`` that says what is wrong and how to mend it.
     static func items(
         _ files: ArraySlice<String>,

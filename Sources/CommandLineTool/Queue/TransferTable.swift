@@ -33,7 +33,9 @@ struct TransferTable {
 
     /// What a person calls the transfer: its file's name, or as much of its URL as says no secret.
     static func name(of record: TransferRecord) -> String {
-        if let path = record.path ?? record.upload?.files.first, let name = path.split(separator: "/").last { return String(name) }
+        if let path = record.path ?? record.upload?.files.first, let name = path.split(separator: "/").last {
+            return String(name)
+        }
         if let name = record.options[.out], !name.isEmpty { return name }
         let url = (record.urls.first ?? "").prefix { $0 != "?" && $0 != "#" }
         let parts = url.split(separator: "/")

@@ -4,7 +4,9 @@ public struct NewTransfer: Sendable, Hashable {
     ///
     /// One that is known already is refused, so that a client that did not hear the answer can ask again without doubling.
     public var id: GID?
-    /// The file's URLs, at least one; more are mirrors. An upload's is one: where it goes to.
+    /// The file's URLs, at least one; more are mirrors.
+    ///
+    /// An upload's is one: where it goes to.
     public var urls: [String]
     /// What it sends, where it is an upload.
     public var upload: UploadSource?

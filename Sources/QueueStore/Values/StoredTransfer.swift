@@ -14,7 +14,7 @@ package struct StoredTransfer: Sendable, Hashable {
     package var upload: UploadSource?
     /// Its options.
     package var options: TransferOptions
-    /// The directory for its file; absolute. An upload has none.
+    /// The directory for its file; absolute; it says nothing of an upload.
     package var directory: String
     /// Greater goes first.
     package var priority = 0

@@ -168,7 +168,10 @@ struct CoreUploadTests {
         await harness.stop()
     }
 
-    @Test("Removed with what is there of it, the server is told, whether it runs or is paused", arguments: [true, false])
+    @Test(
+        "Removed with what is there of it, the server is told, whether it runs or is paused",
+        arguments: [true, false]
+    )
     func givenUp(isPaused: Bool) async throws {
         let harness = try await CoreHarness()
         let server = try await UploadServer.start { behaviour in
@@ -258,7 +261,12 @@ struct CoreUploadTests {
     func schedule() {
         var queue = LaneQueue(limit: 4)
         func stored(_ number: UInt64, _ method: String?) -> StoredTransfer {
-            var one = StoredTransfer(id: GID(rawValue: number) ?? .random(), urls: ["http://h/"], directory: "/", added: 0)
+            var one = StoredTransfer(
+                id: GID(rawValue: number) ?? .random(),
+                urls: ["http://h/"],
+                directory: "/",
+                added: 0
+            )
             if let method {
                 one.upload = UploadSource([.file("/f")])
                 one.options[.method] = method

@@ -16,7 +16,10 @@ struct BackgroundUploadTests {
             .flatMap { $0.parameters["entries"]?.array ?? [] }
         let json = try #require(entries.last)
         let upload = try #require(json["upload"].flatMap { UploadSource(json: $0) })
-        var entry = NewTransfer(id: json["id"]?.string.flatMap { GID($0) }, urls: (json["urls"]?.array ?? []).compactMap(\.string))
+        var entry = NewTransfer(
+            id: json["id"]?.string.flatMap { GID($0) },
+            urls: (json["urls"]?.array ?? []).compactMap(\.string)
+        )
         entry.options = TransferOptions(json: json["options"] ?? .null)
         return (entry, upload)
     }
@@ -65,7 +68,9 @@ struct BackgroundUploadTests {
         #expect(upload.files == ["/data/f"] && upload.isForm && upload.byteCount > 100)
         let (stream, _) = AsyncStream.makeStream(of: [UInt8].self)
         let much = FormPart.bytes("b", [UInt8](repeating: 0, count: 2 << 20), fileName: "b")
-        for body in [UploadBody.bytes([1]), .stream(stream), .form([.field("a", "1")]), .form([much, .file("f", "/f")])] {
+        for body in [
+            UploadBody.bytes([1]), .stream(stream), .form([.field("a", "1")]), .form([much, .file("f", "/f")]),
+        ] {
             let error = #expect(throws: TransferError.self) {
                 _ = try session.uploadTask(for: "http://example.com/", from: body)
             }

@@ -211,7 +211,8 @@ struct LaneQueue: Sendable {
     mutating func hold(_ reason: TransferRecord.WaitReason, cutsRunning: Bool) -> [Entry] {
         self.holds.insert(reason)
         self.changed()
-        return self.entries.values.filter { $0.phase == .staged || (cutsRunning && $0.phase == .running && $0.transfer.mayBeCut) }
+        return self.entries.values
+            .filter { $0.phase == .staged || (cutsRunning && $0.phase == .running && $0.transfer.mayBeCut) }
             .compactMap { self.takeBack($0.transfer.id, comesBack: true) }
     }
 

@@ -42,7 +42,11 @@ extension RequestPlan {
         if !source.asksFirst { request.asksFrom = nil }
         if let kept = source.record {
             guard let record = UploadRecord(encoded: kept) else {
-                throw ControlError(.badParameter, "\"record\" is not what an upload goes on from", remedy: "leave it out")
+                throw ControlError(
+                    .badParameter,
+                    "\"record\" is not what an upload goes on from",
+                    remedy: "leave it out"
+                )
             }
             request.record = record
         }
