@@ -47,7 +47,7 @@ enum Background {
         // snippet: background-upload
         var request = try TransferRequest("https://example.org/in")
         request.method = "POST"
-        var configuration = SessionConfiguration.background(identifier: "org.example.camera")
+        let configuration = SessionConfiguration.background(identifier: "org.example.camera")
         configuration.cookies?
             .set(try Cookie(name: "session", value: "7c1f", domain: "example.org", path: "/in", created: 0))
         let session = try await TransferSession.open(configuration, delegate: library)

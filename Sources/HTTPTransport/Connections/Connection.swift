@@ -19,7 +19,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
     }
 
     /// How the channel ended while the receiver had paused.
-    private enum PendingEnd {
+    enum PendingEnd {
         case eof
         case error(TransportError)
     }
@@ -36,21 +36,21 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
     private var context: ChannelHandlerContext?
     private var phase = Phase.opening
     private var openingError: TransportError?
-    private var exchange: HTTPExchange?
-    private var isReused = false
-    private var parser: ResponseParser
-    private var isPaused = false
-    private var isDelivering = false
+    var exchange: HTTPExchange?
+    var isReused = false
+    var parser: ResponseParser
+    var isPaused = false
+    var isDelivering = false
     /// Whether the receiver resumed while it was being called: that takes back the pause it answers.
-    private var resumedWhileDelivering = false
+    var resumedWhileDelivering = false
     /// What was read already when the receiver paused.
-    private var held = CircularBuffer<ByteBuffer>()
-    private var pendingEnd: PendingEnd?
+    var held = CircularBuffer<ByteBuffer>()
+    var pendingEnd: PendingEnd?
     private var readQuantum: Int?
     /// Whether a request's content is not yet wholly with the kernel.
-    private var isSending = false
+    var isSending = false
     /// Sends the request's content, where that is pulled piece by piece.
-    private var writer: ContentWriter?
+    var writer: ContentWriter?
     /// What is looked at when the handshake is done, where something is.
     private var certificateCheck: CertificateCheck?
 
@@ -106,49 +106,6 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         }
         self.readOn()
     }
-
-    private func send(_ head: ByteBuffer, _ content: [UInt8], _ context: ChannelHandlerContext) {
-        self.isSending = true
-        let written: EventLoopFuture<Void>
-        if content.count <= Self.mostCopiedContent {
-            var whole = head
-            whole.writeBytes(content)
-            written = context.writeAndFlush(self.wrapOutboundOut(whole))
-        } else {
-            context.write(self.wrapOutboundOut(head), promise: nil)
-            written = context.writeAndFlush(self.wrapOutboundOut(context.channel.allocator.buffer(bytes: content)))
-        }
-        written.assumeIsolated().whenComplete { _ in self.isSending = false }
-    }
-
-    /// Sends content that is pulled piece by piece, while the response may come already.
-    private func stream(
-        _ content: any RequestContent,
-        behind head: ByteBuffer,
-        askingFor timeout: Int64?,
-        _ context: ChannelHandlerContext
-    ) {
-        let writer = ContentWriter(content, over: context, isPlain: !self.route.hasTLS) { [weak self] in
-            self?.contentFailed()
-        }
-        self.writer = writer
-        writer.begin(head, askingFor: timeout.map { .bounded($0) })
-    }
-
-    private func contentFailed() {
-        guard let exchange = self.exchange else { return }
-        self.close()
-        exchange.broke(
-            TransportError(.content, "the content of the request to \(self.peer.place) could not be given"),
-            unanswered: false
-        )
-    }
-
-    /// Whether a request's content is not yet wholly with the kernel.
-    private var isStillSending: Bool { self.isSending || self.writer.map { !$0.isDone } ?? false }
-
-    /// The most content that goes with the head in one write.
-    private static let mostCopiedContent = 64 * 1024
 
     /// Goes on after a pause.
     func resumeReading(of exchange: HTTPExchange) {
@@ -330,7 +287,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         }
     }
 
-    private func tell(_ end: PendingEnd) {
+    func tell(_ end: PendingEnd) {
         switch end {
         case .error(let error):
             self.breakOff(error)
@@ -348,121 +305,11 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         }
     }
 
-    private func breakOff(_ error: TransportError) {
+    func breakOff(_ error: TransportError) {
         self.writer?.stop()
         guard let exchange = self.exchange else { return }
         self.exchange = nil
         let unanswered = self.isReused && !self.parser.hasBegun
         exchange.broke(error, unanswered: unanswered)
-    }
-
-    // MARK: - Delivering
-
-    private enum Outcome {
-        case drained
-        case paused
-        case abandoned
-        case closed
-        case ended(HTTPFields)
-        case failed(HTTP1Error)
-    }
-
-    private func deliverHeld() {
-        // An empty buffer first: the end of the response may be all that is left to tell.
-        self.deliver(self.held.popFirst() ?? ByteBuffer())
-        while !self.isPaused, self.exchange != nil, let buffer = self.held.popFirst() { self.deliver(buffer) }
-        if !self.isPaused, let end = self.pendingEnd {
-            self.pendingEnd = nil
-            self.tell(end)
-        }
-    }
-
-    private func deliver(_ buffer: ByteBuffer) {
-        guard let exchange = self.exchange else { return }
-        var consumed = 0
-        self.isDelivering = true
-        let outcome = buffer.withUnsafeReadableBytes { self.deliver($0, &consumed, to: exchange) }
-        self.isDelivering = false
-        self.resumedWhileDelivering = false
-        switch outcome {
-        case .drained:
-            if let end = self.pendingEnd, self.held.isEmpty {
-                self.pendingEnd = nil
-                self.tell(end)
-            }
-        case .abandoned:
-            break
-        case .paused:
-            self.isPaused = true
-            if consumed < buffer.readableBytes {
-                var rest = buffer
-                rest.moveReaderIndex(forwardBy: consumed)
-                self.held.prepend(rest)
-            }
-        case .closed:
-            exchange.abandoned()
-            self.close()
-        case .ended(let trailers):
-            self.responseEnded(hasMore: consumed < buffer.readableBytes || !self.held.isEmpty)
-            exchange.ended(trailers: trailers, cleanly: true)
-        case .failed(let error):
-            let unanswered = self.isReused && !self.parser.hasHead
-            self.close()
-            exchange.broke(.response(of: self.peer, breaks: error), unanswered: unanswered)
-        }
-    }
-
-    /// Frees the connection before the receiver hears of the end, so that its next request finds it.
-    private func responseEnded(hasMore: Bool) {
-        // A response may come before the request was sent whole; the rest of that must not go on to the next one.
-        if self.parser.shouldKeepAlive && !hasMore && self.pendingEnd == nil && !self.isStillSending {
-            self.release()
-        } else {
-            self.close()
-        }
-    }
-
-    private func deliver(
-        _ bytes: UnsafeRawBufferPointer,
-        _ consumed: inout Int,
-        to exchange: HTTPExchange
-    ) -> Outcome {
-        while true {
-            let part: ResponseParser.Part
-            do {
-                part = try self.parser.next(bytes, consumed: &consumed)
-            } catch {
-                return .failed(error)
-            }
-            let decision: ReadDecision
-            switch part {
-            case .needMore: return .drained
-            case .end(let trailers): return .ended(trailers)
-            case .interim(let status, let fields):
-                if status == 100 { self.writer?.goAhead() }
-                exchange.received(interim: status, fields)
-                decision = .read
-            case .head(let head):
-                // An answer that is no success makes the rest of the content pointless (RFC 9112 §9.5).
-                if head.status >= 300 { self.writer?.stop() } else { self.writer?.goAhead() }
-                decision = exchange.received(head: head)
-            case .body(let range):
-                decision = exchange.received(body: UnsafeRawBufferPointer(rebasing: bytes[range]))
-            }
-            // The receiver may have cancelled.
-            guard self.exchange === exchange else { return .abandoned }
-            switch decision {
-            case .read:
-                self.resumedWhileDelivering = false
-            case .pause:
-                if !self.resumedWhileDelivering { return .paused }
-                self.resumedWhileDelivering = false
-            case .close:
-                guard self.parser.isAtEnd else { return .closed }
-                exchange.abandoned()
-                self.responseEnded(hasMore: consumed < bytes.count || !self.held.isEmpty)
-                return .abandoned
-            }
-        }
     }
 }

@@ -24,6 +24,8 @@ package struct TusMachine: Sendable {
     private var state = State.idle
     private var disagreements = 0
     private var losses = 0
+    /// Whether a part was refused (403) since the server's offset last moved.
+    private var isRefused = false
 
     /// Creates the machine of one upload.
     ///
@@ -161,6 +163,11 @@ package struct TusMachine: Sendable {
         switch head.status {
         case 200..<300: break
         case 409, 460: return self.disagreed(resource, head.status)
+        case 403 where !self.isRefused:
+            // Servers refuse to add to an upload that is whole, and what was sent before a break can still have made it
+            // so after they were asked.
+            self.isRefused = true
+            return .ask(self.resume(resource))
         case 404, 410: return self.lost("the server has the upload no more (\(head.status))")
         case 413: return .fail(UploadFault(.tooLarge, "the server takes no \(self.length) bytes (413)"))
         case 423: return .fail(UploadFault(.busy, "the upload is locked (423)"))
@@ -195,7 +202,10 @@ package struct TusMachine: Sendable {
     }
 
     private mutating func moved(to offset: Int64) {
-        if offset > self.acknowledged { self.disagreements = 0 }
+        if offset > self.acknowledged {
+            self.disagreements = 0
+            self.isRefused = false
+        }
         self.acknowledged = offset
     }
 

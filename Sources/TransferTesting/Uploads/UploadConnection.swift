@@ -119,11 +119,14 @@ final class UploadConnection: ChannelInboundHandler {
         }
         if let rate = handling.rate {
             self.isSuspended = true
+            // What is not taken yet stays with the kernel, so that the client feels it.
+            try? context.channel.syncOptions?.setOption(.autoRead, value: false)
             let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
             context.eventLoop.scheduleTask(in: .nanoseconds(Int64(count) * 1_000_000_000 / Int64(rate))) {
                 let (connection, context) = bound.value
                 connection.isSuspended = false
                 connection.run(context)
+                if !connection.isSuspended { try? context.channel.syncOptions?.setOption(.autoRead, value: true) }
             }
         }
         return count

@@ -101,6 +101,23 @@ struct TusMachineTests {
         }
     }
 
+    @Test("a part that is refused (403) may be one too many: the server is asked once whether it has it all")
+    func refusedPart() throws {
+        for offset in [10, 100] {
+            var machine = TusMachine(length: 100)
+            _ = machine.resume(self.resource)
+            _ = machine.received(self.head(200, ["Upload-Offset": "10"]), from: self.resource)
+            #expect(try self.step(machine.received(self.head(403), from: self.resource)).method == "HEAD")
+            let answer = machine.received(self.head(200, ["Upload-Offset": "\(offset)"]), from: self.resource)
+            if offset == 100 {
+                #expect(answer == .complete)
+            } else {
+                #expect(try self.step(answer).content == 10..<100)
+                #expect(machine.received(self.head(403), from: self.resource) == .judge)
+            }
+        }
+    }
+
     @Test("an offset that stands still, falls back or is beyond what was sent is asked for again")
     func oddOffsets() throws {
         for offset in ["10", "9", "101", "-1", "x"] {

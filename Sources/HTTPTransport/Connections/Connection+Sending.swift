@@ -1,0 +1,50 @@
+internal import NIOCore
+internal import TransferCore
+internal import TransferEngine
+
+/// Sending a request's content.
+extension Connection {
+    /// Sends a short content that is there already, behind its head.
+    func send(_ head: ByteBuffer, _ content: [UInt8], _ context: ChannelHandlerContext) {
+        self.isSending = true
+        let written: EventLoopFuture<Void>
+        if content.count <= Self.mostCopiedContent {
+            var whole = head
+            whole.writeBytes(content)
+            written = context.writeAndFlush(self.wrapOutboundOut(whole))
+        } else {
+            context.write(self.wrapOutboundOut(head), promise: nil)
+            written = context.writeAndFlush(self.wrapOutboundOut(context.channel.allocator.buffer(bytes: content)))
+        }
+        written.assumeIsolated().whenComplete { _ in self.isSending = false }
+    }
+
+    /// Sends content that is pulled piece by piece, while the response may come already.
+    func stream(
+        _ content: any RequestContent,
+        behind head: ByteBuffer,
+        askingFor timeout: Int64?,
+        _ context: ChannelHandlerContext
+    ) {
+        let writer = ContentWriter(content, over: context, isPlain: !self.route.hasTLS) { [weak self] in
+            self?.contentFailed()
+        }
+        self.writer = writer
+        writer.begin(head, askingFor: timeout.map { .bounded($0) })
+    }
+
+    private func contentFailed() {
+        guard let exchange = self.exchange else { return }
+        self.close()
+        exchange.broke(
+            TransportError(.content, "the content of the request to \(self.peer.place) could not be given"),
+            unanswered: false
+        )
+    }
+
+    /// Whether a request's content is not yet wholly with the kernel.
+    var isStillSending: Bool { self.isSending || self.writer.map { !$0.isDone } ?? false }
+
+    /// The most content that goes with the head in one write.
+    private static let mostCopiedContent = 64 * 1024
+}

@@ -1,0 +1,134 @@
+import NIOCore
+import NIOPosix
+import Synchronization
+
+/// Carries connections to another port of this machine, counts what clients send, and can break them.
+///
+/// It buffers without a limit: the clients keep a rate.
+public final class RelayServer: Sendable {
+    /// The port it listens on.
+    public let port: Int
+
+    private let channel: any Channel
+    private let book: RelayBook
+
+    /// Starts a relay on a free port of `127.0.0.1`; it stops when it is let go of.
+    ///
+    /// - Parameter target: The port that it carries connections to; where nobody listens there they are closed.
+    /// - Returns: The relay, listening.
+    /// - Throws: What NIO throws where the address cannot be bound.
+    public static func start(to target: Int) async throws -> RelayServer {
+        let book = RelayBook()
+        let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOption(.autoRead, value: false)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    _ = book.record.accept(channel)
+                    try channel.pipeline.syncOperations.addHandler(NearEnd(book, target: target))
+                }
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        guard let port = channel.localAddress?.port else {
+            throw TestSupportError("the relay's socket has no port; this is a fault of the test support")
+        }
+        return RelayServer(channel, book, port)
+    }
+
+    private init(_ channel: any Channel, _ book: RelayBook, _ port: Int) {
+        self.channel = channel
+        self.book = book
+        self.port = port
+    }
+
+    /// The bytes that clients have sent, heads of requests included.
+    public var received: Int { self.book.received }
+
+    /// Returns when clients have sent so many bytes in all.
+    public func waitUntilReceived(_ count: Int) async { await self.book.waitUntilReceived(count) }
+
+    /// Closes every connection that is open now, and returns when they are closed; the relay goes on listening.
+    public func closeConnections() async {
+        for channel in self.book.record.takeChannels() { try? await channel.close().get() }
+    }
+
+    deinit {
+        self.channel.close(promise: nil)
+        for channel in self.book.record.takeChannels() { channel.close(promise: nil) }
+    }
+}
+
+/// What a relay has carried, and who waits for it.
+private final class RelayBook: Sendable {
+    let record = ServerRecord()
+    private let state = Mutex((received: 0, waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)]()))
+
+    var received: Int { self.state.withLock { $0.received } }
+
+    func add(_ count: Int) {
+        let woken = self.state.withLock { state in
+            state.received += count
+            let received = state.received
+            let woken = state.waiters.filter { $0.count <= received }
+            state.waiters.removeAll { $0.count <= received }
+            return woken
+        }
+        for waiter in woken { waiter.continuation.resume() }
+    }
+
+    func waitUntilReceived(_ count: Int) async {
+        await withCheckedContinuation { continuation in
+            let isThere = self.state.withLock { state in
+                if state.received >= count { return true }
+                state.waiters.append((count, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+}
+
+/// One client of a relay; it is read from once the server is connected.
+private final class NearEnd: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let book: RelayBook
+    private let target: Int
+    private var partner: (any Channel)?
+
+    init(_ book: RelayBook, target: Int) {
+        self.book = book
+        self.target = target
+    }
+
+    func channelActive(context: ChannelHandlerContext) {
+        let channel = context.channel
+        let loopBound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
+        // On the same loop: each end may then touch the other.
+        ClientBootstrap(group: context.eventLoop)
+            .channelInitializer { $0.pipeline.addHandler(FarEnd(partner: channel)) }
+            .connect(host: "127.0.0.1", port: self.target)
+            .whenComplete { result in
+                let (end, context) = loopBound.value
+                guard case .success(let far) = result else { return context.close(promise: nil) }
+                end.partner = far
+                guard context.channel.isActive else { return far.close(promise: nil) }
+                context.channel.setOption(.autoRead, value: true).whenFailure { _ in far.close(promise: nil) }
+            }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let buffer = self.unwrapInboundIn(data)
+        self.book.add(buffer.readableBytes)
+        self.partner?.writeAndFlush(buffer, promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        self.book.record.ended(context.channel)
+        self.partner?.close(promise: nil)
+        self.partner = nil
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+}
