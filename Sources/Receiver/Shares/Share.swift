@@ -38,6 +38,7 @@ struct Share: Sendable {
     ///   - reachesEnd: Whether its answer brings the file's last byte.
     ///   - client: The client's address.
     ///   - now: Seconds since 1970.
+    /// - Returns: What becomes of it.
     mutating func requested(reachesEnd: Bool, by client: String, now: Int64) -> Verdict {
         if let expires, now >= expires { return .gone }
         guard let left else { return .serve(counts: false) }
