@@ -26,7 +26,8 @@ struct ListingAnswer {
                 "Content-Security-Policy",
                 "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
             )
-            fields.append("Referrer-Policy", "no-referrer")
+            // Not `no-referrer`: with that a browser sends the form with `Origin: null`, which is refused.
+            fields.append("Referrer-Policy", "same-origin")
             return Answer(200, fields, .bytes(Array(self.page.utf8)))
         }
     }

@@ -204,4 +204,17 @@ struct ServingTests {
         #expect(answer.fields["Last-Modified"] == answer.fields["Date"] || told <= Timestamp.now)
         await bench.receiver.stop()
     }
+
+    // The Fetch standard: a page whose referrer policy is `no-referrer` sends its form with `Origin: null`.
+    @Test("have a page whose form a browser sends with its origin, and a trail of links to the directories above")
+    func page() async throws {
+        let bench = try await ReceiverBench()
+        #expect(mkdir(bench.directory.path("a"), 0o777) == 0)
+        #expect(mkdir(bench.directory.path("a/<b>"), 0o777) == 0)
+        let page = try bench.request("GET", "/a/%3Cb%3E/")
+        #expect(page.fields["Referrer-Policy"] == "same-origin")
+        #expect(page.text.contains("<form method=\"post\""))
+        #expect(page.text.contains("<a href=\"/a/\">a</a>/&lt;b&gt;/</h1>"))
+        await bench.receiver.stop()
+    }
 }
