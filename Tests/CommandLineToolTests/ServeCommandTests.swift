@@ -112,4 +112,19 @@ struct ServeCommandTests {
         configuration.listen.host = "0.0.0.0"
         #expect(ServeText.warnings(configuration).count == 1)
     }
+
+    @Test("takes no time for no limit, and a name for the cookie that can be one")
+    func zero() throws {
+        let plan = try self.plan("dir", "--expiry", "0", "--share", "f", "--share-expires", "0")
+        #expect(plan.configuration.limits.expiry > .seconds(366 * 86400))
+        #expect(plan.configuration.shares.first?.lifetime == nil)
+        #expect(throws: (any Error).self) { try self.plan("dir", "--session-cookie", "a=b") }
+    }
+
+    @Test("names an address that can be reached where it listens on all")
+    func reachable() {
+        #expect(LocalAddress.reachable(for: "127.0.0.1") == "127.0.0.1")
+        #expect(LocalAddress.reachable(for: "box") == "box")
+        #expect(!LocalAddress.reachable(for: "0.0.0.0").contains("%"))
+    }
 }

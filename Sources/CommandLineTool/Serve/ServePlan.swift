@@ -47,10 +47,17 @@ struct ServePlan: Sendable {
             throw BadValue("--share-expires and --share-count are for links; add --share FILE")
         }
         configuration.shares = content.share.map {
-            ShareOffer(path: $0, lifetime: content.shareExpires, downloads: content.shareCount)
+            ShareOffer(
+                path: $0,
+                lifetime: content.shareExpires.flatMap { $0 > .zero ? $0 : nil },
+                downloads: content.shareCount
+            )
         }
         configuration.records = try Self.records(content, sessionCookie: command.access.sessionCookie)
         configuration.sessionCookie = command.access.sessionCookie
+        guard HeaderField.isName(command.access.sessionCookie) else {
+            throw BadValue("\"\(DisplayText.clean(command.access.sessionCookie))\" is no name for a cookie")
+        }
         configuration.allowedHosts = command.access.allowHost
         configuration.allowedOrigins = command.access.allowOrigin
         configuration.limits = Self.limits(command.limits)
@@ -91,13 +98,16 @@ struct ServePlan: Sendable {
         }
     }
 
+    /// What nobody waits for.
+    private static let noLimit = Duration.seconds(100 * 366 * 86400)
+
     private static func limits(_ options: ServeLimitOptions) -> ReceiverLimits {
         var limits = ReceiverLimits()
         limits.upload = options.maxUpload
         limits.total = options.maxTotal
         if let reserve = options.keepFree { limits.reserve = reserve }
-        if let expiry = options.expiry { limits.expiry = expiry }
-        if let idle = options.idleTimeout { limits.idle = idle > .zero ? idle : .seconds(366 * 86400) }
+        if let expiry = options.expiry { limits.expiry = expiry > .zero ? expiry : Self.noLimit }
+        if let idle = options.idleTimeout { limits.idle = idle > .zero ? idle : Self.noLimit }
         if let total = options.uploadTimeout, total > .zero { limits.uploadTime = total }
         if let rate = options.minRate { limits.slowest = rate }
         if let connections = options.maxConnections { limits.connections = connections }

@@ -32,6 +32,8 @@ enum ServeText {
     }
 
     private static func base(_ address: ListenAddress, isSecure: Bool) -> String {
-        (isSecure ? "https://" : "http://") + address.description
+        var address = address
+        address.host = LocalAddress.reachable(for: address.host)
+        return (isSecure ? "https://" : "http://") + address.description
     }
 }

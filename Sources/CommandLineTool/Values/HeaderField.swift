@@ -11,7 +11,7 @@ enum HeaderField {
             throw BadValue("\"\(shown)\" is not a header field: it has no colon; write 'Name: value'")
         }
         let name = text[..<colon]
-        guard !name.isEmpty, name.utf8.allSatisfy(self.isToken) else {
+        guard self.isName(name) else {
             throw BadValue(
                 "\"\(shown)\" is not a header field: a name is letters, digits and hyphens; write 'Name: value'"
             )
@@ -22,6 +22,9 @@ enum HeaderField {
         let value = text[text.utf8.index(after: colon)...]
         return (String(name), try self.value(String(value), of: String(name)))
     }
+
+    /// Whether this can be the name of a field, or of a cookie (RFC 6265 §4.1.1).
+    static func isName(_ text: some StringProtocol) -> Bool { !text.isEmpty && text.utf8.allSatisfy(self.isToken) }
 
     /// Checks a field's value and takes the white space round it off.
     ///

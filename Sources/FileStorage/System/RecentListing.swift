@@ -35,9 +35,11 @@ final class RecentListing: Sendable {
     }
 
     /// We made a name.
+    ///
+    /// Before the first listing it need not be kept, for that will have it: a handle that is never asked keeps no names.
     func note(_ name: String) {
         let hash = Self.hash(name)
-        self.state.withLock { if !$0.isUseless { _ = $0.names.insert(hash) } }
+        self.state.withLock { if !$0.isUseless, $0.listedAt != nil { _ = $0.names.insert(hash) } }
     }
 
     /// How long a listing is believed, in nanoseconds.

@@ -4,8 +4,13 @@ internal import TransferCore
 ///
 /// - Source: the Fetch standard, §3.2 (CORS protocol).
 struct CrossOrigin: Sendable {
-    /// The origins whose pages may.
-    var allowed: [String]
+    private let policy: RequestPolicy
+
+    /// - Parameter allowed: The origins whose pages may; one that ends with `*` stands for all that begin like it.
+    init(allowed: [String]) { self.policy = RequestPolicy(listenHost: "", allowedOrigins: allowed) }
+
+    /// Whether there is any such origin.
+    var isUsed: Bool { !self.policy.allowedOrigins.isEmpty }
 
     /// What pages may see beside the safelisted fields.
     private static let exposed =
@@ -15,8 +20,8 @@ struct CrossOrigin: Sendable {
 
     /// The fields to add to the answer to a request.
     func fields(for head: RequestHead) -> [(String, String)] {
-        guard !self.allowed.isEmpty else { return [] }
-        guard let origin = head.fields["Origin"], self.allowed.contains(origin) else { return [("Vary", "Origin")] }
+        guard self.isUsed else { return [] }
+        guard let origin = head.fields["Origin"], self.policy.isAllowed(origin) else { return [("Vary", "Origin")] }
         var fields = [
             ("Vary", "Origin"), ("Access-Control-Allow-Origin", origin),
             ("Access-Control-Expose-Headers", Self.exposed),

@@ -27,14 +27,22 @@ enum ByteRangeRequest: Hashable, Sendable {
         let last = specification[specification.index(after: dash)...]
         if first.isEmpty {
             // The last bytes, all of them where there are fewer.
-            guard let count = DecimalNumber.parse(last) else { return .whole }
-            guard count > 0, length > 0 else { return .unsatisfiable }
+            guard let count = Self.number(last) else { return .whole }
+            guard count > 0 else { return .unsatisfiable }
+            // Nothing has last bytes, too, and no `Content-Range` tells it.
+            guard length > 0 else { return .whole }
             return .part(max(0, length - count)..<length)
         }
-        guard let start = DecimalNumber.parse(first) else { return .whole }
+        guard let start = Self.number(first) else { return .whole }
         if last.isEmpty { return start < length ? .part(start..<length) : .unsatisfiable }
-        guard let end = DecimalNumber.parse(last), end >= start else { return .whole }
+        guard let end = Self.number(last), end >= start else { return .whole }
         return start < length ? .part(start..<min(length, end == .max ? .max : end + 1)) : .unsatisfiable
+    }
+
+    /// A number, however many digits it has: one beyond any file's length is the largest there is.
+    private static func number(_ digits: Substring.UTF8View) -> Int64? {
+        guard !digits.isEmpty, digits.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
+        return DecimalNumber.parse(digits) ?? .max
     }
 
     private static func trimmed(_ text: Substring.UTF8View) -> Substring.UTF8View {

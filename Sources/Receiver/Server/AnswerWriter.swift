@@ -86,12 +86,17 @@ final class FilePump {
     /// How much is read at once where sendfile(2) cannot be used.
     static let piece = 256 << 10
 
+    /// How often a file that is being sent is looked at.
+    private static let watchInterval = TimeAmount.milliseconds(500)
+
     private let context: ChannelHandlerContext
     private let core: ReceiverCore
     private let file: OpenFile
+    private var isSent = false
     private var range: Range<Int64>
     private let done: (Bool) -> Void
     private var isReading = false
+    private var watch: Scheduled<Void>?
 
     /// - Parameters:
     ///   - context: The connection.
@@ -133,9 +138,25 @@ final class FilePump {
         promise.futureResult.assumeIsolated()
             .whenComplete { result in
                 try? handle.close()
+                self.isSent = true
+                self.watch?.cancel()
                 if case .success = result { self.done(true) } else { self.done(false) }
             }
         self.context.writeAndFlush(NIOAny(IOData.fileRegion(region)), promise: promise)
+        if !self.isSent { self.watchLength(Int64(region.endIndex)) }
+    }
+
+    /// Ends the connection where the file is cut while it is sent: NIO would call sendfile(2) for ever, which sends nothing
+    /// beyond a file's end and reports no error.
+    private func watchLength(_ end: Int64) {
+        self.watch = self.context.eventLoop.assumeIsolated()
+            .scheduleTask(in: Self.watchInterval) {
+                guard let status = self.file.status(), Int64(status.st_size) >= end else {
+                    self.context.channel.close(promise: nil)
+                    return
+                }
+                self.watchLength(end)
+            }
     }
 
     /// By the next piece, where the client has taken enough of the last ones.

@@ -27,6 +27,8 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
     private var isProcessing = false
     private var isReading = false
     private var isInputClosed = false
+    /// Whether the last request's end cannot be told: nothing behind it is a request.
+    private var isBroken = false
     private var timer: Scheduled<Void>?
     private var timerDeadline = NIODeadline.distantFuture
     /// How much the kernel had sent when it was last looked at.
@@ -139,6 +141,10 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
 
     /// Takes the next part; false where more input is needed.
     private func step() -> Bool {
+        guard !self.isBroken else {
+            self.input.clear()
+            return false
+        }
         let input = self.input
         var consumed = 0
         do throws(RequestError) {
@@ -193,6 +199,7 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
 
     /// Answers what cannot be parsed.
     private func refuse(_ error: RequestError) {
+        self.isBroken = true
         if self.machine.isBusy, !self.hasAnswered {
             self.exchange?.lost()
             self.exchange = nil
@@ -285,7 +292,7 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
         }
         self.hasAnswered = true
         var answer = answer
-        if let head = self.request?.head, !self.core.crossOrigin.allowed.isEmpty {
+        if let head = self.request?.head, self.core.crossOrigin.isUsed {
             for (name, value) in self.core.crossOrigin.fields(for: head) { answer.fields.append(name, value) }
         }
         // Content that has not been asked for by 100 (Continue) will not come, or its client is gone.
@@ -365,6 +372,7 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
     }
 
     private func refuseLateHead() {
+        self.isBroken = true
         self.machine.headEnded(keepsAlive: false, now: .now())
         self.request = nil
         self.hasAnswered = false

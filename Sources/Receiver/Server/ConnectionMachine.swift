@@ -44,6 +44,8 @@ struct ConnectionMachine {
     }
 
     private enum State {
+        /// Nothing has come yet.
+        case fresh(since: NIODeadline)
         case idle(since: NIODeadline)
         case head(since: NIODeadline)
         case exchange(Exchange)
@@ -76,13 +78,13 @@ struct ConnectionMachine {
     init(times: Times, now: NIODeadline) {
         self.times = times
         // The first request's time begins with the connection.
-        self.state = .head(since: now)
+        self.state = .fresh(since: now)
     }
 
     /// Whether a request may be parsed now.
     var takesRequests: Bool {
         switch self.state {
-        case .idle, .head: true
+        case .fresh, .idle, .head: true
         case .exchange(let exchange): !exchange.isComplete
         case .lingering, .closed: false
         }
@@ -96,7 +98,11 @@ struct ConnectionMachine {
 
     /// The first bytes of a head came.
     mutating func headBegan(now: NIODeadline) {
-        if case .idle = self.state { self.state = .head(since: now) }
+        switch self.state {
+        case .fresh(let since): self.state = .head(since: since)
+        case .idle: self.state = .head(since: now)
+        case .head, .exchange, .lingering, .closed: return
+        }
     }
 
     /// A head came whole.
@@ -174,7 +180,7 @@ struct ConnectionMachine {
     mutating func stop(now: NIODeadline) -> Next {
         self.isStopping = true
         switch self.state {
-        case .idle, .closed: return .close
+        case .fresh, .idle, .closed: return .close
         case .head, .lingering: return .wait
         case .exchange(var exchange):
             exchange.closes = true
@@ -202,7 +208,7 @@ struct ConnectionMachine {
     var deadline: NIODeadline {
         switch self.state {
         case .idle(let since): return since + self.times.keepAlive
-        case .head(let since): return since + self.times.head
+        case .fresh(let since), .head(let since): return since + self.times.head
         case .lingering(let since): return since + self.times.linger
         case .closed: return .distantFuture
         case .exchange(let exchange):
@@ -226,7 +232,7 @@ struct ConnectionMachine {
     mutating func timerFired(now: NIODeadline) -> Expiry {
         guard now >= self.deadline else { return .wait }
         switch self.state {
-        case .idle, .lingering, .closed: return .close
+        case .fresh, .idle, .lingering, .closed: return .close
         case .head: return .answerTimeout
         case .exchange(let exchange): return exchange.answer == .none ? .answerTimeout : .lookAtProgress
         }

@@ -137,6 +137,12 @@ public final class Receiver: Sendable {
     }
 
     private static func check(_ configuration: ReceiverConfiguration) throws(ReceiverError) {
+        if let records = configuration.records, records.cookies.contains(configuration.sessionCookie) {
+            throw ReceiverError(
+                .credentials,
+                "the session cookie \(configuration.sessionCookie) is a credential, which is not kept; choose another"
+            )
+        }
         guard configuration.listen.isLoopback || !configuration.credentials.isEmpty || configuration.directory == nil
         else {
             throw ReceiverError(
@@ -170,6 +176,9 @@ public final class Receiver: Sendable {
         return try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(AcceptPause()) }
+            }
             .childChannelOption(.autoRead, value: false)
             .childChannelOption(.allowRemoteHalfClosure, value: true)
             .childChannelOption(.socketOption(.tcp_nodelay), value: 1)

@@ -18,6 +18,7 @@ final class ReceiverCore: Sendable {
     let log: AccessLog?
     let router: Router
     let times: ConnectionMachine.Times
+    private let mostConnections: Int
     private let isDigesting = Atomic<Bool>(false)
     private let open = Mutex<[ObjectIdentifier: any Channel]>([:])
 
@@ -41,6 +42,7 @@ final class ReceiverCore: Sendable {
         self.pool = pool
         self.log = log
         let limits = configuration.limits
+        self.mostConnections = DescriptorLimit.connections(limits.connections)
         self.times = ConnectionMachine.Times(
             head: TimeAmount(limits.headTime),
             keepAlive: TimeAmount(limits.keepAlive),
@@ -64,7 +66,7 @@ final class ReceiverCore: Sendable {
     /// Counts a connection; false where there are too many.
     func opened(_ channel: any Channel) -> Bool {
         self.open.withLock { open in
-            guard open.count < self.configuration.limits.connections else { return false }
+            guard open.count < self.mostConnections else { return false }
             open[ObjectIdentifier(channel)] = channel
             return true
         }

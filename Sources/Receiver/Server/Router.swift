@@ -30,6 +30,8 @@ struct Router: Sendable {
         } catch {
             return ImmediateExchange(.message(400, error.message))
         }
+        // For every path alike: a browser asks it without credentials before a page may send anything.
+        if request.head.method == "OPTIONS" { return ImmediateExchange(self.options(request, core)) }
         if path.names.first == ShareLink.directory {
             let (answer, token) = core.shares.answer(path, request, now: Timestamp.now)
             return ShareExchange(core.shares, answer, token: token)
@@ -38,8 +40,6 @@ struct Router: Sendable {
         switch request.head.method {
         case "GET", "HEAD":
             return self.reading(path, &request, core)
-        case "OPTIONS":
-            return ImmediateExchange(self.options(request, core))
         case "PUT", "POST":
             return UploadRoutes(core: core).exchange(path, &request)
         default:
@@ -63,9 +63,9 @@ struct Router: Sendable {
         return Answer(204, fields)
     }
 
-    /// The methods that there are.
+    /// The methods for files and directories; PATCH and DELETE are for an upload's own resource.
     static func allowed(_ core: ReceiverCore) -> String {
-        core.area == nil ? "GET, HEAD, OPTIONS" : "GET, HEAD, OPTIONS, PUT, POST, PATCH, DELETE"
+        core.area == nil ? "GET, HEAD, OPTIONS" : "GET, HEAD, OPTIONS, PUT, POST"
     }
 
     // MARK: Reading
@@ -97,6 +97,7 @@ struct Router: Sendable {
         _ core: ReceiverCore
     ) -> any Exchange {
         var answer = FileAnswer(name: path.name ?? "", facts: facts, isSandboxed: core.configuration.takesUploads)
+        answer.hasRanges = request.head.method == "GET"
         let fields = request.head.fields
         guard let algorithm = WantedDigest.algorithm(fields["Want-Repr-Digest"]) else {
             return ImmediateExchange(answer.answer(fields, file, now: Timestamp.now))

@@ -15,6 +15,8 @@ struct FileAnswer {
     var digest: String?
     /// Whether it is offered to be saved rather than shown.
     var isAttachment = false
+    /// Whether a range is heeded: only GET has them (RFC 9110 §14.2).
+    var hasRanges = true
 
     /// Makes the answer.
     ///
@@ -27,18 +29,20 @@ struct FileAnswer {
     func answer(_ fields: HTTPFields, _ file: OpenFile, now: Int64) -> Answer {
         switch Conditions.verdict(fields, self.facts.state, isRead: true) {
         case .failed: return Answer.message(412, "the file is in another state than the request asks for")
-        case .notModified: return Answer(304, self.validators)
+        case .notModified: return Answer(304, self.validators(now))
         case .proceed: break
         }
         var range = ByteRangeRequest.whole
-        if let field = fields["Range"], Conditions.heedsRange(fields["If-Range"], self.facts.state, now: now) {
+        if self.hasRanges, let field = fields["Range"],
+            Conditions.heedsRange(fields["If-Range"], self.facts.state, now: now)
+        {
             range = ByteRangeRequest.of(field, length: self.facts.length)
         }
         switch range {
         case .whole:
-            return Answer(200, self.representation, self.content(file, 0..<self.facts.length))
+            return Answer(200, self.representation(now), self.content(file, 0..<self.facts.length))
         case .part(let part):
-            var fields = self.representation
+            var fields = self.representation(now)
             fields.append("Content-Range", "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(self.facts.length)")
             return Answer(206, fields, self.content(file, part))
         case .unsatisfiable:
@@ -51,18 +55,18 @@ struct FileAnswer {
         range.isEmpty ? .none : .file(file, range)
     }
 
-    /// What a 304 carries, too (RFC 9110 §15.4.5).
-    private var validators: HTTPFields {
+    /// What a 304 carries, too (RFC 9110 §15.4.5); no time of change lies in the future (§8.8.2.1).
+    private func validators(_ now: Int64) -> HTTPFields {
         var fields = HTTPFields()
         fields.reserve(bytes: 384, lines: 9)
         fields.append("ETag", self.facts.entityTag)
-        fields.append("Last-Modified", HTTPDate.format(self.facts.modified))
+        fields.append("Last-Modified", HTTPDate.format(min(self.facts.modified, now)))
         return fields
     }
 
-    private var representation: HTTPFields {
+    private func representation(_ now: Int64) -> HTTPFields {
         let type = MediaType.of(self.name)
-        var fields = self.validators
+        var fields = self.validators(now)
         fields.append("Content-Type", type)
         fields.append("Accept-Ranges", "bytes")
         fields.append("X-Content-Type-Options", "nosniff")

@@ -26,7 +26,8 @@ struct ListingAnswer {
                 "Content-Security-Policy",
                 "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
             )
-            fields.append("Referrer-Policy", "no-referrer")
+            // Not `no-referrer`: with that a browser sends the form with `Origin: null`, which is refused.
+            fields.append("Referrer-Policy", "same-origin")
             return Answer(200, fields, .bytes(Array(self.page.utf8)))
         }
     }
@@ -82,22 +83,15 @@ struct ListingAnswer {
             <html lang="en">
             <head>
             <meta charset="utf-8">
-            <meta name="viewport" content="width=device-width">
+            <meta name="viewport" content="width=device-width, initial-scale=1">
             <title>\(title)</title>
             <style>
-            :root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif }
-            body { margin: 1.5rem auto; padding: 0 1rem; max-width: 60rem }
-            table { border-collapse: collapse; width: 100% }
-            caption { text-align: left; padding: .5rem 0 }
-            th, td { padding: .25rem .5rem .25rem 0; text-align: left; font-weight: normal; vertical-align: top }
-            th[scope=row] { overflow-wrap: anywhere }
-            td + td, td { white-space: nowrap }
-            thead th { border-bottom: 1px solid; font-weight: bold }
+            \(Self.style)
             </style>
             </head>
             <body>
             <main>
-            <h1>\(title)</h1>
+            <h1>\(self.trail)</h1>
             \(self.takesUploads ? Self.form : "")<table>
             <caption>\(summary)</caption>
             <thead><tr><th scope="col">Name</th><th scope="col">Size</th><th scope="col">Changed (UTC)</th></tr></thead>
@@ -111,11 +105,52 @@ struct ListingAnswer {
             """
     }
 
+    /// The path, each directory above a link to it.
+    private var trail: String {
+        var trail = self.path.names.isEmpty ? "/" : "<a href=\"/\" aria-label=\"Top\">/</a>"
+        for (index, name) in self.path.names.enumerated() {
+            let text = HTMLText.escape(name)
+            guard index < self.path.names.count - 1 else { return trail + text + "/" }
+            let directory = TreePath(names: Array(self.path.names[...index]), endsWithSlash: true)
+            trail += "<a href=\"\(directory.url)\">\(text)</a>/"
+        }
+        return trail
+    }
+
+    /// Colours that follow the reader's choice of light or dark; on a narrow screen size and time stand below the name.
+    private static let style = """
+        :root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; --line: #8886 }
+        body { margin: 0 auto; padding: 1rem 1rem 3rem; max-width: 56rem }
+        h1 { font-size: 1.4rem; overflow-wrap: anywhere }
+        a { text-decoration: none; color: light-dark(#0b57d0, #8ab4f8) }
+        a:hover, a:focus-visible { text-decoration: underline }
+        form { border: 1px solid var(--line); border-radius: .5rem; padding: .75rem 1rem; display: flex; flex-wrap: wrap; gap: .5rem 1rem; align-items: center }
+        input { flex: 1 1 14rem; min-width: 0; font: inherit }
+        button { font: inherit; padding: .2rem 1.2rem }
+        table { border-collapse: collapse; width: 100% }
+        caption { text-align: left; padding: 1rem 0 .5rem; opacity: .75 }
+        th, td { padding: .4rem .75rem .4rem 0; text-align: left; font-weight: normal; vertical-align: top }
+        th[scope=row] { overflow-wrap: anywhere; width: 100% }
+        td { white-space: nowrap; font-variant-numeric: tabular-nums; opacity: .75 }
+        th:nth-child(2), td:nth-child(2) { text-align: right; padding-left: .75rem }
+        th:last-child, td:last-child { padding-right: 0 }
+        thead th { font-weight: 600; white-space: nowrap }
+        tr { border-bottom: 1px solid var(--line) }
+        tbody tr:hover { background: #8881 }
+        @media (max-width: 36rem) {
+        thead { position: absolute; clip-path: inset(50%); height: 1px; overflow: hidden }
+        tbody tr { display: flex; flex-wrap: wrap; padding: .4rem 0 }
+        tbody th, tbody td:nth-child(n) { padding: 0 1rem 0 0; font-size: .875rem }
+        tbody th { font-size: 1rem }
+        td:empty { display: none }
+        }
+        """
+
     private static let form = """
         <form method="post" enctype="multipart/form-data">
-        <p><label for="files">Send files here:</label>
+        <label for="files">Send files here</label>
         <input id="files" type="file" name="file" multiple required>
-        <button type="submit">Send</button></p>
+        <button type="submit">Send</button>
         </form>
 
         """

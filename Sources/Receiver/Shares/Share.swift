@@ -2,7 +2,8 @@
 ///
 /// Pure value. What counts is an answer that brings the file's last byte and arrives: a download in many ranges, or one that
 /// was broken off and gone on with, is one download. An answer that does so takes its place when it begins, and gives it
-/// back where it is broken off.
+/// back where it is broken off. Who has taken a place may fetch other parts beside, for those who download over several
+/// connections need them.
 struct Share: Sendable {
     /// What becomes of a request.
     enum Verdict: Hashable, Sendable {
@@ -17,6 +18,11 @@ struct Share: Sendable {
     private let expires: Int64?
     private var left: Int?
     private var running = 0
+    /// Who took a place, and when they asked last.
+    private var places: [String: Int64] = [:]
+
+    /// How many seconds a download may let pass between its requests.
+    private static let patience: Int64 = 3600
 
     /// - Parameters:
     ///   - expires: When it ends, seconds since 1970, or `nil`.
@@ -27,13 +33,25 @@ struct Share: Sendable {
     }
 
     /// A request for the file, or a part of it.
-    mutating func requested(reachesEnd: Bool, now: Int64) -> Verdict {
+    ///
+    /// - Parameters:
+    ///   - reachesEnd: Whether its answer brings the file's last byte.
+    ///   - client: The client's address.
+    ///   - now: Seconds since 1970.
+    /// - Returns: What becomes of it.
+    mutating func requested(reachesEnd: Bool, by client: String, now: Int64) -> Verdict {
         if let expires, now >= expires { return .gone }
         guard let left else { return .serve(counts: false) }
+        if !reachesEnd, let since = self.places[client], now - since < Self.patience {
+            self.places[client] = now
+            return .serve(counts: false)
+        }
         guard left > 0 else { return .gone }
         guard left > self.running else { return .busy }
         guard reachesEnd else { return .serve(counts: false) }
         self.running += 1
+        self.places = self.places.filter { now - $0.value < Self.patience }
+        self.places[client] = now
         return .serve(counts: true)
     }
 

@@ -67,15 +67,16 @@ final class ShareTable: Sendable {
             guard var entry = entries[token], entry.name == path.names[2] else { return (.failure(.notFound), nil) }
             // The file may be written to while it is shared: what is told is what it is now.
             if let status = entry.file.status() { entry.facts = FileFacts(status) }
-            let answer = FileAnswer(name: entry.name, facts: entry.facts, isSandboxed: true, isAttachment: true)
-                .answer(fields, entry.file, now: now)
+            var plan = FileAnswer(name: entry.name, facts: entry.facts, isSandboxed: true, isAttachment: true)
+            plan.hasRanges = request.head.method == "GET"
+            let answer = plan.answer(fields, entry.file, now: now)
             let reachesEnd =
                 if request.head.method == "GET", case .file(_, let range) = answer.content {
                     range.upperBound == entry.facts.length
                 } else {
                     request.head.method == "GET" && answer.status == 200
                 }
-            let verdict = entry.share.requested(reachesEnd: reachesEnd, now: now)
+            let verdict = entry.share.requested(reachesEnd: reachesEnd, by: request.peer, now: now)
             entries[token] = entry
             switch verdict {
             case .serve(let counts): return (answer, counts ? token : nil)

@@ -1,5 +1,6 @@
 internal import FileStorage
 internal import Glibc
+internal import TransferCore
 
 /// The directory that is served: nothing outside it is ever opened.
 final class ServedTree: Sendable {
@@ -62,11 +63,29 @@ final class ServedTree: Sendable {
     }
 
     /// Whether a name is one of those the receiver itself makes.
+    ///
+    /// By bytes, in which a mark behind a letter makes no other letter of it, and in any case, for filesystems that know none.
     static func isOwn(_ name: String) -> Bool {
-        name == self.ownDirectory || name.utf8.first == 0x2E && name.hasSuffix(self.recordSuffix)
-            || name.hasPrefix(".martlet-")
+        guard name.utf8.first == 0x2E else { return false }
+        let bytes = name.utf8.map(ASCII.lowercase)
+        return bytes.starts(with: ".martlet-".utf8)
+            || bytes.suffix(self.recordSuffix.utf8.count)
+                .elementsEqual(
+                    self.recordSuffix.utf8
+                )
     }
 
-    /// The name of the record beside a file.
-    static func recordName(_ name: String) -> String { ".\(name)\(self.recordSuffix)" }
+    /// The name of the record beside a file; of a name that is too long for that, its begin and its digest.
+    static func recordName(_ name: String) -> String {
+        let whole = ".\(name)\(self.recordSuffix)"
+        guard whole.utf8.count > 255 else { return whole }
+        var digest = RunningDigest(.sha256)
+        Array(name.utf8).withUnsafeBytes { digest.update($0) }
+        let mark = "~" + Hexadecimal.encode(digest.finalized().prefix(8))
+        var begin = name[...]
+        while begin.utf8.count + mark.utf8.count + self.recordSuffix.utf8.count + 1 > 255 {
+            begin.unicodeScalars.removeLast()
+        }
+        return ".\(begin)\(mark)\(self.recordSuffix)"
+    }
 }

@@ -11,6 +11,7 @@ struct UploadResource: Sendable {
     /// A request that still writes to it is cut off first: a client that asks has lost its connection, and must not be told
     /// an offset that still moves.
     func head() -> Answer {
+        if let refusal = self.versionRefusal { return refusal }
         let isFree = self.area.active.take(self.name.id) {}
         defer { if isFree { self.area.active.release(self.name.id) } }
         do throws(UploadRefusal) {
@@ -24,6 +25,11 @@ struct UploadResource: Sendable {
             if TusProtocol.isSpoken(self.fields) { answer.fields.append("Tus-Resumable", TusProtocol.version) }
             return answer
         }
+    }
+
+    /// The answer to a version of tus that is not spoken.
+    private var versionRefusal: Answer? {
+        TusProtocol.isSpoken(self.fields) ? TusProtocol.versionRefusal(self.fields)?.answer : nil
     }
 
     /// Lets an upload land whose content is whole: the receiver died after the last byte and before that.
@@ -49,6 +55,7 @@ struct UploadResource: Sendable {
 
     /// Ends the upload.
     func delete() -> Answer {
+        if let refusal = self.versionRefusal { return refusal }
         let isFree = self.area.active.take(self.name.id) {}
         defer { if isFree { self.area.active.release(self.name.id) } }
         var fields = HTTPFields()

@@ -65,7 +65,8 @@ package struct RequestPolicy: Sendable, Hashable {
         return self.allowedHosts.contains { $0.lowercased() == host }
     }
 
-    private func isAllowed(_ origin: String) -> Bool {
+    /// Whether an origin is one of those that were allowed, written out or by its begin.
+    package func isAllowed(_ origin: String) -> Bool {
         self.allowedOrigins.contains { entry in
             entry == origin || entry.hasSuffix("*") && origin.hasPrefix(entry.dropLast())
         }

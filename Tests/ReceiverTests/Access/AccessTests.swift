@@ -136,4 +136,22 @@ struct AccessTests {
         #expect(try client.response().status == 400)
         await bench.receiver.stop()
     }
+
+    @Test("lets a page of an allowed origin ask before it goes on with an upload, by the origin or its begin")
+    func preflight() async throws {
+        let bench = try await ReceiverBench { $0.allowedOrigins = ["https://app.example", "http://localhost:*"] }
+        for origin in ["https://app.example", "http://localhost:3000"] {
+            let answer = try bench.request(
+                "OPTIONS",
+                UploadName().path,
+                [("Origin", origin), ("Access-Control-Request-Method", "PATCH")]
+            )
+            #expect(answer.status == 204)
+            #expect(answer.fields["Access-Control-Allow-Origin"] == origin)
+            #expect(answer.fields["Access-Control-Allow-Methods"]?.contains("PATCH") ?? false)
+        }
+        let other = try bench.request("OPTIONS", UploadName().path, [("Origin", "https://evil.example")])
+        #expect(other.fields["Access-Control-Allow-Origin"] == nil)
+        await bench.receiver.stop()
+    }
 }

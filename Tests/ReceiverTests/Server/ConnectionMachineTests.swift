@@ -33,6 +33,18 @@ struct ConnectionMachineTests {
         #expect(machine.requestEnded(now: self.at(4)) == .nextRequest)
     }
 
+    @Test("ends at once with the receiver where nothing has come, and is heard out where a head has begun")
+    func stopBeforeRequest() {
+        var fresh = self.machine()
+        #expect(fresh.takesRequests)
+        #expect(fresh.deadline == self.at(30))
+        #expect(fresh.stop(now: self.at(1)) == .close)
+        var begun = self.machine()
+        begun.headBegan(now: self.at(1))
+        #expect(begun.deadline == self.at(30))
+        #expect(begun.stop(now: self.at(2)) == .wait)
+    }
+
     @Test("lingers where content may still come that nobody wants, so that the answer is not lost")
     func lingers() {
         var machine = self.machine()

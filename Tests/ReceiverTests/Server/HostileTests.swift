@@ -48,6 +48,38 @@ struct HostileTests {
         await bench.receiver.stop()
     }
 
+    @Test("end what they cut short: nothing behind a malformed request is one")
+    func malformedThenMore() async throws {
+        let bench = try await ReceiverBench()
+        let client = try bench.client()
+        client.send("GARBAGE\r\n\r\nPUT /smuggled HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n\r\nx")
+        #expect(try client.response().status == 400)
+        #expect(client.isAtEnd())
+        #expect(!bench.directory.entries().contains("smuggled"))
+        await bench.receiver.stop()
+    }
+
+    @Test("are told by the connection's end that a file was cut while it was sent")
+    func cutFile() async throws {
+        let bench = try await ReceiverBench()
+        let content = TestPattern().bytes(0..<20_000_000)
+        try bench.directory.write(content, to: "f")
+        let client = try RawClient(port: bench.receiver.address.port, receiveBuffer: 4096)
+        client.send("GET /f HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        _ = client.readHead()
+        #expect(truncate(bench.directory.path("f"), 15_000_000) == 0)
+        let response = client.readToEnd()
+        #expect(response.count < 20_000_000)
+        await bench.receiver.stop()
+    }
+
+    @Test("cannot take every descriptor: some connections fewer than there are files for")
+    func descriptors() {
+        #expect(DescriptorLimit.connections(4096, within: 20_000) == 4096)
+        #expect(DescriptorLimit.connections(4096, within: 1024) == 330)
+        #expect(DescriptorLimit.connections(4096, within: 10) == 1)
+    }
+
     @Test("may close their half and still get their answer")
     func halfClose() async throws {
         let bench = try await ReceiverBench()

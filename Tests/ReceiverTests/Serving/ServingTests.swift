@@ -49,7 +49,9 @@ struct ServingTests {
         #expect(get.fields["Last-Modified"] == "Sun, 06 Nov 1994 08:49:37 GMT")
         #expect(get.fields["Content-Type"] == "text/plain; charset=utf-8")
         let ranged = try client.request("HEAD", "/a.txt", [("Range", "bytes=1-2")])
-        #expect(ranged.fields["Content-Length"] == "2")
+        // Only GET has ranges (RFC 9110 §14.2).
+        #expect(ranged.status == 200)
+        #expect(ranged.fields["Content-Length"] == "5")
         await bench.receiver.stop()
     }
 
@@ -175,6 +177,44 @@ struct ServingTests {
             count += more.count
         }
         #expect(count < length)
+        await bench.receiver.stop()
+    }
+
+    @Test("do not include what the receiver itself made, however its name is written")
+    func ownNames() {
+        for name in [".martlet-uploads", ".MARTLET-Uploads", ".f.martlet.json", ".f\u{600}.Martlet.JSON"] {
+            #expect(ServedTree.isOwn(name))
+        }
+        for name in ["martlet-uploads", "f.martlet.json", ".profile"] { #expect(!ServedTree.isOwn(name)) }
+        let long = String(repeating: "é", count: 121)
+        let record = ServedTree.recordName(long)
+        #expect(record.utf8.count <= 255)
+        #expect(ServedTree.isOwn(record))
+        #expect(record != ServedTree.recordName(String(long.dropLast()) + "ab"))
+        #expect(ServedTree.recordName("f") == ".f.martlet.json")
+    }
+
+    @Test("were not changed in the future")
+    func future() async throws {
+        let bench = try await ReceiverBench()
+        try bench.directory.write([1], to: "f", modified: 33_000_000_000)
+        let answer = try bench.request("GET", "/f")
+        let told = try #require(answer.fields["Last-Modified"].flatMap(HTTPDate.parse))
+        #expect(told < 33_000_000_000)
+        #expect(answer.fields["Last-Modified"] == answer.fields["Date"] || told <= Timestamp.now)
+        await bench.receiver.stop()
+    }
+
+    // The Fetch standard: a page whose referrer policy is `no-referrer` sends its form with `Origin: null`.
+    @Test("have a page whose form a browser sends with its origin, and a trail of links to the directories above")
+    func page() async throws {
+        let bench = try await ReceiverBench()
+        #expect(mkdir(bench.directory.path("a"), 0o777) == 0)
+        #expect(mkdir(bench.directory.path("a/<b>"), 0o777) == 0)
+        let page = try bench.request("GET", "/a/%3Cb%3E/")
+        #expect(page.fields["Referrer-Policy"] == "same-origin")
+        #expect(page.text.contains("<form method=\"post\""))
+        #expect(page.text.contains("<a href=\"/a/\">a</a>/&lt;b&gt;/</h1>"))
         await bench.receiver.stop()
     }
 }

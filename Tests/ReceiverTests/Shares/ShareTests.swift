@@ -9,22 +9,37 @@ struct ShareTests {
     @Test("counts downloads that arrive, however many requests they take")
     func counting() {
         var share = Share(expires: nil, downloads: 2)
-        #expect(share.requested(reachesEnd: false, now: 0) == .serve(counts: false))
-        #expect(share.requested(reachesEnd: true, now: 0) == .serve(counts: true))
+        #expect(share.requested(reachesEnd: false, by: "a", now: 0) == .serve(counts: false))
+        #expect(share.requested(reachesEnd: true, by: "a", now: 0) == .serve(counts: true))
         share.ended(arrived: false)
-        #expect(share.requested(reachesEnd: true, now: 0) == .serve(counts: true))
-        #expect(share.requested(reachesEnd: true, now: 0) == .serve(counts: true))
-        #expect(share.requested(reachesEnd: true, now: 0) == .busy)
+        #expect(share.requested(reachesEnd: true, by: "a", now: 0) == .serve(counts: true))
+        #expect(share.requested(reachesEnd: true, by: "a", now: 0) == .serve(counts: true))
+        #expect(share.requested(reachesEnd: true, by: "a", now: 0) == .busy)
         share.ended(arrived: true)
         share.ended(arrived: true)
-        #expect(share.requested(reachesEnd: false, now: 0) == .gone)
+        #expect(share.requested(reachesEnd: false, by: "b", now: 0) == .gone)
+    }
+
+    @Test("lets who has the last download fetch its other parts, before and after the last byte, and nobody else")
+    func parts() {
+        var share = Share(expires: nil, downloads: 1)
+        #expect(share.requested(reachesEnd: true, by: "a", now: 0) == .serve(counts: true))
+        #expect(share.requested(reachesEnd: false, by: "a", now: 1) == .serve(counts: false))
+        #expect(share.requested(reachesEnd: false, by: "b", now: 1) == .busy)
+        #expect(share.requested(reachesEnd: true, by: "a", now: 1) == .busy)
+        share.ended(arrived: true)
+        #expect(share.requested(reachesEnd: false, by: "a", now: 3000) == .serve(counts: false))
+        #expect(share.requested(reachesEnd: false, by: "a", now: 6000) == .serve(counts: false))
+        #expect(share.requested(reachesEnd: true, by: "a", now: 6000) == .gone)
+        #expect(share.requested(reachesEnd: false, by: "b", now: 6000) == .gone)
+        #expect(share.requested(reachesEnd: false, by: "a", now: 9601) == .gone)
     }
 
     @Test("ends at its time")
     func expiry() {
         var share = Share(expires: 100, downloads: nil)
-        #expect(share.requested(reachesEnd: true, now: 99) == .serve(counts: false))
-        #expect(share.requested(reachesEnd: true, now: 100) == .gone)
+        #expect(share.requested(reachesEnd: true, by: "a", now: 99) == .serve(counts: false))
+        #expect(share.requested(reachesEnd: true, by: "a", now: 100) == .gone)
     }
 
     @Test("hands over its file and no other, without credentials, even where nothing else is served")
@@ -57,6 +72,10 @@ struct ShareTests {
         #expect(ShareLink.masked("/.martlet-share/0123456789abcdef/f") == "/.martlet-share/-/f")
         #expect(ShareLink.masked("//.martlet-share//0123/f") == "/.martlet-share/-/f")
         #expect(ShareLink.masked("/a/b") == "/a/b")
+        // Mistyped behind the token, or before it.
+        #expect(ShareLink.masked("/.martlet-share/0123/100%") == "/.martlet-share/-")
+        #expect(ShareLink.masked("/./.martlet-share/0123/f") == "/.martlet-share/-")
+        #expect(ShareLink.masked("/a%") == "/a%")
         #expect(ShareLink.masked("/%2emartlet-share/0123/f") == "/.martlet-share/-/f")
     }
 }

@@ -86,6 +86,17 @@ final class RawClient {
         }
     }
 
+    /// Reads what there is to the connection's end.
+    func readToEnd() -> [UInt8] {
+        var all = self.input
+        self.input = []
+        while true {
+            let more = self.read()
+            if more.isEmpty { return all }
+            all += more
+        }
+    }
+
     /// Whether the server closes the connection without another byte.
     func isAtEnd() -> Bool { self.input.isEmpty && self.read().isEmpty }
 

@@ -148,4 +148,32 @@ struct DraftTests {
         #expect(bench.unfinished.isEmpty)
         await bench.receiver.stop()
     }
+
+    @Test("keeps to the conditions that it began with until it lands")
+    func conditions() async throws {
+        let bench = try await ReceiverBench { $0.overwrites = true }
+        let fields = [("Upload-Draft-Interop-Version", "6"), ("Upload-Complete", "?0"), ("If-None-Match", "*")]
+        let client = try bench.client()
+        client.send(
+            "PUT /f HTTP/1.1\r\nHost: localhost\r\n" + fields.map { "\($0): \($1)\r\n" }.joined()
+                + "Content-Length: 1\r\n\r\na"
+        )
+        #expect(client.readHead().contains(" 104 "))
+        let begun = try client.response()
+        #expect(begun.status == 201)
+        try bench.directory.write([9], to: "f")
+        let rest = try bench.request(
+            "PATCH",
+            begun.fields["Location"] ?? "",
+            [
+                ("Upload-Draft-Interop-Version", "6"), ("Upload-Complete", "?1"), ("Upload-Offset", "1"),
+                ("Content-Type", "application/partial-upload"),
+            ],
+            body: [0x62]
+        )
+        #expect(rest.status == 412)
+        #expect(try bench.request("GET", "/f").body == [9])
+        #expect(try bench.request("PUT", "/f", fields, body: [1]).status == 412)
+        await bench.receiver.stop()
+    }
 }

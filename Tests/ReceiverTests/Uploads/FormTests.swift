@@ -58,6 +58,17 @@ struct FormTests {
         #expect(self.parse(Array(short.utf8), pieces: size) == ["part a - -", "content x", "end"])
     }
 
+    @Test("may have a part without content whose blank line is the delimiter's line end", arguments: [1, 2, 3, .max])
+    func emptyPart(size: Int) {
+        let field = "Content-Disposition: form-data; name=\"a\"\r\n"
+        let form = "--XX\r\n\(field)\r\n--XX\r\n\(field)\r\n\r\n--X\r\n--XX--"
+        #expect(
+            self.parse(Array(form.utf8), pieces: size) == [
+                "part a - -", "content ", "part a - -", "content \r\n--X", "end",
+            ]
+        )
+    }
+
     @Test("that are malformed are refused, and none makes it trap")
     func malformed() {
         #expect(self.parse(Array("--XX\r\n\r\n\r\nx\r\n--XX--".utf8), pieces: .max).last == "error 400")

@@ -203,4 +203,35 @@ struct RawUploadTests {
         await #expect(throws: ReceiverError.self) { try await ReceiverBench(in: bench.directory) }
         await bench.receiver.stop()
     }
+
+    @Test("have a record however long their names are")
+    func longName() async throws {
+        let bench = try await ReceiverBench { $0.records = try? RecordChoice() }
+        let name = String(repeating: "n", count: 242)
+        #expect(try bench.request("PUT", "/\(name)", body: [1]).status == 201)
+        #expect(bench.directory.entries().contains { $0 == ServedTree.recordName(name) })
+        await bench.receiver.stop()
+    }
+
+    @Test("land in the directory that was named, whatever normal form its name has")
+    func normalForms() async throws {
+        let bench = try await ReceiverBench()
+        let decomposed = "e\u{301}"
+        #expect(mkdir(bench.directory.path(decomposed), 0o777) == 0)
+        let answer = try bench.request("PUT", "/\(TreePath.encode(decomposed))/f", body: [1])
+        #expect(answer.status == 201)
+        #expect(try bench.request("GET", answer.fields["Location"] ?? "").body == [1])
+        #expect(bench.directory.entries().filter { !$0.hasPrefix(".") }.count == 1)
+        await bench.receiver.stop()
+    }
+
+    @Test("keep to the total also after some were refused")
+    func budget() {
+        let budget = UploadBudget(limit: 10)
+        budget.charge(20)
+        #expect(!budget.fits(1))
+        budget.give(15)
+        #expect(budget.take(5))
+        #expect(!budget.take(1))
+    }
 }

@@ -250,4 +250,17 @@ struct TusTests {
         }
         await bench.receiver.stop()
     }
+
+    @Test("is spoken in one version by every method")
+    func versions() async throws {
+        let bench = try await ReceiverBench()
+        let fields = [("Tus-Resumable", "0.2.2")]
+        for method in ["HEAD", "DELETE", "PATCH", "POST"] {
+            let path = method == "POST" ? "/" : UploadName().path
+            let answer = try bench.request(method, path, fields, body: method == "HEAD" ? nil : [])
+            #expect(answer.status == 412)
+            #expect(answer.fields["Tus-Version"] == "1.0.0")
+        }
+        await bench.receiver.stop()
+    }
 }

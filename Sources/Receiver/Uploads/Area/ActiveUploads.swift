@@ -6,7 +6,11 @@ internal import Synchronization
 /// A client that lost its connection comes back before this side has noticed. So a later request has precedence: the
 /// earlier one is cut off, and the later one waits until it has let go.
 final class ActiveUploads: Sendable {
+    /// The most requests that wait: the others need the threads, also those that are waited for.
+    private static let mostWaiting = 4
+
     private let cancels = Mutex<[String: @Sendable () -> Void]>([:])
+    private let waiting = Atomic<Int>(0)
 
     init() {}
 
@@ -15,19 +19,27 @@ final class ActiveUploads: Sendable {
     /// - Parameters:
     ///   - id: The upload.
     ///   - cancel: Cuts the request off that takes it; called from any thread.
-    /// - Returns: Whether it was taken.
+    /// - Returns: Whether it was taken: not where the earlier request does not let go, nor where many wait already.
     func take(_ id: String, cancel: @escaping @Sendable () -> Void) -> Bool {
+        guard let earlier = self.takeNow(id, cancel) else { return true }
+        earlier()
+        defer { self.waiting.subtract(1, ordering: .relaxed) }
+        guard self.waiting.add(1, ordering: .relaxed).newValue <= Self.mostWaiting else { return false }
         for _ in 0..<500 {
-            let earlier = self.cancels.withLock { cancels -> (@Sendable () -> Void)? in
-                if let earlier = cancels[id] { return earlier }
-                cancels[id] = cancel
-                return nil
-            }
-            guard let earlier else { return true }
-            earlier()
             usleep(10_000)
+            guard let earlier = self.takeNow(id, cancel) else { return true }
+            earlier()
         }
         return false
+    }
+
+    /// Takes an upload that nobody has; otherwise what cuts off who has it.
+    private func takeNow(_ id: String, _ cancel: @escaping @Sendable () -> Void) -> (@Sendable () -> Void)? {
+        self.cancels.withLock { cancels in
+            if let earlier = cancels[id] { return earlier }
+            cancels[id] = cancel
+            return nil
+        }
     }
 
     /// Lets go of an upload.

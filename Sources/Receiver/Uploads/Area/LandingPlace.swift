@@ -48,7 +48,11 @@ struct LandingPlace: Sendable, Hashable {
 
     private static func checked(_ names: ArraySlice<String>) throws(UploadRefusal) -> [String] {
         var checked: [String] = []
-        for name in names { checked.append(try self.checked(name)) }
+        for name in names {
+            _ = try self.checked(name)
+            // As it was written: a directory that exists may have another normal form.
+            checked.append(name)
+        }
         return checked
     }
 

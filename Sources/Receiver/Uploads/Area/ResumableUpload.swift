@@ -17,6 +17,8 @@ struct ResumableUpload: Sendable, Hashable {
     var facts: UploadFacts
     /// tus's metadata as they were sent.
     var metadata: String?
+    /// The conditions that the request which began it put on the file's state.
+    var conditions: [JSON.Member] = []
     /// Whether it is whole when it has its length: tus has no other sign.
     var endsByLength = false
     /// The path of the file where it has landed.
@@ -30,6 +32,7 @@ struct ResumableUpload: Sendable, Hashable {
             JSON.Member("length", .optional(self.length)), JSON.Member("created", .integer(self.created)),
             JSON.Member("facts", self.facts.json), JSON.Member("metadata", .optional(self.metadata)),
             JSON.Member("endsByLength", .bool(self.endsByLength)),
+            JSON.Member("conditions", .object(self.conditions)),
             JSON.Member("landed", .optional(self.landed)),
         ])
     }
@@ -41,6 +44,7 @@ struct ResumableUpload: Sendable, Hashable {
         created: Int64,
         facts: UploadFacts,
         metadata: String? = nil,
+        conditions: [JSON.Member] = [],
         endsByLength: Bool = false
     ) {
         self.name = name
@@ -49,7 +53,22 @@ struct ResumableUpload: Sendable, Hashable {
         self.created = created
         self.facts = facts
         self.metadata = metadata
+        self.conditions = conditions
         self.endsByLength = endsByLength
+    }
+
+    /// What of a request's fields are conditions for a change.
+    static func conditions(of fields: HTTPFields) -> [JSON.Member] {
+        let names: [(String, StaticString)] = [
+            ("If-Match", "If-Match"), ("If-None-Match", "If-None-Match"),
+            ("If-Unmodified-Since", "If-Unmodified-Since"),
+        ]
+        return names.compactMap { name, field in fields.joined(field).map { JSON.Member(name, .string($0)) } }
+    }
+
+    /// The conditions as fields of a request.
+    var conditionFields: HTTPFields {
+        HTTPFields(self.conditions.compactMap { member in member.value.string.map { (member.name, $0) } })
     }
 
     /// Reads what ``json`` wrote; `nil` where it is something else.
@@ -64,6 +83,7 @@ struct ResumableUpload: Sendable, Hashable {
         self.created = created
         self.facts = UploadFacts(json: json["facts"])
         self.metadata = json["metadata"]?.string
+        self.conditions = json["conditions"]?.object ?? []
         self.endsByLength = json["endsByLength"]?.bool ?? false
         self.landed = json["landed"]?.string
     }

@@ -55,7 +55,10 @@ extension UploadArea {
         } catch {
             throw UploadRefusal(500, "the file is there, but its directory could not be synced")
         }
-        guard let status = file.status() else { throw UploadRefusal(500, "the file cannot be looked at") }
+        // A file that was copied, for its directory is another filesystem, is not the one that is open.
+        var status = file.status()
+        if status?.st_nlink == 0 { status = (try? target.status(name)) ?? nil }
+        guard let status else { throw UploadRefusal(500, "the file cannot be looked at") }
         return LandedFile(path: place.path(name), facts: FileFacts(status), hasReplaced: hasReplaced)
     }
 

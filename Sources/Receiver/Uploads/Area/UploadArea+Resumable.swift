@@ -14,7 +14,7 @@ extension UploadArea {
     /// The partial file is made first, so that a record always has one.
     func create(_ upload: ResumableUpload) throws(UploadRefusal) -> OpenFile {
         try self.admit(length: upload.length)
-        try self.check(upload.place, HTTPFields())
+        try self.check(upload.place, upload.conditionFields)
         let file = try self.makePart(upload.name.part)
         do throws(UploadRefusal) {
             try self.save(upload)
@@ -82,7 +82,7 @@ extension UploadArea {
 
     /// Lets an upload land and remembers where.
     func complete(_ upload: ResumableUpload, _ file: OpenFile) throws(UploadRefusal) -> LandedFile {
-        let landed = try self.land(upload.name.part, file, upload.place, HTTPFields())
+        let landed = try self.land(upload.name.part, file, upload.place, upload.conditionFields)
         self.writeRecord(upload.facts, of: landed)
         var upload = upload
         upload.length = landed.facts.length
@@ -95,7 +95,8 @@ extension UploadArea {
     /// Ends an upload and deletes what there is of it.
     func remove(_ name: UploadName) {
         let size = self.status(name.part).map { Int64($0.st_size) } ?? 0
-        for file in [name.part, name.unchecked, name.record] { try? self.directory.unlink(file) }
+        // The record first: without its partial file it would be that of a file that has landed.
+        for file in [name.record, name.part, name.unchecked] { try? self.directory.unlink(file) }
         self.budget.give(size)
     }
 
@@ -134,7 +135,7 @@ extension UploadArea {
             let id = String(file.dropLast(5))
             guard let name = UploadName(id), let status = self.status(file) else { continue }
             let hasRecord = names.contains(name.record)
-            if isFirst, hasRecord { _ = self.budget.take(Int64(status.st_size)) }
+            if isFirst { self.budget.charge(Int64(status.st_size)) }
             let isOld = Int64(status.st_mtim.tv_sec) + lifetime <= now
             if isFirst && !hasRecord || isOld && !self.active.contains(id) && hasRecord { self.remove(name) }
         }

@@ -68,7 +68,8 @@ final class UploadArea: Sendable {
     /// - Parameter length: The bytes that it will bring, or `nil` where that is not known.
     /// - Throws: ``UploadRefusal``: 413 where it is too large, 507 where there is no room for it.
     func admit(length: Int64?) throws(UploadRefusal) {
-        let length = length ?? 0
+        // Of an unknown length at least a byte.
+        let length = length ?? 1
         if let limit = self.limits.upload, length > limit { throw .tooLarge(limit) }
         guard self.budget.fits(length) else { throw .quota }
         if let free = FreeSpace.bytes(self.lock), length > free - min(free, self.limits.reserve) { throw .noSpace }

@@ -24,6 +24,11 @@ final class UploadBudget: Sendable {
         return false
     }
 
+    /// Takes room for bytes that are there already, whether there is any or not.
+    func charge(_ count: Int64) {
+        if self.limit != nil { self.used.add(count, ordering: .relaxed) }
+    }
+
     /// Gives room back.
     func give(_ count: Int64) {
         if self.limit != nil { self.used.subtract(count, ordering: .relaxed) }

@@ -90,6 +90,8 @@ final class UploadSink: BodySink {
         }
         let number = self.file.write(bytes, at: state.offset)
         guard number == 0 else {
+            // What of it was written does not count: the partial file is as long as what was taken.
+            _ = self.file.truncate(state.offset)
             self.budget.give(count)
             return UploadRefusal(number: number, "writing")
         }

@@ -51,7 +51,8 @@ final class DraftUpload: UploadFlow {
             place: place,
             length: length,
             created: Timestamp.now,
-            facts: facts
+            facts: facts,
+            conditions: ResumableUpload.conditions(of: self.fields)
         )
         let sink = try self.session.create(upload, checking: self.checksum)
         var fields = HTTPFields()

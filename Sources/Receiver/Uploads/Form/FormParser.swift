@@ -25,6 +25,8 @@ struct FormParser: Sendable {
         case afterDelimiter
         /// In the fields of a part.
         case head
+        /// At the line end of the blank line behind a part's fields.
+        case blankLine
         case content
         /// Behind the last delimiter.
         case end
@@ -127,8 +129,16 @@ struct FormParser: Sendable {
                     throw UploadRefusal(431, "a part of the form has too large fields")
                 }
                 try tell(try Self.part(bytes[(position + 2)..<max(position + 2, end)]))
-                // What follows the blank line may be a delimiter at once, whose line end is that of the blank line.
-                position = end + 2
+                position = end
+                self.state = .blankLine
+            case .blankLine:
+                // A part without content may have its delimiter at once, whose line end is that of the blank line.
+                let count = min(bytes.count - position, self.delimiter.count)
+                if bytes[position..<position + count].elementsEqual(self.delimiter.prefix(count)) {
+                    guard count == self.delimiter.count else { return position }
+                } else {
+                    position += 2
+                }
                 self.state = .content
             case .end: return bytes.count
             }

@@ -9,10 +9,18 @@ internal import TransferCore
 final class FormUpload: UploadFlow {
     private struct File {
         var part: UploadName
-        var sink: UploadSink
+        /// While it comes: a form has more files than a process has descriptors.
+        var sink: UploadSink?
+        var size: Int64 = 0
+        var hasLanded = false
         var place: LandingPlace
         var type: String?
         var original: String
+
+        mutating func close() {
+            self.size = self.sink?.offset ?? self.size
+            self.sink = nil
+        }
     }
 
     private struct State {
@@ -79,6 +87,7 @@ final class FormUpload: UploadFlow {
             guard !fileName.isEmpty else { return }
             let place = try LandingPlace(in: self.directory, proposed: fileName, type: type, now: Timestamp.now)
             let part = UploadName()
+            try self.area.admit(length: nil)
             let file = try self.area.makePart(part.part)
             let sink = UploadSink(file, bounds: self.area.bounds(length: nil), budget: self.area.budget)
             state.files.append(File(part: part, sink: sink, place: place, type: type, original: fileName))
@@ -86,7 +95,7 @@ final class FormUpload: UploadFlow {
         case .content(let bytes):
             switch state.current {
             case .nothing: return
-            case .file: try state.files.last?.sink.take(bytes)
+            case .file: try state.files.last?.sink?.take(bytes)
             case .field:
                 state.fieldBytes += bytes.count
                 guard state.fieldBytes <= Self.mostFieldBytes else {
@@ -95,7 +104,10 @@ final class FormUpload: UploadFlow {
                 state.value.append(contentsOf: bytes)
             }
         case .partEnd:
-            if case .field = state.current {
+            switch state.current {
+            case .nothing: break
+            case .file: state.files[state.files.count - 1].close()
+            case .field:
                 state.fields.append(JSON.Member(state.fieldName, .string(String(decoding: state.value, as: UTF8.self))))
             }
             state.current = .nothing
@@ -109,8 +121,10 @@ final class FormUpload: UploadFlow {
             guard isWhole else { throw UploadRefusal(400, "the form ends before its last boundary") }
             guard !files.isEmpty else { throw UploadRefusal(400, "the form has no file") }
             var landed: [LandedFile] = []
-            for file in files {
-                let one = try self.area.land(file.part.part, file.sink.file, file.place, HTTPFields())
+            for (index, file) in files.enumerated() {
+                let content = try self.area.openPart(file.part)
+                let one = try self.area.land(file.part.part, content, file.place, HTTPFields())
+                self.state.withLock { $0.files[index].hasLanded = true }
                 var facts = UploadFacts(
                     self.request,
                     originalName: file.original,
@@ -155,9 +169,8 @@ final class FormUpload: UploadFlow {
     }
 
     func interrupted() {
-        // Those that have landed have another name already.
-        for file in self.state.withLock({ $0.files }) {
-            self.area.discard(file.part.part, giving: file.sink.offset)
+        for file in self.state.withLock({ $0.files }) where !file.hasLanded {
+            self.area.discard(file.part.part, giving: file.sink?.offset ?? file.size)
         }
     }
 }

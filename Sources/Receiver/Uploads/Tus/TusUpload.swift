@@ -62,6 +62,7 @@ final class TusUpload: UploadFlow {
             created: Timestamp.now,
             facts: facts,
             metadata: self.fields["Upload-Metadata"],
+            conditions: ResumableUpload.conditions(of: self.fields),
             endsByLength: true
         )
         return UploadOpening(sink: try self.session.create(upload, checking: checksum))
