@@ -6,7 +6,8 @@ struct UploadRoutes {
 
     /// PUT and POST.
     ///
-    /// PUT, and POST to a name, land under that name. POST to a directory, which ends in a slash or exists, makes a name.
+    /// PUT, and POST to a name, land under that name. POST to a directory, which ends in a slash or exists, makes a name; one
+    /// that a tus upload brings along is taken as it is, so that it does not matter by which protocol a file comes.
     func exchange(_ path: TreePath, _ request: inout Request) -> any Exchange {
         guard let area = self.core.area else { return ImmediateExchange(.message(403, "nothing is taken here")) }
         if let refusal = self.refusal(&request) { return refusal }
@@ -21,10 +22,11 @@ struct UploadRoutes {
             let original =
                 isTus
                 ? try self.tusName(fields) : fields["Content-Disposition"].flatMap { ContentDisposition($0).fileName }
-            let place =
+            var place =
                 isPost && self.isDirectory(path)
                 ? try LandingPlace(in: path, proposed: original, type: type, now: Timestamp.now)
                 : try LandingPlace(exactly: path)
+            if isTus, place.name == original { place.mayRename = false }
             let facts = UploadFacts(
                 request,
                 originalName: original ?? (place.mayRename ? nil : place.name),

@@ -72,6 +72,25 @@ struct TusTests {
         await bench.receiver.stop()
     }
 
+    @Test("of a name that is there are refused before any content, as a PUT is; unless what is there is to be replaced")
+    func taken() async throws {
+        let bench = try await ReceiverBench()
+        try bench.directory.write([1], to: "a.bin")
+        let fields = [Self.version, ("Upload-Length", "5"), ("Upload-Metadata", "filename YS5iaW4=")]
+        #expect(try bench.request("POST", "/", fields, body: []).status == 409)
+        // Where the client brings no name, one is made.
+        let location = try self.create(bench, length: 3, [])
+        #expect(try self.patch(bench, location, 0..<3).status == 204)
+        #expect(try bench.directory.read("a.bin") == [1])
+        await bench.receiver.stop()
+        let replacing = try await ReceiverBench { $0.overwrites = true }
+        try replacing.directory.write([1], to: "a.bin")
+        let other = try self.create(replacing, length: 3)
+        #expect(try self.patch(replacing, other, 0..<3).status == 204)
+        #expect(try replacing.directory.read("a.bin") == Array(Self.content.prefix(3)))
+        await replacing.receiver.stop()
+    }
+
     @Test("may bring their first bytes when they are made, and go to an exact name")
     func creationWithUpload() async throws {
         let bench = try await ReceiverBench()
