@@ -156,15 +156,17 @@ final class ContentWriter: @unchecked Sendable {
         }
     }
 
-    /// A buffer that begins with the head, where it has not gone yet, and a chunk's size.
+    /// A buffer for a piece, begun with what goes before it.
     private func begun(_ count: Int) -> ByteBuffer {
-        var buffer: ByteBuffer
-        if let head = self.head {
-            self.head = nil
-            buffer = head
-        } else {
-            buffer = self.context.channel.allocator.buffer(capacity: count + 16)
-        }
+        var buffer = self.prefix(count)
+        buffer.reserveCapacity(minimumWritableBytes: count + 2)
+        return buffer
+    }
+
+    /// What goes before a piece: the head, where it has not gone yet, and a chunk's size.
+    private func prefix(_ count: Int) -> ByteBuffer {
+        var buffer = self.head ?? ByteBuffer()
+        self.head = nil
         if self.isChunked { buffer.writeString(String(count, radix: 16) + "\r\n") }
         return buffer
     }
@@ -245,10 +247,12 @@ final class ContentWriter: @unchecked Sendable {
     private func readAway(_ file: any SourceFile, _ offset: Int64, _ count: Int) {
         self.isPulling = true
         let first = min(count, Self.readSize)
-        let buffer = self.begun(first)
+        let prefix = self.prefix(first)
         let loop = self.context.eventLoop
+        let allocator = self.context.channel.allocator
         NIOThreadPool.singleton.submit { _ in
-            var filled = buffer
+            var filled = allocator.buffer(capacity: prefix.readableBytes + first + 2)
+            filled.writeImmutableBuffer(prefix)
             let isWhole = Self.read(file, offset, first, into: &filled)
             let result = filled
             loop.execute {
