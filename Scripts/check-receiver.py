@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -47,7 +48,8 @@ http.client.HTTPConnection.response_class = Response
 class Receiver:
     """A running `martlet serve`."""
 
-    def __init__(self, directory, *options, port=0, host="127.0.0.1"):
+    def __init__(self, directory, *options, port=0, host="127.0.0.1", descriptors=None):
+        self.descriptors = descriptors
         self.directory = directory
         self.options = options
         self.host = host
@@ -57,7 +59,7 @@ class Receiver:
         self.log = open(self.directory.rstrip("/") + ".log", "ab")
         self.process = subprocess.Popen(
             [MARTLET, "serve", self.directory, "--listen", f"{self.host}:{port}", *self.options],
-            stdout=subprocess.PIPE, stderr=self.log, text=True,
+            stdout=subprocess.PIPE, stderr=self.log, text=True, preexec_fn=self.limit,
         )
         self.lines = []
         while True:
@@ -68,6 +70,16 @@ class Receiver:
                 break
         self.base = self.lines[-1].split(" at ")[1].rstrip("/")
         self.port = int(self.base.rsplit(":", 1)[1])
+
+    def limit(self):
+        if self.descriptors:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (self.descriptors, self.descriptors))
+
+    def processor_time(self):
+        """What it has taken of the processor, in seconds."""
+        with open(f"/proc/{self.process.pid}/stat") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def kill(self):
         self.process.send_signal(signal.SIGKILL)
@@ -439,6 +451,56 @@ def check_tls(work):
     expect(code == "401", f"without credentials: {code}")
     expect(os.stat(token).st_mode & 0o777 == 0o600, "the token can be read by others")
     receiver.stop()
+
+
+def check_starved(work):
+    """Few descriptors and many connections, a file that is cut while it is sent: no loop spins, all goes on afterwards."""
+    receiver = Receiver(os.path.join(work, "starved"), "--read-only", descriptors=64)
+    write(receiver.path("f"), b"hello")
+    begun = receiver.processor_time()
+    sockets = [socket.create_connection(("127.0.0.1", receiver.port)) for _ in range(200)]
+    time.sleep(2)
+    taken = receiver.processor_time() - begun
+    expect(taken < 0.5, f"{taken:.1f} s of the processor for 200 connections that are silent")
+    for connection in sockets:
+        connection.close()
+    time.sleep(0.5)
+    expect(receiver.request("GET", "/f")[0] == 200, "nothing is served afterwards")
+    large = write(receiver.path("large"), bytes(64 << 20))
+    connection = socket.create_connection(("127.0.0.1", receiver.port))
+    connection.sendall(b"GET /large HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    connection.recv(1000)
+    begun = receiver.processor_time()
+    os.truncate(large, 32 << 20)
+    connection.settimeout(20)
+    while connection.recv(1 << 20):
+        pass
+    cut = receiver.processor_time() - begun
+    expect(cut < 2, f"{cut:.1f} s of the processor for a file that was cut")
+    print(f"  {taken:.2f} s of the processor beside 200 silent connections, {cut:.2f} s for a file that was cut")
+    receiver.stop()
+
+
+def check_links(work):
+    """A link for one download: several connections are one, a second download is refused."""
+    source = write(os.path.join(work, "linked.bin"), content(60_000_000, 8))
+    for name, command in (
+        ("aria2", ["aria2c", "-q", "-x8", "-s8", "-k1M", "-d", work, "-o"]),
+        ("martlet", [MARTLET, "get", "-q", "-x", "4", "--min-split-size", "1M", "--limit-rate", "60M", "-o"]),
+        ("curl", ["curl", "-sf", "-o"]),
+    ):
+        receiver = Receiver(
+            os.path.join(work, "links"), "--read-only", "--share", source, "--share-count", "1",
+        )
+        link = receiver.process.stdout.readline().strip().split(" at ")[1]
+        target = f"{name}.bin"
+        run(*command, target if name == "aria2" else os.path.join(work, target), link)
+        expect(digest(os.path.join(work, target)) == digest(source), f"{name}: other bytes")
+        status, _, _ = receiver.request("GET", link[len(receiver.base):])
+        expect(status == 410, f"{name}: a second download was answered {status}")
+        receiver.stop()
+        with open(receiver.log.name) as log:
+            expect(link.split("/")[-2] not in log.read(), "the token stands in the log")
 
 
 CHECKS = {name[6:]: function for name, function in globals().items() if name.startswith("check_")}

@@ -44,13 +44,16 @@ struct ServeContentOptions: ParsableArguments {
     var share: [String] = []
 
     @Option(
-        help: ArgumentHelp("How long links are good.", valueName: "seconds"),
+        help: ArgumentHelp("How long links are good. (default: as long as it runs)", valueName: "seconds"),
         transform: { try Seconds.parse($0) }
     )
     var shareExpires: Duration?
 
     @Option(
-        help: ArgumentHelp("How many times each file may be fetched by its link.", valueName: "number"),
+        help: ArgumentHelp(
+            "How many times each file may be fetched by its link; a broken-off download does not count.",
+            valueName: "number"
+        ),
         transform: { try WholeNumber.parse($0, in: 1...1_000_000_000) }
     )
     var shareCount: Int?
@@ -101,7 +104,13 @@ struct ServeAccessOptions: ParsableArguments {
     )
     var allowHost: [String] = []
 
-    @Option(help: ArgumentHelp("An origin whose web pages may write; may be repeated.", valueName: "origin"))
+    @Option(
+        help: ArgumentHelp(
+            "An origin whose web pages may read and write; one that ends with '*' stands for all that begin like it; may be "
+                + "repeated.",
+            valueName: "origin"
+        )
+    )
     var allowOrigin: [String] = []
 }
 
@@ -126,13 +135,16 @@ struct ServeLimitOptions: ParsableArguments {
     var keepFree: Int64?
 
     @Option(
-        help: ArgumentHelp("How long unfinished uploads are kept. (default: 86400)", valueName: "seconds"),
+        help: ArgumentHelp("How long unfinished uploads are kept; 0 for ever. (default: 86400)", valueName: "seconds"),
         transform: { try Seconds.parse($0) }
     )
     var expiry: Duration?
 
     @Option(
-        help: ArgumentHelp("How long nothing may come or go of a transfer. (default: 60)", valueName: "seconds"),
+        help: ArgumentHelp(
+            "How long nothing may come or go of a transfer; 0 for ever. (default: 60)",
+            valueName: "seconds"
+        ),
         transform: { try Seconds.parse($0) }
     )
     var idleTimeout: Duration?
@@ -153,7 +165,10 @@ struct ServeLimitOptions: ParsableArguments {
     var minRate: Int64?
 
     @Option(
-        help: ArgumentHelp("The most connections at once. (default: 4096)", valueName: "number"),
+        help: ArgumentHelp(
+            "The most connections at once, as far as there are descriptors for. (default: 4096)",
+            valueName: "number"
+        ),
         transform: { try WholeNumber.parse($0, in: 1...1_000_000) }
     )
     var maxConnections: Int?

@@ -128,6 +128,8 @@ struct FormParser: Sendable {
                 guard end - position <= Self.longestHead else {
                     throw UploadRefusal(431, "a part of the form has too large fields")
                 }
+                // Another reader would end the part there.
+                guard self.search(bytes, from: position).offset >= end else { throw Self.malformed }
                 try tell(try Self.part(bytes[(position + 2)..<max(position + 2, end)]))
                 position = end
                 self.state = .blankLine
@@ -188,6 +190,16 @@ struct FormParser: Sendable {
         var name: String?
         var fileName: String?
         var type: String?
+        // A line end is CR and LF, nothing else, and there is no other control character.
+        let isClean = head.indices.allSatisfy { index in
+            switch head[index] {
+            case 0x0D: index + 1 < head.endIndex && head[index + 1] == 0x0A
+            case 0x0A: index > head.startIndex && head[index - 1] == 0x0D
+            case 0x09: true
+            case let byte: byte >= 0x20 && byte != 0x7F
+            }
+        }
+        guard isClean else { throw Self.malformed }
         for line in String(decoding: head, as: UTF8.self).split(separator: "\r\n") {
             guard let colon = line.firstIndex(of: ":") else { throw Self.malformed }
             let value = String(line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" })
