@@ -1,0 +1,121 @@
+internal import Synchronization
+internal import TransferCore
+
+/// What follows once the response to a request is over.
+extension UploadRun {
+    func perform(_ after: UploadAttempt.After, _ attempt: UploadAttempt) {
+        let isLive = self.state.withLock { state in
+            guard !attempt.isOver else { return false }
+            if case .fail = after { return true }
+            self.retire(&state, attempt)
+            return true
+        }
+        guard isLive else { return }
+        switch after {
+        case .fail(var failure):
+            if self.policy != nil {
+                failure.response = self.state.withLock { _ in
+                    attempt.head.map { FailedResponse(url: attempt.url, head: $0, prefix: attempt.prefix) }
+                }
+            }
+            self.attemptFailed(attempt, failure)
+        case .redirect(let url, let isRewritten):
+            var way = self.way(of: attempt)
+            way.url = url
+            way.hops += 1
+            way.isRewritten = isRewritten
+            self.launch(attempt.step, way)
+        case .repeat:
+            var way = self.way(of: attempt)
+            if attempt.head?.status == 401 { way.refusals += 1 }
+            self.launch(attempt.step, way)
+        case .act(let action): self.act(action)
+        case .take: self.finish(attempt.head)
+        }
+    }
+
+    func act(_ action: UploadAction) {
+        switch action {
+        case .ask(let step): self.launch(step)
+        case .remember(let resource, let step): self.remember(resource) { self.launch(step) }
+        case .forget(let step):
+            self.note("the server has the upload no more: it begins anew")
+            self.transfer.memory.withLock { $0.upload.record = nil }
+            if let journal = self.request.journal { self.operate { try? journal.remove() } }
+            self.launch(step)
+        case .complete: self.finish(nil)
+        case .accept, .judge, .fail: preconditionFailure("\(action) is decided with the head")
+        }
+    }
+
+    /// Keeps where the upload's resource is before anything is sent to it.
+    func remember(_ resource: UploadResource, then go: @escaping @Sendable () -> Void) {
+        let record = UploadRecord(
+            speaks: resource.speaks,
+            endpoint: self.request.url.withoutUserInfo,
+            resource: resource.url.withoutUserInfo,
+            length: self.state.withLock { $0.length } ?? 0,
+            files: self.transfer.memory.withLock { $0.upload.files } ?? [],
+            expires: resource.expires
+        )
+        self.transfer.memory.withLock { $0.upload.record = record }
+        guard let journal = self.request.journal else { return go() }
+        self.operate {
+            do throws(StorageError) {
+                try journal.write(record)
+            } catch {
+                self.note("the upload cannot go on after a crash: \(error.message)")
+            }
+            go()
+        }
+    }
+
+    /// Everything is there.
+    private func finish(_ head: ResponseHead?) {
+        do throws(TransferFailure) {
+            try self.state.withLock { $0.parts }?.check()
+        } catch {
+            return self.end(.failed(error), except: nil)
+        }
+        if let journal = self.request.journal, self.transfer.memory.withLock({ $0.upload.record != nil }) {
+            self.operate { try? journal.remove() }
+        }
+        let (length, received, sent) = self.state.withLock { ($0.length ?? $0.sent, $0.received, $0.sent) }
+        let (before, time, sentBefore) = self.transfer.memory.withLock { memory in
+            (memory.received, memory.activeTime, memory.upload.sent)
+        }
+        var completion = TransferEvent.Completion(
+            path: self.request.name,
+            bytes: length,
+            received: before + received,
+            duration: .nanoseconds(time + self.now - self.startedAt)
+        )
+        completion.sent = sentBefore + sent
+        completion.status = head?.status
+        self.end(.finished(completion), except: nil)
+    }
+
+    // MARK: Failures
+
+    func attemptFailed(_ attempt: UploadAttempt, _ failure: TransferFailure) {
+        var failure = failure
+        let (hasRecord, isTaken) = self.transfer.memory.withLock { memory in
+            (memory.upload.record != nil, memory.upload.isStreamTaken)
+        }
+        // What may have been carried out must not be asked for twice (RFC 9110 §9.2.2), unless its protocol can tell.
+        if attempt.isConnected, !attempt.step.isRepeatable, !attempt.isRewritten, !hasRecord {
+            failure.isRetryable = false
+        }
+        if isTaken, failure.isRetryable {
+            failure.isRetryable = false
+            failure.message += "; what the source gave cannot be given again"
+        }
+        let isLive = self.state.withLock { state in
+            guard !attempt.isOver, state.phase != .ending else { return false }
+            self.retire(&state, attempt)
+            return true
+        }
+        guard isLive else { return }
+        self.end(failure.isRetryable ? .retry(failure) : .failed(failure), except: nil)
+    }
+}
