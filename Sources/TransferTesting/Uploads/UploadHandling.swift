@@ -92,6 +92,8 @@ final class UploadHandling {
         let upload: UploadServer.Upload? = self.server.state.withLock { state in
             guard var upload = state.uploads[self.target] else { return nil }
             upload.requests += 1
+            // What an earlier connection still brings comes too late: the offset is told, or was.
+            upload.holder = self.place
             if let most = state.behaviour.forgetsAfter, upload.requests > most {
                 state.uploads[self.target] = nil
                 state.behaviour.forgetsAfter = nil
@@ -145,7 +147,9 @@ final class UploadHandling {
         }
         let length = self.request["Upload-Length"] ?? self.request["Content-Length"]
         self.server.state.withLock { state in
-            state.uploads[self.target] = UploadServer.Upload(length: length.flatMap { Int64($0) })
+            var upload = UploadServer.Upload(length: length.flatMap { Int64($0) })
+            upload.holder = self.place
+            state.uploads[self.target] = upload
         }
     }
 
@@ -161,7 +165,7 @@ final class UploadHandling {
         if self.unchecked != nil { self.unchecked?.append(contentsOf: bytes) }
         self.server.state.withLock { state in
             state.requests[self.place].received += Int64(bytes.count)
-            if self.unchecked == nil, self.failure == nil {
+            if self.unchecked == nil, self.failure == nil, state.uploads[self.target]?.holder == self.place {
                 state.uploads[self.target]?.bytes.append(contentsOf: bytes)
             }
         }
