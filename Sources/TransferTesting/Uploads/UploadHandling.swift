@@ -97,6 +97,7 @@ final class UploadHandling {
                 state.behaviour.forgetsAfter = nil
                 return nil
             }
+            upload.appender = self.place
             state.uploads[self.target] = upload
             return upload
         }
@@ -145,7 +146,10 @@ final class UploadHandling {
         }
         let length = self.request["Upload-Length"] ?? self.request["Content-Length"]
         self.server.state.withLock { state in
-            state.uploads[self.target] = UploadServer.Upload(length: length.flatMap { Int64($0) })
+            state.uploads[self.target] = UploadServer.Upload(
+                length: length.flatMap { Int64($0) },
+                appender: self.place
+            )
         }
     }
 
@@ -156,15 +160,20 @@ final class UploadHandling {
             + "Location: \(self.target)\r\n\r\n"
     }
 
-    func took(_ bytes: [UInt8]) {
-        self.received += Int64(bytes.count)
-        if self.unchecked != nil { self.unchecked?.append(contentsOf: bytes) }
-        self.server.state.withLock { state in
+    /// Takes content; false where a later request has asked for the upload, which ends this one.
+    func took(_ bytes: [UInt8]) -> Bool {
+        let isTaken = self.server.state.withLock { state in
+            if let upload = state.uploads[self.target], upload.appender != self.place { return false }
             state.requests[self.place].received += Int64(bytes.count)
             if self.unchecked == nil, self.failure == nil {
                 state.uploads[self.target]?.bytes.append(contentsOf: bytes)
             }
+            return true
         }
+        guard isTaken else { return false }
+        self.received += Int64(bytes.count)
+        if self.unchecked != nil { self.unchecked?.append(contentsOf: bytes) }
+        return true
     }
 
     /// The request is whole.
