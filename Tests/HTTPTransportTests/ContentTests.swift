@@ -139,6 +139,7 @@ struct ContentTests {
             let record = try await self.send(transport, server, content)
             #expect(record.error?.code == .content && record.head == nil)
         }
+        await server.waitForRequests(1)
         #expect(server.only?.isWhole == false)
     }
 

@@ -5,13 +5,22 @@ final class FarEnd: ChannelInboundHandler, Sendable {
     typealias InboundIn = ByteBuffer
 
     private let partner: any Channel
+    private let observe: @Sendable (ByteBuffer) -> Void
 
-    init(partner: any Channel) {
+    /// Creates the end.
+    ///
+    /// - Parameters:
+    ///   - partner: The client's end.
+    ///   - observe: Is shown what comes, before it is handed on.
+    init(partner: any Channel, observing observe: @escaping @Sendable (ByteBuffer) -> Void = { _ in }) {
         self.partner = partner
+        self.observe = observe
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        self.partner.writeAndFlush(self.unwrapInboundIn(data), promise: nil)
+        let buffer = self.unwrapInboundIn(data)
+        self.observe(buffer)
+        self.partner.writeAndFlush(buffer, promise: nil)
     }
 
     func channelInactive(context: ChannelHandlerContext) {

@@ -44,6 +44,9 @@ public final class RelayServer: Sendable {
     /// The bytes that clients have sent, heads of requests included.
     public var received: Int { self.book.received }
 
+    /// Where each PATCH of a resumable upload began, beside the furthest that its server had said it has by then.
+    public var appends: [(offset: Int, acknowledged: Int)] { self.book.appends }
+
     /// Returns when clients have sent so many bytes in all.
     public func waitUntilReceived(_ count: Int) async { await self.book.waitUntilReceived(count) }
 
@@ -61,13 +64,45 @@ public final class RelayServer: Sendable {
 /// What a relay has carried, and who waits for it.
 private final class RelayBook: Sendable {
     let record = ServerRecord()
-    private let state = Mutex((received: 0, waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)]()))
+    private struct State {
+        var received = 0
+        var acknowledged = 0
+        var appends: [(offset: Int, acknowledged: Int)] = []
+        var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+    }
+
+    private let state = Mutex(State())
 
     var received: Int { self.state.withLock { $0.received } }
+    var appends: [(offset: Int, acknowledged: Int)] { self.state.withLock { $0.appends } }
 
-    func add(_ count: Int) {
+    /// The offset of a head at the beginning of what was read; one that lies elsewhere is overlooked.
+    private static func offset(_ head: String) -> Int? {
+        let lines = head.split(separator: "\r\n").map { $0.lowercased() }
+        return lines.first { $0.hasPrefix("upload-offset: ") }.flatMap { Int($0.dropFirst(15)) }
+    }
+
+    private static func head(_ buffer: ByteBuffer) -> String {
+        buffer.getString(at: buffer.readerIndex, length: min(buffer.readableBytes, 2048)) ?? ""
+    }
+
+    /// A server has sent something.
+    func answered(_ buffer: ByteBuffer) {
+        let head = Self.head(buffer)
+        guard head.hasPrefix("HTTP/1.1 "), let offset = Self.offset(head) else { return }
+        self.state.withLock { $0.acknowledged = max($0.acknowledged, offset) }
+    }
+
+    /// A client has sent something.
+    func add(_ buffer: ByteBuffer) {
+        let head = Self.head(buffer)
         let woken = self.state.withLock { state in
-            state.received += count
+            state.received += buffer.readableBytes
+            // A new upload; what was said of another one does not count any more.
+            if head.hasPrefix("POST ") || head.hasPrefix("PUT ") { state.acknowledged = 0 }
+            if head.hasPrefix("PATCH "), let offset = Self.offset(head) {
+                state.appends.append((offset, state.acknowledged))
+            }
             let received = state.received
             let woken = state.waiters.filter { $0.count <= received }
             state.waiters.removeAll { $0.count <= received }
@@ -102,11 +137,11 @@ private final class NearEnd: ChannelInboundHandler {
     }
 
     func channelActive(context: ChannelHandlerContext) {
-        let channel = context.channel
+        let (channel, book) = (context.channel, self.book)
         let loopBound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         // On the same loop: each end may then touch the other.
         ClientBootstrap(group: context.eventLoop)
-            .channelInitializer { $0.pipeline.addHandler(FarEnd(partner: channel)) }
+            .channelInitializer { $0.pipeline.addHandler(FarEnd(partner: channel) { book.answered($0) }) }
             .connect(host: "127.0.0.1", port: self.target)
             .whenComplete { result in
                 let (end, context) = loopBound.value
@@ -119,7 +154,7 @@ private final class NearEnd: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let buffer = self.unwrapInboundIn(data)
-        self.book.add(buffer.readableBytes)
+        self.book.add(buffer)
         self.partner?.writeAndFlush(buffer, promise: nil)
     }
 

@@ -111,8 +111,9 @@ final class UploadConnection: ChannelInboundHandler {
         guard count > 0 else { return 0 }
         if let rate = handling.rate { count = min(count, max(1, rate / 50)) }
         if let cut = handling.cut { count = min(count, Int(cut - handling.received)) }
-        if count > 0, let bytes = self.buffer.readBytes(length: count) { handling.took(bytes) }
-        if let cut = handling.cut, handling.received >= cut {
+        var isTaken = true
+        if count > 0, let bytes = self.buffer.readBytes(length: count) { isTaken = handling.took(bytes) }
+        if !isTaken || handling.cut.map({ handling.received >= $0 }) ?? false {
             self.phase = .over
             context.close(promise: nil)
             return nil

@@ -92,13 +92,12 @@ final class UploadHandling {
         let upload: UploadServer.Upload? = self.server.state.withLock { state in
             guard var upload = state.uploads[self.target] else { return nil }
             upload.requests += 1
-            // What an earlier connection still brings comes too late: the offset is told, or was.
-            upload.holder = self.place
             if let most = state.behaviour.forgetsAfter, upload.requests > most {
                 state.uploads[self.target] = nil
                 state.behaviour.forgetsAfter = nil
                 return nil
             }
+            upload.appender = self.place
             state.uploads[self.target] = upload
             return upload
         }
@@ -147,9 +146,10 @@ final class UploadHandling {
         }
         let length = self.request["Upload-Length"] ?? self.request["Content-Length"]
         self.server.state.withLock { state in
-            var upload = UploadServer.Upload(length: length.flatMap { Int64($0) })
-            upload.holder = self.place
-            state.uploads[self.target] = upload
+            state.uploads[self.target] = UploadServer.Upload(
+                length: length.flatMap { Int64($0) },
+                appender: self.place
+            )
         }
     }
 
@@ -160,15 +160,20 @@ final class UploadHandling {
             + "Location: \(self.target)\r\n\r\n"
     }
 
-    func took(_ bytes: [UInt8]) {
-        self.received += Int64(bytes.count)
-        if self.unchecked != nil { self.unchecked?.append(contentsOf: bytes) }
-        self.server.state.withLock { state in
+    /// Takes content; false where a later request has asked for the upload, which ends this one.
+    func took(_ bytes: [UInt8]) -> Bool {
+        let isTaken = self.server.state.withLock { state in
+            if let upload = state.uploads[self.target], upload.appender != self.place { return false }
             state.requests[self.place].received += Int64(bytes.count)
-            if self.unchecked == nil, self.failure == nil, state.uploads[self.target]?.holder == self.place {
+            if self.unchecked == nil, self.failure == nil {
                 state.uploads[self.target]?.bytes.append(contentsOf: bytes)
             }
+            return true
         }
+        guard isTaken else { return false }
+        self.received += Int64(bytes.count)
+        if self.unchecked != nil { self.unchecked?.append(contentsOf: bytes) }
+        return true
     }
 
     /// The request is whole.

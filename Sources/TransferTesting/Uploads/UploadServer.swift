@@ -91,8 +91,8 @@ public final class UploadServer: Sendable {
         public var requests = 0
         /// `Upload-Metadata`.
         public var metadata: String?
-        /// The place of the request that may add to it: the last one for it.
-        var holder = -1
+        /// The number of the request that may add to it: the last one that asked for it.
+        var appender: Int?
     }
 
     struct State {
