@@ -28,20 +28,6 @@ public enum FileMover {
         _ = unlinkat(from.raw, oldName, 0)
     }
 
-    /// Copies a file to another filesystem, syncs it, gives it its name and deletes the old one; blocks.
-    ///
-    /// - Throws: `StorageError`, like ``move(_:to:replacing:)``.
-    package static func move(
-        _ old: String,
-        of from: DirectoryHandle,
-        to directory: DirectoryHandle,
-        _ new: String,
-        replacing: Bool
-    ) throws(StorageError) {
-        try self.copy(from, old, directory, new, replacing: replacing)
-        _ = unlinkat(from.raw, old, 0)
-    }
-
     /// Deletes a file, quietly where it is gone.
     public static func remove(_ path: String) { _ = unlink(path) }
 
@@ -58,24 +44,37 @@ public enum FileMover {
         _ newName: String,
         replacing: Bool
     ) throws(StorageError) {
-        let source: FileDescriptor
-        switch from.open(oldName, O_RDONLY) {
-        case .success(let file): source = file
-        case .failure(let error):
-            throw StorageError(errno: error.number, otherwise: .cannotOpen, "cannot open", from.path(oldName))
-        }
-        let (copy, temporary) = try to.createTemporary()
-        let number = Self.copy(source, copy)
-        guard number == 0 else {
-            _ = unlinkat(to.raw, temporary, 0)
-            throw StorageError(errno: number, otherwise: .inputOutput, "cannot write", to.path(newName))
-        }
+        let temporary = try self.bring(oldName, of: from, to: to)
         let named = to.rename(temporary, to: to, newName, replacing: replacing)
         guard named == 0 else {
             _ = unlinkat(to.raw, temporary, 0)
             throw StorageError(errno: named, otherwise: .cannotCreate, "cannot move to", to.path(newName))
         }
         _ = fsync(to.raw)
+    }
+
+    /// Copies a file to another filesystem and syncs the copy; blocks.
+    ///
+    /// - Returns: The copy's temporary name, to be renamed or deleted.
+    /// - Throws: `StorageError` with `noSpace`, `cannotOpen`, `cannotCreate` or `inputOutput`; then there is no copy.
+    package static func bring(
+        _ name: String,
+        of from: DirectoryHandle,
+        to directory: DirectoryHandle
+    ) throws(StorageError) -> String {
+        let source: FileDescriptor
+        switch from.open(name, O_RDONLY) {
+        case .success(let file): source = file
+        case .failure(let error):
+            throw StorageError(errno: error.number, otherwise: .cannotOpen, "cannot open", from.path(name))
+        }
+        let (copy, temporary) = try directory.createTemporary()
+        let number = Self.copy(source, copy)
+        guard number == 0 else {
+            _ = unlinkat(directory.raw, temporary, 0)
+            throw StorageError(errno: number, otherwise: .inputOutput, "cannot write to", directory.path)
+        }
+        return temporary
     }
 
     /// Copies all bytes and syncs them; 0, or the error number.

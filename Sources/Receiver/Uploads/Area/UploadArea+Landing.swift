@@ -49,7 +49,7 @@ extension UploadArea {
         let number = file.sync()
         guard number == 0 else { throw UploadRefusal(number: number, "syncing") }
         let target = try self.makeDirectory(place.directory)
-        let (name, hasReplaced) = try self.rename(part, file, place, target, fields)
+        let (name, hasReplaced) = try self.rename(part, place, target, fields)
         do throws(StorageError) {
             try target.sync()
         } catch {
@@ -64,12 +64,39 @@ extension UploadArea {
 
     private func rename(
         _ part: String,
-        _ file: OpenFile,
         _ place: LandingPlace,
         _ target: DirectoryHandle,
         _ fields: HTTPFields
     ) throws(UploadRefusal) -> (name: String, hasReplaced: Bool) {
-        let outcome: Result<(String, Bool), UploadRefusal> = self.landing.withLock { _ in
+        if let named = try self.rename(part, of: self.directory, place, target, fields) { return named }
+        // Another filesystem. Copied while the lock is not held: others land meanwhile.
+        let copy: String
+        do throws(StorageError) {
+            copy = try FileMover.bring(part, of: self.directory, to: target)
+        } catch {
+            throw UploadRefusal(number: error.errno == 0 ? EIO : error.errno, "copying the file")
+        }
+        do throws(UploadRefusal) {
+            guard let named = try self.rename(copy, of: target, place, target, fields) else {
+                throw UploadRefusal(500, "the file cannot be moved to its directory")
+            }
+            try? self.directory.unlink(part)
+            return named
+        } catch {
+            try? target.unlink(copy)
+            throw error
+        }
+    }
+
+    /// rename(2) to the first name that may be taken; `nil` where the directory is another filesystem.
+    private func rename(
+        _ part: String,
+        of source: DirectoryHandle,
+        _ place: LandingPlace,
+        _ target: DirectoryHandle,
+        _ fields: HTTPFields
+    ) throws(UploadRefusal) -> (name: String, hasReplaced: Bool)? {
+        let outcome: Result<(String, Bool)?, UploadRefusal> = self.landing.withLock { _ in
             let current = place.mayRename ? nil : self.current(place)
             if !place.mayRename, Conditions.verdict(fields, current?.state, isRead: false) != .proceed {
                 return .failure(UploadRefusal(412, "the file is in another state than the request asks for"))
@@ -77,34 +104,16 @@ extension UploadArea {
             let replacing = self.overwrites && !place.mayRename
             for attempt in 0...(place.mayRename ? 10_000 : 0) {
                 let name = attempt == 0 ? place.name : FileName.numbered(place.name, attempt)
-                let number = self.move(part, file, to: target, name, replacing: replacing)
-                switch number {
+                switch source.rename(part, to: target, name, replacing: replacing) {
                 case 0: return .success((name, current != nil && replacing))
                 case EEXIST where place.mayRename: continue
-                default: return .failure(UploadRefusal(number: number, "naming the file"))
+                case EXDEV: return .success(nil)
+                case let number: return .failure(UploadRefusal(number: number, "naming the file"))
                 }
             }
             return .failure(.exists)
         }
         return try outcome.get()
-    }
-
-    /// rename(2), or a copy where a directory of the tree is another filesystem; 0, or the error number.
-    private func move(
-        _ part: String,
-        _ file: OpenFile,
-        to target: DirectoryHandle,
-        _ name: String,
-        replacing: Bool
-    ) -> Int32 {
-        let number = self.directory.rename(part, to: target, name, replacing: replacing)
-        guard number == EXDEV else { return number }
-        do throws(StorageError) {
-            try FileMover.move(part, of: self.directory, to: target, name, replacing: replacing)
-            return 0
-        } catch {
-            return error.errno == 0 ? EIO : error.errno
-        }
     }
 
     /// What lies at a place now, where that is a plain file.
