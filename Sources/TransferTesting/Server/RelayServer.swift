@@ -4,7 +4,7 @@ import Synchronization
 
 /// Carries connections to another port of this machine, counts what clients send, and can break them.
 ///
-/// It buffers without a limit: the clients keep a rate.
+/// It buffers without a limit: the clients keep a rate, or ``advance(by:)`` is told how much they may send.
 public final class RelayServer: Sendable {
     /// The port it listens on.
     public let port: Int
@@ -47,8 +47,16 @@ public final class RelayServer: Sendable {
     /// Where each PATCH of a resumable upload began, beside the furthest that its server had said it has by then.
     public var appends: [(offset: Int, acknowledged: Int)] { self.book.appends }
 
-    /// Returns when clients have sent so many bytes in all.
-    public func waitUntilReceived(_ count: Int) async { await self.book.waitUntilReceived(count) }
+    /// Lets clients send so many bytes more and little beyond, and returns when they have: what follows waits in the
+    /// kernel until this is called again.
+    public func advance(by count: Int) async {
+        let bound = self.received + count
+        self.book.allow(bound)
+        await self.book.waitUntilReceived(bound)
+    }
+
+    /// Lets clients send without a bound again.
+    public func letGo() { self.book.allow(Int.max) }
 
     /// Closes every connection that is open now, and returns when they are closed; the relay goes on listening.
     public func closeConnections() async {
@@ -69,6 +77,8 @@ private final class RelayBook: Sendable {
         var acknowledged = 0
         var appends: [(offset: Int, acknowledged: Int)] = []
         var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        var bound = Int.max
+        var held: [any Channel] = []
     }
 
     private let state = Mutex(State())
@@ -109,6 +119,24 @@ private final class RelayBook: Sendable {
             return woken
         }
         for waiter in woken { waiter.continuation.resume() }
+    }
+
+    func allow(_ bound: Int) {
+        let channels = self.state.withLock { state in
+            state.bound = bound
+            defer { state.held = [] }
+            return state.held
+        }
+        for channel in channels { channel.setOption(.autoRead, value: true).whenFailure { _ in } }
+    }
+
+    /// Whether nothing more is to be read of a client now.
+    func holds(_ channel: any Channel) -> Bool {
+        self.state.withLock { state in
+            guard state.received >= state.bound else { return false }
+            state.held.append(channel)
+            return true
+        }
     }
 
     func waitUntilReceived(_ count: Int) async {
@@ -155,6 +183,9 @@ private final class NearEnd: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let buffer = self.unwrapInboundIn(data)
         self.book.add(buffer)
+        if self.book.holds(context.channel) {
+            try? context.channel.syncOptions?.setOption(.autoRead, value: false)
+        }
         self.partner?.writeAndFlush(buffer, promise: nil)
     }
 
