@@ -40,7 +40,10 @@ struct HookCall: Sendable {
         variables["MARTLET_ID"] = record.id.description
         variables["MARTLET_STATE"] = record.state.rawValue
         variables["MARTLET_URL"] = record.urls.first ?? ""
-        variables["MARTLET_PATH"] = record.path ?? ""
+        variables["MARTLET_KIND"] = record.upload == nil ? "download" : "upload"
+        // A command that moves what has come must not move what was sent.
+        variables["MARTLET_PATH"] = record.upload == nil ? record.path ?? "" : ""
+        variables["MARTLET_SOURCE"] = record.upload?.files.first ?? ""
         variables["MARTLET_DIR"] = record.directory
         variables["MARTLET_BYTES"] = "\(record.bytes)"
         variables["MARTLET_TOTAL"] = record.total.map { "\($0)" } ?? ""

@@ -150,15 +150,15 @@ struct HookOptions: ParsableArguments {
             "Run when a transfer begins.",
             discussion: """
                 Each of these is given to /bin/sh -c, with the transfer in MARTLET_ID, _STATE, _URL, _PATH, _DIR, _BYTES, \
-                _TOTAL, _ERROR_CODE, _ERROR and _SESSION, the kind in MARTLET_EVENT, and all of it as JSON on standard \
-                input. Nothing waits for it: four run at once, for at most five minutes each.
+                _TOTAL, _ERROR_CODE, _ERROR and _SESSION, what happened in MARTLET_EVENT, and all of it as JSON on standard \
+                input. MARTLET_KIND is download or upload; an upload has its file in MARTLET_SOURCE. Nothing waits for it: four run at once, for at most five minutes each.
                 """,
             valueName: "command"
         )
     )
     var onStart: String?
 
-    @Option(help: ArgumentHelp("Run when a file is there.", valueName: "command"))
+    @Option(help: ArgumentHelp("Run when a file is there, or what is sent has arrived.", valueName: "command"))
     var onFinish: String?
 
     @Option(help: ArgumentHelp("Run when a transfer has failed.", valueName: "command"))

@@ -176,8 +176,12 @@ public final class Receiver: Sendable {
         return try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            // Without descriptors the connection that waits keeps the socket readable: it rests.
             .serverChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(AcceptPause()) }
+                channel.eventLoop.makeCompletedFuture {
+                    let rest = AcceptBackoffHandler(shouldForwardIOErrorCaught: false) { _ in .milliseconds(200) }
+                    try channel.pipeline.syncOperations.addHandler(rest)
+                }
             }
             .childChannelOption(.autoRead, value: false)
             .childChannelOption(.allowRemoteHalfClosure, value: true)

@@ -154,6 +154,21 @@ struct CoreUploadTests {
         await harness.stop()
     }
 
+    @Test("One that was begun and has a resource of its own is asked for there, whatever its method")
+    func begunWithRecord() throws {
+        let directory = try TemporaryDirectory()
+        let notes = UploadNotes(stateDirectory: directory.path)
+        let id = GID.random()
+        #expect(!notes.isLost(id))
+        try notes.begun(id)
+        #expect(notes.isLost(id))
+        let record = UploadRecord(speaks: .ietf6, endpoint: "http://h/", resource: "http://h/1", length: 1, files: [])
+        try notes.journal(of: id).write(record)
+        #expect(notes.isBegun(id) && !notes.isLost(id))
+        notes.clear(id)
+        #expect(!notes.isBegun(id))
+    }
+
     @Test("While a POST is under way it is noted, and no longer when it has ended")
     func noted() async throws {
         let harness = try await CoreHarness()

@@ -46,6 +46,17 @@ struct HookTests {
         #expect(json["transfer"].flatMap { TransferRecord(json: $0) } == record)
     }
 
+    @Test("An upload is told as one, and its file is not taken for one that came")
+    func uploads() throws {
+        var record = try Self.record()
+        let download = HookCall(.finish, record).environment
+        #expect(download["MARTLET_KIND"] == "download" && download["MARTLET_PATH"] == record.path)
+        record.upload = UploadSource([.file("/src")])
+        let upload = HookCall(.finish, record).environment
+        #expect(upload["MARTLET_KIND"] == "upload" && upload["MARTLET_PATH"] == "")
+        #expect(upload["MARTLET_SOURCE"] == "/src")
+    }
+
     @Test("Each hook hears of its own events, and of no others")
     func kinds() async throws {
         let directory = try TemporaryDirectory()

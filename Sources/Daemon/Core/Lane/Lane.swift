@@ -216,7 +216,7 @@ final class Lane {
     /// - Throws: Where it was begun by a daemon that died, and must not be made twice.
     private func prepare(_ plan: inout RequestPlan, _ id: GID, _ tag: RunTag) throws(StagingFailure) {
         let notes = self.parts.notes
-        guard plan.upload?.method == "PUT" || !notes.isBegun(id) else {
+        guard plan.upload?.method == "PUT" || !notes.isLost(id) else {
             throw StagingFailure(
                 8,
                 "the daemon ended while the upload's \(plan.upload?.method ?? "") was under way: the server may have it",

@@ -29,8 +29,16 @@ struct UploadNotes: Sendable {
         try AtomicFile.replace(self.path(id), with: [])
     }
 
-    /// Whether a transfer's request was begun, and nobody knows what became of it.
+    /// Whether a transfer's request is noted as begun.
     func isBegun(_ id: GID) -> Bool { faccessat(AT_FDCWD, self.path(id), F_OK, 0) == 0 }
+
+    /// Whether a transfer's request was begun, and nobody can find out what became of it: one that has a resource of its own
+    /// is asked.
+    func isLost(_ id: GID) -> Bool {
+        guard self.isBegun(id) else { return false }
+        let record: UploadRecord? = (try? self.journal(of: id).read()) ?? nil
+        return record == nil
+    }
 
     /// What became of it is known.
     func clear(_ id: GID) { unlink(self.path(id)) }
