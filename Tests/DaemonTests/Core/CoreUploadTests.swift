@@ -3,6 +3,7 @@ import FileStorage
 import QueueStore
 import Testing
 import TransferCore
+import TransferEngine
 import TransferTesting
 
 @testable import Daemon
