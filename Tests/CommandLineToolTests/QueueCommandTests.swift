@@ -151,7 +151,7 @@ import TransferTesting
         let daemon = try await FakeDaemon.start()
         let files = try TemporaryDirectory()
         try files.write([1], to: "f")
-        try files.write(Array("\(files.path("f"))\n\n\(files.path("gone"))\n".utf8), to: "list")
+        try files.write(Array("\(files.path("f"))\n\n\(files.path("gone"))\n/dev/null\n".utf8), to: "list")
         let form = try await daemon.run(
             "add",
             "--upload",
@@ -167,6 +167,7 @@ import TransferTesting
         let list = try await daemon.run("add", "--upload", "-i", files.path("list"), "http://h/in/", "-X", "POST")
         #expect(list.status == 28)
         #expect(list.errors.contains(":3: ") && list.errors.contains("gone"))
+        #expect(list.errors.contains(":4: /dev/null is not a regular file"))
         let entries = try #require(daemon.calls(of: "martlet.add").last?["entries"]?.array)
         #expect(entries.count == 1 && entries[0]["upload"]?["file"] == .string(files.path("f")))
         #expect(entries[0]["options"]?["method"] == "POST" && entries[0]["urls"] == ["http://h/in/"])

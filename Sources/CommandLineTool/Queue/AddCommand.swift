@@ -45,7 +45,7 @@ struct AddCommand: QueueCommand {
         @Option(
             name: .shortAndLong,
             help: ArgumentHelp(
-                "Read URLs from a file, or from standard input where it is '-'; see martlet get.",
+                "Read URLs (with --upload files' names) from a file, or from standard input where it is '-'; see martlet get.",
                 valueName: "file"
             ),
             completion: .file()

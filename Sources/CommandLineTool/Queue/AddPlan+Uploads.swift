@@ -37,14 +37,22 @@ extension AddPlan {
             }
             source.type = form.type
         }
-        for path in source.files where access(path, R_OK) != 0 {
-            throw BadValue("\(DisplayText.clean(path)) cannot be read: \(String(cString: strerror(errno)))")
-        }
+        for path in source.files { try Self.check(path) }
         source.collection = item.collection?.text
         var transfer = NewTransfer(id: GID.random(), urls: [item.url.text], options: self.options)
         transfer.isPaused = self.isPaused
         transfer.upload = source
         return transfer
+    }
+
+    private static func check(_ path: String) throws(BadValue) {
+        var status = stat()
+        guard stat(path, &status) == 0, access(path, R_OK) == 0 else {
+            throw BadValue("\(DisplayText.clean(path)) cannot be read: \(String(cString: strerror(errno)))")
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else {
+            throw BadValue("\(DisplayText.clean(path)) is not a regular file")
+        }
     }
 
     /// The upload of a line of an input file.
