@@ -116,6 +116,32 @@ struct UploadTests {
         #expect(harness.pattern.holds(request.body, size))
     }
 
+    @Test(
+        "a PUT whose name is taken by the same content has nothing to do; by another it fails",
+        arguments: [true, false]
+    )
+    func taken(isSame: Bool) async throws {
+        let harness = try UploadHarness()
+        let path = try harness.file(1000)
+        let digest = PlainDigests.sha256(isSame ? harness.pattern.bytes(0..<1000) : [1])
+        let there = UploadServer.Reply(
+            200,
+            [("Repr-Digest", "sha-256=:\(Base64.encode(digest)):")],
+            body: String(repeating: "x", count: 1000)
+        )
+        let server = try await UploadServer.start {
+            $0.refusals = ["PUT": .init(409), "POST": .init(409), "HEAD": there]
+        }
+        let outcome = try await harness.send(.file(path), to: server.text("/f"))
+        #expect((outcome.completion != nil) == isSame, "\(outcome.story)")
+        #expect(outcome.failure?.status == (isSame ? nil : 409))
+        #expect(server.requests.map(\.method) == ["PUT", "HEAD"])
+        #expect(server.requests.last?["Want-Repr-Digest"] != nil && server.requests.last?["Content-Type"] == nil)
+        // Bytes that come once, and what is no PUT, are not compared.
+        let post = try await harness.send(.file(path), to: server.text("/f")) { $0.method = "POST" }
+        #expect(post.completion == nil && server.requests.count { $0.method == "HEAD" } == 1)
+    }
+
     @Test("several files and bytes arrive as one content")
     func parts() async throws {
         let harness = try UploadHarness()

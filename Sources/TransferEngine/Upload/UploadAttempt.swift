@@ -14,6 +14,10 @@ final class UploadAttempt: ExchangeReceiver, @unchecked Sendable {
         case act(UploadAction)
         /// Its body is the answer.
         case take
+        /// See whether what is there already is this; otherwise fail so.
+        case compare(TransferFailure)
+        /// What is there has this digest; fail so, where the content has another.
+        case match(ExpectedDigest, otherwise: TransferFailure)
     }
 
     let run: UploadRun
@@ -28,6 +32,8 @@ final class UploadAttempt: ExchangeReceiver, @unchecked Sendable {
     /// Whether it was sent again already because a pooled connection broke.
     var isSecond = false
     var digest: String?
+    /// Of a question about what is there already: how the upload fails where that is something else.
+    var refusal: TransferFailure?
     var slot: Origin?
     var exchange: (any Exchange)?
     var stretch: UploadStretch?

@@ -13,7 +13,8 @@ extension UploadRun {
         guard isLive else { return }
         switch after {
         case .fail(var failure):
-            if self.policy != nil {
+            // What a question was answered says nothing of the upload.
+            if self.policy != nil, attempt.refusal == nil {
                 failure.response = self.state.withLock { _ in
                     attempt.head.map { FailedResponse(url: attempt.url, head: $0, prefix: attempt.prefix) }
                 }
@@ -31,6 +32,8 @@ extension UploadRun {
             self.launch(attempt.step, way)
         case .act(let action): self.act(action)
         case .take: self.finish(attempt.head)
+        case .compare(let refusal): self.launch(Self.comparison, Way(refusal: refusal))
+        case .match(let digest, let refusal): self.match(digest, otherwise: refusal)
         }
     }
 
@@ -71,7 +74,7 @@ extension UploadRun {
     }
 
     /// Everything is there.
-    private func finish(_ head: ResponseHead?) {
+    func finish(_ head: ResponseHead?) {
         do throws(TransferFailure) {
             try self.state.withLock { $0.parts }?.check()
         } catch {

@@ -10,6 +10,8 @@ extension UploadRun {
         var isRewritten = false
         var refusals = 0
         var isSecond = false
+        /// See ``UploadAttempt/refusal``.
+        var refusal: TransferFailure?
     }
 
     /// Makes a request as soon as a connection to its host is free.
@@ -70,30 +72,39 @@ extension UploadRun {
             return self.engine.transport.execute(onLane: self.lane) { self.start(step, url, way, digest: nil) }
         }
         self.operate {
-            let digests = self.engine.store.beginDigests([algorithm])
+            let digest: String?
             do throws(TransferFailure) {
-                var offset = range.lowerBound
-                var buffer = [UInt8](repeating: 0, count: Int(min(1 << 20, range.upperBound - offset)))
-                while offset < range.upperBound {
-                    let next = min(offset + Int64(buffer.count), range.upperBound)
-                    let count = Int(next - offset)
-                    var failure: TransferFailure?
-                    buffer.withUnsafeMutableBytes { space in
-                        let space = UnsafeMutableRawBufferPointer(rebasing: space[..<count])
-                        do throws(TransferFailure) { try parts.read(offset..<next, into: space) } catch {
-                            failure = error
-                        }
-                        if failure == nil { digests.update(UnsafeRawBufferPointer(space)) }
-                    }
-                    if let failure { throw failure }
-                    offset = next
-                }
+                digest = try self.digest(algorithm, of: range, in: parts)
+                    .map { "\(algorithm.rawValue) \(Base64.encode($0))" }
             } catch {
                 return self.end(.failed(error), except: nil)
             }
-            let digest = digests.digests()[algorithm].map { "\(algorithm.rawValue) \(Base64.encode($0))" }
             self.engine.transport.execute(onLane: self.lane) { self.start(step, url, way, digest: digest) }
         }
+    }
+
+    /// Computes the digest of a part of the content; blocks.
+    func digest(
+        _ algorithm: DigestAlgorithm,
+        of range: Range<Int64>,
+        in parts: SourceParts
+    ) throws(TransferFailure) -> [UInt8]? {
+        let digests = self.engine.store.beginDigests([algorithm])
+        var offset = range.lowerBound
+        var buffer = [UInt8](repeating: 0, count: Int(min(1 << 20, range.upperBound - offset)))
+        while offset < range.upperBound {
+            let next = min(offset + Int64(buffer.count), range.upperBound)
+            let count = Int(next - offset)
+            var failure: TransferFailure?
+            buffer.withUnsafeMutableBytes { space in
+                let space = UnsafeMutableRawBufferPointer(rebasing: space[..<count])
+                do throws(TransferFailure) { try parts.read(offset..<next, into: space) } catch { failure = error }
+                if failure == nil { digests.update(UnsafeRawBufferPointer(space)) }
+            }
+            if let failure { throw failure }
+            offset = next
+        }
+        return digests.digests()[algorithm]
     }
 
     /// Starts a request; on the lane.
@@ -113,6 +124,7 @@ extension UploadRun {
             )
             attempt.refusals = way.refusals
             attempt.isSecond = way.isSecond
+            attempt.refusal = way.refusal
             attempt.digest = digest
             state.attempt = attempt
             if let content = step.content, !way.isRewritten {

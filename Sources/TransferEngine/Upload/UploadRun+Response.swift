@@ -39,6 +39,7 @@ extension UploadRun {
             return self.drain(attempt, head, then: .repeat)
         default: break
         }
+        if let refusal = attempt.refusal { return self.compared(attempt, head, refusal) }
         return self.act(on: self.state.withLock { $0.machine.received(head, from: attempt.url) }, attempt, head)
     }
 
@@ -53,7 +54,10 @@ extension UploadRun {
         }
         switch action {
         case .accept: return self.answered(attempt, head)
-        case .judge: return self.drain(attempt, head, then: .fail(self.failure(of: head)))
+        case .judge:
+            let failure = self.failure(of: head)
+            let compares = head.status == 409 && self.mayCompare
+            return self.drain(attempt, head, then: compares ? .compare(failure) : .fail(failure))
         case .fail(let fault): return self.drain(attempt, head, then: .fail(Self.failure(fault, head)))
         case .complete, .ask, .remember, .forget: return self.drain(attempt, head, then: .act(action))
         }
@@ -210,7 +214,8 @@ extension UploadRun {
             hops: attempt.hops,
             isRewritten: attempt.isRewritten,
             refusals: attempt.refusals,
-            isSecond: isSecond
+            isSecond: isSecond,
+            refusal: attempt.refusal
         )
     }
 }
