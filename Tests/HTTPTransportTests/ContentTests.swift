@@ -123,7 +123,7 @@ struct ContentTests {
                     continuation.resume(returning: transport.start(asked, onLane: 0, receiver: receiver))
                 }
             }
-            while server.received < 1_000_000 { try await Task.sleep(for: .milliseconds(20)) }
+            await server.waitForBytes(1_000_000)
             // What is not with the kernel is at most the window; the kernel's own buffers are some megabytes.
             #expect(content.given - content.sent <= (2 << 20) + 65_536)
             #expect(content.given < 64 << 20)

@@ -111,16 +111,16 @@ extension PutCommand {
         let url = try PutPlan.url(last, isAlone: self.arguments.count == 1)
         var plan = PutPlan(url: url)
         plan.list = sending.inputFile
-        plan.method = try PutPlan.method(sending.method, isForm: !sending.form.isEmpty)
-        if let type = sending.type { plan.type = try HeaderField.value(type, of: "Content-Type") }
-        plan.way = sending.protocol
+        plan.method = try PutPlan.method(sending.content.method, isForm: !sending.content.form.isEmpty)
+        if let type = sending.content.type { plan.type = try HeaderField.value(type, of: "Content-Type") }
+        plan.way = sending.content.protocol ?? .automatic
         plan.checksum = sending.checksum
-        plan.asksFirst = !sending.noExpect
+        plan.asksFirst = !sending.content.noExpect
         plan.keepsState = !sending.noState
         plan.writesAnswers = sending.answer
         plan.items = try PutPlan.items(
             self.arguments.dropLast(),
-            form: sending.form,
+            form: sending.content.form,
             list: sending.inputFile,
             to: url,
             by: plan.method

@@ -77,25 +77,25 @@ extension AddCommand {
             throw BadValue("there is no URL; write martlet add --upload FILE URL")
         }
         let uploading = self.uploading
-        guard self.urls.count > 1 || !uploading.form.isEmpty || self.files.inputFile != nil else {
+        guard self.urls.count > 1 || !uploading.content.form.isEmpty || self.files.inputFile != nil else {
             throw BadValue("there is no file; write martlet add --upload FILE URL")
         }
         let url = try PutPlan.url(last, isAlone: self.urls.count == 1)
-        let method = try PutPlan.method(uploading.method, isForm: !uploading.form.isEmpty)
-        if uploading.method != nil { plan.options[.method] = method }
+        let method = try PutPlan.method(uploading.content.method, isForm: !uploading.content.form.isEmpty)
+        if uploading.content.method != nil { plan.options[.method] = method }
         var source = UploadSource([])
-        if let type = uploading.type { source.type = try HeaderField.value(type, of: "Content-Type") }
-        switch uploading.protocol {
+        if let type = uploading.content.type { source.type = try HeaderField.value(type, of: "Content-Type") }
+        switch uploading.content.protocol {
         case .automatic, nil: source.resumption = "auto"
         case .plain: source.resumption = "none"
         case .by(let speaks): source.resumption = speaks.rawValue
         }
         source.checksum = uploading.uploadChecksum?.rawValue
-        source.asksFirst = !uploading.noExpect
+        source.asksFirst = !uploading.content.noExpect
         let sending = AddPlan.Sending(url: url, method: method, source: source)
         let items = try PutPlan.items(
             self.urls.dropLast(),
-            form: uploading.form,
+            form: uploading.content.form,
             list: self.files.inputFile,
             to: url,
             by: method

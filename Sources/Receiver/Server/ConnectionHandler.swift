@@ -366,9 +366,7 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
     private func giveUpSlowSender() {
         self.exchange?.lost()
         self.exchange = nil
-        var answer = Answer.message(408, "the content came too slowly")
-        answer.closes = true
-        self.answer(answer)
+        self.answerLate("the content came too slowly")
     }
 
     private func refuseLateHead() {
@@ -377,23 +375,21 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
         self.request = nil
         self.hasAnswered = false
         self.bodyLeft = nil
-        var answer = Answer.message(408, "the request's head came too slowly")
+        self.answerLate("the request's head came too slowly")
+    }
+
+    private func answerLate(_ text: String) {
+        var answer = Answer.message(408, text)
         answer.closes = true
         self.answer(answer)
     }
 
     /// A large file goes out in one call of ours: whether the client takes any of it only the kernel knows.
     private func lookAtProgress() {
-        guard let context = self.context, let provider = context.channel as? any SocketOptionProvider else {
-            self.end()
-            return
-        }
+        guard let provider = self.context?.channel as? any SocketOptionProvider else { return self.end() }
         SentBytes.of(provider).assumeIsolated()
             .whenComplete { result in
-                guard case .success(let count) = result, count > self.acknowledged else {
-                    self.end()
-                    return
-                }
+                guard case .success(let count) = result, count > self.acknowledged else { return self.end() }
                 self.acknowledged = count
                 self.machine.progressed(now: .now())
                 self.arm()

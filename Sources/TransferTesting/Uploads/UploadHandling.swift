@@ -162,14 +162,15 @@ final class UploadHandling {
 
     /// Takes content; false where a later request has asked for the upload, which ends this one.
     func took(_ bytes: [UInt8]) -> Bool {
-        let isTaken = self.server.state.withLock { state in
-            if let upload = state.uploads[self.target], upload.appender != self.place { return false }
+        let (isTaken, woken): (Bool, [CheckedContinuation<Void, Never>]) = self.server.state.withLock { state in
+            if let upload = state.uploads[self.target], upload.appender != self.place { return (false, []) }
             state.requests[self.place].received += Int64(bytes.count)
             if self.unchecked == nil, self.failure == nil {
                 state.uploads[self.target]?.bytes.append(contentsOf: bytes)
             }
-            return true
+            return (true, state.wokenByBytes())
         }
+        for waiter in woken { waiter.resume() }
         guard isTaken else { return false }
         self.received += Int64(bytes.count)
         if self.unchecked != nil { self.unchecked?.append(contentsOf: bytes) }

@@ -103,6 +103,18 @@ public final class UploadServer: Sendable {
         var connections = 0
         var channels: [ObjectIdentifier: any Channel] = [:]
         var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
+        var byteWaiters: [(count: Int64, continuation: CheckedContinuation<Void, Never>)] = []
+
+        /// The bytes of content that arrived, over all requests.
+        var received: Int64 { self.requests.reduce(0) { $0 + $1.received } }
+
+        /// Takes out those who waited for as many bytes as there are.
+        mutating func wokenByBytes() -> [CheckedContinuation<Void, Never>] {
+            guard !self.byteWaiters.isEmpty else { return [] }
+            let received = self.received
+            defer { self.byteWaiters.removeAll { $0.count <= received } }
+            return self.byteWaiters.filter { $0.count <= received }.map(\.continuation)
+        }
     }
 
     /// The port.
@@ -162,7 +174,7 @@ public final class UploadServer: Sendable {
     public var only: Upload? { self.state.withLock { $0.uploads.count == 1 ? $0.uploads.values.first : nil } }
 
     /// The bytes of content that arrived, over all requests.
-    public var received: Int64 { self.state.withLock { $0.requests.reduce(0) { $0 + $1.received } } }
+    public var received: Int64 { self.state.withLock { $0.received } }
 
     /// The connections accepted so far.
     public var connectionCount: Int { self.state.withLock { $0.connections } }
@@ -179,6 +191,18 @@ public final class UploadServer: Sendable {
             let isThere = self.state.withLock { state in
                 if state.requests.count >= count { return true }
                 state.waiters.append((count, continuation))
+                return false
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    /// Returns when so many bytes of content arrived, over all requests.
+    public func waitForBytes(_ count: Int64) async {
+        await withCheckedContinuation { continuation in
+            let isThere = self.state.withLock { state in
+                if state.received >= count { return true }
+                state.byteWaiters.append((count, continuation))
                 return false
             }
             if isThere { continuation.resume() }

@@ -1,0 +1,58 @@
+import ArgumentParser
+import TransferCore
+import TransferEngine
+
+/// What is sent, and how: of `martlet put` and of `martlet add --upload`.
+struct ContentOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("X", allowingJoined: true), .customLong("request")],
+        help: ArgumentHelp("The method. (default: PUT, POST for a form)", valueName: "method")
+    )
+    var method: String?
+
+    @Option(
+        help: ArgumentHelp("The media type of the files. (default: application/octet-stream)", valueName: "type")
+    )
+    var type: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A field of a form, as 'name=value', or 'name=@file' for a file; may be repeated.",
+            discussion: "The whole form is one upload (multipart/form-data); files are read as they are sent.",
+            valueName: "field"
+        ),
+        completion: .file()
+    )
+    var form: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "How a broken upload goes on: auto, none, tus, ietf-3, ietf-5 or ietf-6. (default: auto)",
+            discussion: """
+                auto asks the server about files of at least 1M. none sends the whole again. The others are tus 1.0 and \
+                the interop versions of the IETF's draft.
+                """,
+            valueName: "protocol"
+        ),
+        completion: .list(["auto", "none"] + ResumableProtocol.allCases.map(\.rawValue)),
+        transform: { try ContentOptions.way($0) }
+    )
+    var `protocol`: UploadWay?
+
+    @Flag(help: "Do not ask the server first whether it wants a large file (Expect: 100-continue).")
+    var noExpect = false
+
+    /// The way of a name.
+    static func way(_ text: String) throws(BadValue) -> UploadWay {
+        switch text {
+        case "auto": return .automatic
+        case "none": return .plain
+        default:
+            guard let speaks = ResumableProtocol(rawValue: text) else {
+                let known = ResumableProtocol.allCases.map(\.rawValue).joined(separator: ", ")
+                throw BadValue("\"\(DisplayText.clean(text))\" is no protocol; use auto, none, \(known)")
+            }
+            return .by(speaks)
+        }
+    }
+}
