@@ -56,6 +56,7 @@ extension DaemonCore {
                 )
                 lane.giveBack(id)
             }
+            guard let reader else { continue }
             var members: [JSON.Member] = [
                 .init("kind", "progress"), .init("id", .string(id.description)), .init("bytes", .integer(live.bytes)),
                 .init("total", .optional(live.total)), .init("rate", .integer(live.rate)),
@@ -64,7 +65,7 @@ extension DaemonCore {
                 members.append(.init("sent", .optional(live.sent)))
                 members.append(.init("acknowledged", .optional(live.acknowledged)))
             }
-            reader?.put(id, .object(members))
+            reader.put(id, .object(members))
         }
     }
 

@@ -111,6 +111,18 @@ final class UploadConnection: ChannelInboundHandler {
         guard count > 0 else { return 0 }
         if let rate = handling.rate { count = min(count, max(1, rate / 50)) }
         if let cut = handling.cut { count = min(count, Int(cut - handling.received)) }
+        let loop = context.eventLoop
+        let bound = NIOLoopBound((self, context), eventLoop: loop)
+        let goOn = { @Sendable in
+            let (connection, context) = bound.value
+            connection.goOn(context)
+        }
+        let room = self.server.room { loop.execute(goOn) }
+        guard room > 0 else {
+            self.suspend(context)
+            return 0
+        }
+        count = Int(min(Int64(count), room))
         var isTaken = true
         if count > 0, let bytes = self.buffer.readBytes(length: count) { isTaken = handling.took(bytes) }
         if !isTaken || handling.cut.map({ handling.received >= $0 }) ?? false {
@@ -119,18 +131,22 @@ final class UploadConnection: ChannelInboundHandler {
             return nil
         }
         if let rate = handling.rate {
-            self.isSuspended = true
-            // What is not taken yet stays with the kernel, so that the client feels it.
-            try? context.channel.syncOptions?.setOption(.autoRead, value: false)
-            let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-            context.eventLoop.scheduleTask(in: .nanoseconds(Int64(count) * 1_000_000_000 / Int64(rate))) {
-                let (connection, context) = bound.value
-                connection.isSuspended = false
-                connection.run(context)
-                if !connection.isSuspended { try? context.channel.syncOptions?.setOption(.autoRead, value: true) }
-            }
+            self.suspend(context)
+            loop.scheduleTask(in: .nanoseconds(Int64(count) * 1_000_000_000 / Int64(rate)), goOn)
         }
         return count
+    }
+
+    /// Stops reading: what is not taken yet stays with the kernel, so that the client feels it.
+    private func suspend(_ context: ChannelHandlerContext) {
+        self.isSuspended = true
+        try? context.channel.syncOptions?.setOption(.autoRead, value: false)
+    }
+
+    private func goOn(_ context: ChannelHandlerContext) {
+        self.isSuspended = false
+        self.run(context)
+        if !self.isSuspended { try? context.channel.syncOptions?.setOption(.autoRead, value: true) }
     }
 
     private func began(_ text: String, _ context: ChannelHandlerContext) {

@@ -35,6 +35,8 @@ public final class UploadServer: Sendable {
         public var forgetsAfter: Int?
         /// Bytes of a request that it takes in a second, or `nil`.
         public var rate: Int?
+        /// Takes no more content once it has so many bytes, over all requests, until this is changed.
+        public var holdsAt: Int64?
         /// When tus uploads expire, as a date.
         public var expires: String?
 
@@ -104,6 +106,8 @@ public final class UploadServer: Sendable {
         var channels: [ObjectIdentifier: any Channel] = [:]
         var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
         var byteWaiters: [(count: Int64, continuation: CheckedContinuation<Void, Never>)] = []
+        /// What goes on when ``Behaviour/holdsAt`` changes.
+        var held: [@Sendable () -> Void] = []
 
         /// The bytes of content that arrived, over all requests.
         var received: Int64 { self.requests.reduce(0) { $0 + $1.received } }
@@ -180,7 +184,26 @@ public final class UploadServer: Sendable {
     public var connectionCount: Int { self.state.withLock { $0.connections } }
 
     /// Changes how it behaves from now on.
-    public func change(_ body: (inout Behaviour) -> Void) { self.state.withLock { body(&$0.behaviour) } }
+    public func change(_ body: (inout Behaviour) -> Void) {
+        let held = self.state.withLock { state in
+            body(&state.behaviour)
+            defer { state.held = [] }
+            return state.held
+        }
+        for goOn in held { goOn() }
+    }
+
+    /// The bytes of content that may be taken now.
+    ///
+    /// - Parameter goOn: Called when there may be some, if there are none.
+    func room(else goOn: @escaping @Sendable () -> Void) -> Int64 {
+        self.state.withLock { state in
+            guard let most = state.behaviour.holdsAt else { return .max }
+            let room = max(0, most - state.received)
+            if room == 0 { state.held.append(goOn) }
+            return room
+        }
+    }
 
     /// Forgets what it has.
     public func forget() { self.state.withLock { $0.uploads = [:] } }

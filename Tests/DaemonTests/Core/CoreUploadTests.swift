@@ -112,7 +112,7 @@ struct CoreUploadTests {
         let directory = try TemporaryDirectory()
         let server = try await UploadServer.start { behaviour in
             behaviour.speaksTus = true
-            behaviour.rate = 2_000_000
+            behaviour.holdsAt = 1_000_000
         }
         let first = try await CoreHarness(directory)
         let path = try self.file(first, 4_000_000)
@@ -121,7 +121,7 @@ struct CoreUploadTests {
         await first.stop()
         let before = server.received
         #expect(before > 0 && before < 4_000_000)
-        server.change { $0.rate = nil }
+        server.change { $0.holdsAt = nil }
         let second = try await CoreHarness(directory)
         try await second.events.wait("finished \(id)")
         let isWhole = self.holds(server.only?.bytes, 4_000_000)
@@ -194,7 +194,7 @@ struct CoreUploadTests {
         let harness = try await CoreHarness()
         let server = try await UploadServer.start { behaviour in
             behaviour.speaksTus = true
-            behaviour.rate = 1_000_000
+            behaviour.holdsAt = 1_000_000
         }
         let path = try self.file(harness, 4_000_000)
         let id = try await self.add(harness, UploadSource([.file(path)]), to: server.text("/files/"))
@@ -214,14 +214,14 @@ struct CoreUploadTests {
         let harness = try await CoreHarness()
         let server = try await UploadServer.start { behaviour in
             behaviour.speaksTus = true
-            behaviour.rate = 1_000_000
+            behaviour.holdsAt = 1_000_000
         }
         let path = try self.file(harness, 4_000_000)
         let id = try await self.add(harness, UploadSource([.file(path)]), to: server.text("/files/"))
         try await harness.events.wait(for: 100_000, of: id)
         try await harness.core.perform(.pause, on: .ids([id]))
         _ = try self.file(harness, 3_000_000)
-        server.change { $0.rate = nil }
+        server.change { $0.holdsAt = nil }
         try await harness.core.perform(.resume, on: .ids([id]))
         try await harness.events.wait("failed \(id)")
         #expect(try await harness.core.record(id).failure?.message.contains("changed") == true)

@@ -163,6 +163,7 @@ struct BackgroundUploadTests {
         let server = try await UploadServer.start { behaviour in
             behaviour.speaksTus = true
             behaviour.rate = 1_000_000
+            behaviour.holdsAt = 3_000_000
         }
         let directory = try TemporaryDirectory()
         try directory.write([UInt8](repeating: 1, count: 4_000_000), to: "f")

@@ -120,7 +120,7 @@ struct UploadTaskTests {
         let server = try await UploadServer.start { behaviour in
             behaviour.speaksTus = true
             behaviour.cuts = [1_000_000]
-            behaviour.rate = 5_000_000
+            behaviour.holdsAt = 2_500_000
         }
         let first = try Harness()
         let path = try self.file(first, 5_000_000)
@@ -134,7 +134,7 @@ struct UploadTaskTests {
         #expect(server.requests.allSatisfy { $0.method != "DELETE" })
         let copy = try UploadResumeData(data.bytes)
         #expect(copy == data && copy.path == path)
-        server.change { $0.rate = nil }
+        server.change { $0.holdsAt = nil }
         let second = try Harness()
         let other = try second.session.uploadTask(resuming: copy, for: server.text("/in/"))
         other.resume()
@@ -149,7 +149,7 @@ struct UploadTaskTests {
     func cancelling() async throws {
         let server = try await UploadServer.start { behaviour in
             behaviour.speaksTus = true
-            behaviour.rate = 1_000_000
+            behaviour.holdsAt = 1_000_000
         }
         let harness = try Harness()
         let task = try harness.session.uploadTask(for: server.text("/in/"), from: .file(self.file(harness, 5_000_000)))
