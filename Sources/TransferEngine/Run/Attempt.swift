@@ -4,7 +4,7 @@ internal import TransferCore
 /// One request for (a part of) a file, with the connection that it holds at its host.
 ///
 /// Everything mutable is touched under the run's lock only, hence `@unchecked`.
-final class Attempt: ExchangeReceiver, @unchecked Sendable {
+final class Attempt: AskedAttempt, @unchecked Sendable {
     enum Purpose {
         /// Learn length and validators, to compare with a file that is there.
         case examine
@@ -29,7 +29,7 @@ final class Attempt: ExchangeReceiver, @unchecked Sendable {
     }
 
     /// What to do once the rest of a response that nobody wants was read, so that its connection can be kept.
-    enum AfterDrain {
+    enum Next: AfterResponse {
         case fail(TransferFailure)
         case redirect(HTTPURL)
         case `repeat`
@@ -74,7 +74,7 @@ final class Attempt: ExchangeReceiver, @unchecked Sendable {
     var isOver = false
     /// Reading waits for the disk or for the rate limit; the stall clock stands still.
     var isHeld = false
-    var afterDrain: AfterDrain?
+    var afterDrain: Next?
     var drained = 0
     /// The most bytes of a body nobody wants that are worth reading.
     var drainLimit = DownloadRun.drainable

@@ -121,7 +121,7 @@ extension DownloadRun {
     // MARK: The end of a response
 
     func responseEnded(_ attempt: Attempt, cleanly: Bool) {
-        let (next, file): (Attempt.AfterDrain?, RunFile) = self.state.withLock { state in
+        let (next, file): (Attempt.Next?, RunFile) = self.state.withLock { state in
             (attempt.isOver ? nil : attempt.afterDrain, attempt.isOver ? .none : state.file)
         }
         if let next { return self.afterDrain(attempt, next) }

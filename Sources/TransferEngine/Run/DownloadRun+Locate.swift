@@ -117,10 +117,6 @@ extension DownloadRun {
         )
     }
 
-    func note(_ text: String) {
-        if self.engine.hub.wants(.notes) { self.engine.hub.emit(self.transfer.event(.note(text))) }
-    }
-
     /// The file is there already: nothing is fetched.
     func skip(_ target: FileTarget, size: Int64, except current: Attempt? = nil) {
         let completion = TransferEvent.Completion(

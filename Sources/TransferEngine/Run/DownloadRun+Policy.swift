@@ -26,52 +26,6 @@ extension DownloadRun {
         )
     }
 
-    /// Asks the policy; where it takes its time, reading waits for the decision.
-    func ask(
-        _ question: PolicyQuestion,
-        _ attempt: Attempt,
-        then act: @escaping @Sendable (PolicyDecision) -> ReadDecision
-    ) -> ReadDecision {
-        guard let policy = self.policy else { return act(.proceed) }
-        self.state.withLock { _ in attempt.isHeld = true }
-        let isFirst = Countdown(1)
-        let now = policy.decide(question, about: self.requestFacts(attempt)) { decision in
-            guard isFirst.isLast() else { return }
-            self.engine.transport.execute(onLane: attempt.lane) {
-                guard self.state.withLock({ _ in !attempt.isOver }) else { return }
-                switch act(decision) {
-                case .read: self.letGo(attempt)
-                case .pause: break
-                case .close:
-                    let exchange = self.state.withLock { _ in
-                        defer { attempt.exchange = nil }
-                        return attempt.exchange
-                    }
-                    exchange?.cancel()
-                }
-            }
-        }
-        guard let now else { return .pause }
-        self.state.withLock { _ in attempt.isHeld = false }
-        return act(now)
-    }
-
-    /// The server wants credentials.
-    func challenged(_ attempt: Attempt, _ head: ResponseHead, _ failure: TransferFailure) -> ReadDecision {
-        guard attempt.refusals < Self.refusalLimit else { return self.drain(attempt, head, then: .fail(failure)) }
-        return self.ask(.challenge(head), attempt) { decision in
-            switch decision {
-            case .repeat: return self.drain(attempt, head, then: .repeat)
-            case .cancel:
-                self.end(.cancelled(keeping: false), except: attempt)
-                return .close
-            case .proceed, .refuse, .divert: return self.drain(attempt, head, then: .fail(failure))
-            }
-        }
-    }
-
-    private static let refusalLimit = 8
-
     /// Asks about the first response whose body is to be taken, once for each transfer, then takes it.
     func decide(
         _ attempt: Attempt,

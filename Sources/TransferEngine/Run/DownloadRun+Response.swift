@@ -34,7 +34,7 @@ extension DownloadRun {
         case .notModified:
             return self.drain(attempt, head, then: .notModified)
         case .failed(let failure):
-            if head.status == 401, self.policy != nil { return self.challenged(attempt, head, failure) }
+            if head.status == 401, self.policy != nil { return self.challenged(attempt, head, otherwise: failure) }
             if case .examine = attempt.purpose, !failure.isRetryable {
                 // Some servers, and signed URLs, answer GET only.
                 return self.drain(attempt, head, then: .examined(agrees: false))
@@ -56,61 +56,24 @@ extension DownloadRun {
     private func redirected(_ attempt: Attempt, _ head: ResponseHead, to location: String) -> ReadDecision {
         let next: HTTPURL
         do {
-            next = try attempt.url.resolving(location)
+            next = try self.target(of: location, attempt)
         } catch {
-            return self.drain(
-                attempt,
-                head,
-                then: .fail(TransferFailure(.redirects, "redirected to where Martlet does not go: \(error.message)"))
-            )
-        }
-        if attempt.url.scheme == .https, next.scheme == .http, !self.options.allowsDowngrade {
-            return self.drain(
-                attempt,
-                head,
-                then: .fail(
-                    TransferFailure(.redirects, "redirected from https to \(next.redacted), which is not encrypted")
-                )
-            )
-        }
-        guard attempt.hops < self.options.maximumRedirects else {
-            return self.drain(
-                attempt,
-                head,
-                then: .fail(TransferFailure(.redirects, "more than \(self.options.maximumRedirects) redirects"))
-            )
+            return self.drain(attempt, head, then: .fail(error))
         }
         let method = self.method(of: attempt, redirectedBy: head.status)
-        return self.ask(.redirect(head, to: next, method: method), attempt) { decision in
-            switch decision {
-            case .proceed, .repeat, .divert:
-                self.note("\(head.status): redirected to \(next.redacted)")
-                self.state.withLock { _ in attempt.isRewritten = method != self.request.method }
-                return self.drain(attempt, head, then: .redirect(next))
-            case .refuse:
-                if case .stream = self.state.withLock({ $0.file }) {
-                    return self.receivedWhole(attempt, head, ResponseJudge.length(head))
-                }
-                return self.drain(
-                    attempt,
-                    head,
-                    then: .fail(
-                        TransferFailure(
-                            .redirects,
-                            "the redirect (\(head.status)) to \(next.redacted) was not followed",
-                            status: head.status
-                        )
-                    )
-                )
-            case .cancel:
-                self.end(.cancelled(keeping: false), except: attempt)
-                return .close
+        return self.redirected(attempt, head, to: next, by: method) {
+            self.state.withLock { _ in attempt.isRewritten = method != self.request.method }
+            return self.drain(attempt, head, then: .redirect(next))
+        } leave: { failure in
+            if case .stream = self.state.withLock({ $0.file }) {
+                return self.receivedWhole(attempt, head, ResponseJudge.length(head))
             }
+            return self.drain(attempt, head, then: .fail(failure))
         }
     }
 
     /// Reads a short body that nobody wants, to keep its connection; closes on a long one.
-    func drain(_ attempt: Attempt, _ head: ResponseHead, then next: Attempt.AfterDrain) -> ReadDecision {
+    func drain(_ attempt: Attempt, _ head: ResponseHead, then next: Attempt.Next) -> ReadDecision {
         let isShort =
             switch head.framing {
             case .none: true
@@ -135,7 +98,7 @@ extension DownloadRun {
     /// The bytes worth reading to keep a connection.
     static let drainable = 65_536
 
-    func afterDrain(_ attempt: Attempt, _ next: Attempt.AfterDrain) {
+    func afterDrain(_ attempt: Attempt, _ next: Attempt.Next) {
         switch next {
         case .fail(var failure):
             if self.policy != nil {

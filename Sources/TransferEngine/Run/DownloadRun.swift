@@ -5,7 +5,7 @@ internal import TransferCore
 ///
 /// Events come from the lanes, the pool and the clock. Each takes the lock, changes the state, and acts after the unlock.
 /// Lock order: run, then engine, then transfer memory, then hub.
-final class DownloadRun: TransferRun {
+final class DownloadRun: AskingRun {
     let engine: TransferEngine
     let transfer: Transfer
     let request: DownloadRequest
@@ -113,6 +113,7 @@ final class DownloadRun: TransferRun {
 
     var options: DownloadOptions { self.request.options }
     var now: Int64 { self.engine.time.now }
+    func whileLocked<Value: Sendable>(_ body: () -> Value) -> Value { self.state.withLock { _ in body() } }
     var received: Int64 { self.state.withLock { $0.received } }
     var hasAdvanced: Bool { self.received > 0 }
     var sent: Int64 { 0 }

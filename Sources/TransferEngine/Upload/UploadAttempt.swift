@@ -4,9 +4,9 @@ internal import TransferCore
 /// One request of an upload, with the connection that it holds at its host.
 ///
 /// Everything mutable is touched under the run's lock only, hence `@unchecked`.
-final class UploadAttempt: ExchangeReceiver, @unchecked Sendable {
+final class UploadAttempt: AskedAttempt, @unchecked Sendable {
     /// What to do once the response is over.
-    enum After {
+    enum Next: AfterResponse {
         case fail(TransferFailure)
         case redirect(HTTPURL, isRewritten: Bool)
         /// Ask the same again: with credentials, or without `Expect`.
@@ -38,7 +38,7 @@ final class UploadAttempt: ExchangeReceiver, @unchecked Sendable {
     var exchange: (any Exchange)?
     var stretch: UploadStretch?
     var head: ResponseHead?
-    var after: After?
+    var after: Next?
     var prefix: [UInt8] = []
     var drained = 0
     var isConnected = false

@@ -3,7 +3,7 @@ internal import TransferCore
 
 /// What follows once the response to a request is over.
 extension UploadRun {
-    func perform(_ after: UploadAttempt.After, _ attempt: UploadAttempt) {
+    func perform(_ after: UploadAttempt.Next, _ attempt: UploadAttempt) {
         let isLive = self.state.withLock { state in
             guard !attempt.isOver else { return false }
             if case .fail = after { return true }

@@ -6,18 +6,9 @@ extension UploadRun {
     func redirected(_ attempt: UploadAttempt, _ head: ResponseHead, to location: String) -> ReadDecision {
         let next: HTTPURL
         do {
-            next = try attempt.url.resolving(location)
+            next = try self.target(of: location, attempt)
         } catch {
-            let reason = "redirected to where Martlet does not go: \(error.message)"
-            return self.drain(attempt, head, then: .fail(TransferFailure(.redirects, reason)))
-        }
-        if attempt.url.scheme == .https, next.scheme == .http, !self.options.allowsDowngrade {
-            let reason = "redirected from https to \(next.redacted), which is not encrypted"
-            return self.drain(attempt, head, then: .fail(TransferFailure(.redirects, reason)))
-        }
-        guard attempt.hops < self.options.maximumRedirects else {
-            let reason = "more than \(self.options.maximumRedirects) redirects"
-            return self.drain(attempt, head, then: .fail(TransferFailure(.redirects, reason)))
+            return self.drain(attempt, head, then: .fail(error))
         }
         let isRewritten = attempt.isRewritten || Self.isRewritten(attempt.step, by: head.status)
         // Content that comes once cannot go to another place, too.
@@ -27,18 +18,10 @@ extension UploadRun {
             return self.drain(attempt, head, then: .fail(Self.cannotRepeat))
         }
         let method = isRewritten ? "GET" : attempt.step.method
-        return self.ask(.redirect(head, to: next, method: method), attempt) { decision in
-            switch decision {
-            case .proceed, .repeat, .divert:
-                self.note("\(head.status): redirected to \(next.redacted)")
-                return self.drain(attempt, head, then: .redirect(next, isRewritten: isRewritten))
-            case .refuse:
-                let reason = "the redirect (\(head.status)) to \(next.redacted) was not followed"
-                return self.drain(attempt, head, then: .fail(TransferFailure(.redirects, reason, status: head.status)))
-            case .cancel:
-                self.end(.cancelled(keeping: false), except: attempt)
-                return .close
-            }
+        return self.redirected(attempt, head, to: next, by: method) {
+            self.drain(attempt, head, then: .redirect(next, isRewritten: isRewritten))
+        } leave: { failure in
+            self.drain(attempt, head, then: .fail(failure))
         }
     }
 
@@ -49,56 +32,12 @@ extension UploadRun {
         return status == 303 || (status != 307 && status != 308 && step.method == "POST")
     }
 
-    // MARK: The policy
-
     func challenged(_ attempt: UploadAttempt, _ head: ResponseHead) -> ReadDecision {
         let failure = self.failure(of: head)
-        var mayRepeat = attempt.refusals < Self.refusalLimit
-        if case .stream = self.request.content {
-            mayRepeat = !self.transfer.memory.withLock { $0.upload.isStreamTaken }
+        if case .stream = self.request.content, self.transfer.memory.withLock({ $0.upload.isStreamTaken }) {
+            return self.drain(attempt, head, then: .fail(failure))
         }
-        guard mayRepeat else { return self.drain(attempt, head, then: .fail(failure)) }
-        return self.ask(.challenge(head), attempt) { decision in
-            switch decision {
-            case .repeat: return self.drain(attempt, head, then: .repeat)
-            case .cancel:
-                self.end(.cancelled(keeping: false), except: attempt)
-                return .close
-            case .proceed, .refuse, .divert: return self.drain(attempt, head, then: .fail(failure))
-            }
-        }
-    }
-
-    private static let refusalLimit = 8
-
-    /// Asks the policy; where it takes its time, reading waits for the decision.
-    func ask(
-        _ question: PolicyQuestion,
-        _ attempt: UploadAttempt,
-        then act: @escaping @Sendable (PolicyDecision) -> ReadDecision
-    ) -> ReadDecision {
-        guard let policy = self.policy else { return act(.proceed) }
-        self.state.withLock { _ in attempt.isHeld = true }
-        let isFirst = Countdown(1)
-        let now = policy.decide(question, about: self.requestFacts(attempt)) { decision in
-            guard isFirst.isLast() else { return }
-            self.engine.transport.execute(onLane: attempt.lane) {
-                guard self.state.withLock({ _ in !attempt.isOver }) else { return }
-                switch act(decision) {
-                case .read: self.letGo(attempt)
-                case .pause: break
-                case .close:
-                    let exchange = self.state.withLock { _ in
-                        defer { attempt.exchange = nil }
-                        return attempt.exchange
-                    }
-                    exchange?.cancel()
-                }
-            }
-        }
-        guard let now else { return .pause }
-        self.state.withLock { _ in attempt.isHeld = false }
-        return act(now)
+        return self.challenged(attempt, head, otherwise: failure)
     }
 
     /// Reading goes on after it was held.

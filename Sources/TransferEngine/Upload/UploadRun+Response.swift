@@ -141,7 +141,7 @@ extension UploadRun {
     }
 
     /// Reads a short body that nobody wants, to keep its connection; closes on a long one.
-    func drain(_ attempt: UploadAttempt, _ head: ResponseHead, then next: UploadAttempt.After) -> ReadDecision {
+    func drain(_ attempt: UploadAttempt, _ head: ResponseHead, then next: UploadAttempt.Next) -> ReadDecision {
         // What is still being sent would have to be sent to its end before the connection could carry another request.
         let isSending = self.state.withLock { _ in attempt.stretch.map { !$0.isWhole } ?? false }
         var wantsPrefix = false

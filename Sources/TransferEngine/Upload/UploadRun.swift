@@ -5,7 +5,7 @@ internal import TransferCore
 ///
 /// Events come from the lanes, the pool and the clock. Each takes the lock, changes the state, and acts after the unlock.
 /// Lock order: run, then engine, then transfer memory, then hub.
-final class UploadRun: TransferRun {
+final class UploadRun: AskingRun {
     let engine: TransferEngine
     let transfer: Transfer
     let request: UploadRequest
@@ -56,16 +56,13 @@ final class UploadRun: TransferRun {
     var options: DownloadOptions { self.request.options }
     var policy: (any TransferPolicy)? { self.request.policy }
     var now: Int64 { self.engine.time.now }
+    func whileLocked<Value: Sendable>(_ body: () -> Value) -> Value { self.state.withLock { _ in body() } }
     var isEnding: Bool { self.state.withLock { $0.phase == .ending } }
     var received: Int64 { self.state.withLock { $0.received } }
     var hasAdvanced: Bool { self.state.withLock { $0.hasAdvanced } }
     var sent: Int64 { self.state.withLock { $0.sent } }
 
     var position: (bytes: Int64, total: Int64?) { self.state.withLock { $0.position } }
-
-    func note(_ text: String) {
-        if self.engine.hub.wants(.notes) { self.engine.hub.emit(self.transfer.event(.note(text))) }
-    }
 
     // MARK: Beginning
 
