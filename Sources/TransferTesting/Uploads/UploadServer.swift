@@ -193,9 +193,10 @@ public final class UploadServer: Sendable {
         for goOn in held { goOn() }
     }
 
-    /// The bytes of content that may be taken now.
+    /// How much content may be taken now.
     ///
-    /// - Parameter goOn: Called when there may be some, if there are none.
+    /// - Parameter goOn: Called when there may be some, if there is none.
+    /// - Returns: In bytes.
     func room(else goOn: @escaping @Sendable () -> Void) -> Int64 {
         self.state.withLock { state in
             guard let most = state.behaviour.holdsAt else { return .max }
