@@ -108,7 +108,7 @@ extension DownloadRun {
     static let checkpointBytes: Int64 = 64 << 20
 
     func checkpoint() {
-        self.operate {
+        self.line.run {
             guard case .partial(let file) = self.state.withLock({ $0.file }) else { return }
             do throws(StorageError) {
                 try file.checkpoint()
@@ -244,7 +244,7 @@ extension DownloadRun {
                 lastModified: attempt.validators.lastModified,
                 date: attempt.validators.date
             )
-            self.operate {
+            self.line.run {
                 do throws(StorageError) {
                     let adopted = try self.engine.store.adoptExisting(target, facts: facts)
                     self.state.withLock { $0.isAdopted = true }

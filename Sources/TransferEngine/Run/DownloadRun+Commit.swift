@@ -31,7 +31,7 @@ extension DownloadRun {
         case .stream: self.commitStream()
         case .partial(let partial):
             let length = self.state.withLock { $0.planner?.length ?? $0.planner?.completed ?? 0 }
-            self.operate {
+            self.line.run {
                 do throws(StorageError) {
                     let digest = try self.naming { target throws(StorageError) in
                         try partial.commit(as: target, length: length, self.commitOptions(.synced))

@@ -220,7 +220,7 @@ extension DownloadRun {
     }
 
     private func prove(_ attempt: Attempt, _ range: ByteRange) {
-        self.operate {
+        self.line.run {
             guard case .partial(let file) = self.state.withLock({ $0.file }) else { return }
             do throws(StorageError) {
                 let bytes = try file.read(range)

@@ -131,7 +131,7 @@ extension DownloadRun {
 
     /// Opens our partial file and goes on from it.
     func openPartial(_ target: FileTarget) {
-        self.operate {
+        self.line.run {
             // Where the end has been told already, another transfer may look at the file: it must not find it busy.
             guard self.state.withLock({ $0.phase != .ending }) else { return }
             do throws(StorageError) {
@@ -199,7 +199,7 @@ extension DownloadRun {
     private func probe(_ partial: any PartialFile, _ then: Attempt.Probe.Then) {
         guard let last = partial.initialExtents.last else { return self.launchFirst(.fetch) }
         let range = max(last.lowerBound, last.upperBound - Self.overlap)..<last.upperBound
-        self.operate {
+        self.line.run {
             do throws(StorageError) {
                 let bytes = try partial.read(range)
                 self.engine.transport.execute(onLane: self.lane) {
@@ -214,7 +214,7 @@ extension DownloadRun {
     /// `--if-exists resume`: the end of the existing file is compared before the file is touched.
     private func prepareAdoption(_ target: FileTarget, _ existing: ExistingFile) {
         let range = max(0, existing.size - Self.adoptionOverlap)..<existing.size
-        self.operate {
+        self.line.run {
             do throws(StorageError) {
                 let bytes = try self.engine.store.readExisting(target, range)
                 self.state.withLock { $0.existing = existing }
@@ -228,7 +228,7 @@ extension DownloadRun {
     }
 
     private func compareDigests(_ target: FileTarget) {
-        self.operate {
+        self.line.run {
             do throws(StorageError) {
                 var agrees = true
                 for expected in self.request.expected where agrees {

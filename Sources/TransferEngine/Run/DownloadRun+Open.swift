@@ -23,7 +23,7 @@ extension DownloadRun {
         self.report(head, length)
         if let length, length <= Self.smallLimit { return self.openSmall(attempt, target, length) }
         self.state.withLock { _ in attempt.isHeld = true }
-        self.operate { self.makePartial(attempt, target, facts) }
+        self.line.run { self.makePartial(attempt, target, facts) }
         return .pause
     }
 

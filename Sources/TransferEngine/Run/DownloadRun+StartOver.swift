@@ -70,7 +70,7 @@ extension DownloadRun {
     func beginAnew(closing others: [Attempt]) {
         self.transfer.memory.withLock { $0.provenSources = [] }
         self.quiesce(others) {
-            self.operate {
+            self.line.run {
                 let (file, isAdopted) = self.state.withLock { state in
                     defer {
                         state.isAdopted = false

@@ -144,7 +144,7 @@ extension DownloadRun {
     func pass(_ bytes: UnsafeRawBufferPointer, to sink: any ByteSink, from attempt: Attempt) {
         let copy = Array(bytes)
         self.state.withLock { _ in attempt.isHeld = true }
-        self.operate {
+        self.line.run {
             do throws(StorageError) {
                 try sink.write(copy)
             } catch {

@@ -12,6 +12,8 @@ final class DownloadRun: AskingRun {
     let lane: Int
     let startedAt: Int64
     let state: Mutex<State>
+    /// What may block, one after the other.
+    let line: OperationLine
 
     enum Phase {
         /// Looking at what lies under the name; asking the server about it.
@@ -68,8 +70,6 @@ final class DownloadRun: AskingRun {
         var reported: Int64 = -1
         var sinceCheckpoint: Int64 = 0
         var lastCheckpoint: Int64 = 0
-        var operations: [@Sendable () -> Void] = []
-        var isOperating = false
         /// What is there has been opened, but nothing may be added before the first request (perhaps a comparison).
         var awaitsFirst = false
         /// Bytes that are there are known to be wrong: nothing may go on from them.
@@ -109,6 +109,7 @@ final class DownloadRun: AskingRun {
         state.heldSlot = transfer.origin
         state.lastCheckpoint = now
         self.state = Mutex(state)
+        self.line = OperationLine(on: engine.pool)
     }
 
     var options: DownloadOptions { self.request.options }
@@ -269,8 +270,8 @@ final class DownloadRun: AskingRun {
 
     private func closeFile(_ outcome: Outcome) {
         // An operation under way may be making the file just now, or writing to it: it comes first.
-        if self.state.withLock({ $0.isOperating }) {
-            self.operate { self.letGoOfFile(outcome) }
+        if self.line.isBusy {
+            self.line.run { self.letGoOfFile(outcome) }
         } else {
             self.letGoOfFile(outcome)
         }
@@ -290,7 +291,7 @@ final class DownloadRun: AskingRun {
         case .partial(let partial):
             if case .finished = outcome { return self.engine.runEnded(self, outcome) }
             let isCancelled = if case .cancelled(keeping: false) = outcome { true } else { false }
-            self.operate {
+            self.line.run {
                 if isWrong, isAdopted || self.options.keepBad {
                     partial.setAside()
                 } else if isWrong || (isCancelled && !isAdopted) {
@@ -300,32 +301,6 @@ final class DownloadRun: AskingRun {
                 }
                 self.engine.runEnded(self, outcome)
             }
-        }
-    }
-
-    // MARK: The disk's line
-
-    /// Runs file operations on the pool, one after the other.
-    func operate(_ operation: @escaping @Sendable () -> Void) {
-        let starts = self.state.withLock { state in
-            state.operations.append(operation)
-            defer { state.isOperating = true }
-            return !state.isOperating
-        }
-        if starts { self.engine.pool.run { self.runOperations() } }
-    }
-
-    private func runOperations() {
-        while true {
-            let next: (@Sendable () -> Void)? = self.state.withLock { state in
-                guard !state.operations.isEmpty else {
-                    state.isOperating = false
-                    return nil
-                }
-                return state.operations.removeFirst()
-            }
-            guard let next else { return }
-            next()
         }
     }
 

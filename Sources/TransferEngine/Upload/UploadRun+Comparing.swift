@@ -27,7 +27,7 @@ extension UploadRun {
     /// Compares the content with a digest, and ends the run.
     func match(_ digest: ExpectedDigest, otherwise refusal: TransferFailure) {
         guard let parts = self.state.withLock({ $0.parts }) else { return self.end(.failed(refusal), except: nil) }
-        self.operate {
+        self.line.run {
             let own: [UInt8]?
             do throws(TransferFailure) {
                 own = try self.digest(digest.algorithm, of: 0..<parts.length, in: parts)

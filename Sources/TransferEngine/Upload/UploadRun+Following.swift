@@ -44,7 +44,7 @@ extension UploadRun {
         case .forget(let step):
             self.note("the server has the upload no more: it begins anew")
             self.transfer.memory.withLock { $0.upload.record = nil }
-            if let journal = self.request.journal { self.operate { try? journal.remove() } }
+            if let journal = self.request.journal { self.line.run { try? journal.remove() } }
             self.launch(step)
         case .complete: self.finish(nil)
         case .accept, .judge, .fail: preconditionFailure("\(action) is decided with the head")
@@ -63,7 +63,7 @@ extension UploadRun {
         )
         self.transfer.memory.withLock { $0.upload.record = record }
         guard let journal = self.request.journal else { return go() }
-        self.operate {
+        self.line.run {
             do throws(StorageError) {
                 try journal.write(record)
             } catch {
@@ -81,7 +81,7 @@ extension UploadRun {
             return self.end(.failed(error), except: nil)
         }
         if let journal = self.request.journal, self.transfer.memory.withLock({ $0.upload.record != nil }) {
-            self.operate { try? journal.remove() }
+            self.line.run { try? journal.remove() }
         }
         let (length, received, sent) = self.state.withLock { ($0.length ?? $0.sent, $0.received, $0.sent) }
         let (before, time, sentBefore) = self.transfer.memory.withLock { memory in

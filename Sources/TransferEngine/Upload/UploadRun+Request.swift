@@ -55,7 +55,7 @@ extension UploadRun {
         guard !step.isRepeatable, !way.isRewritten, let note = self.request.noteUnrepeatable else {
             return self.prepareDigest(step, url, way)
         }
-        self.operate {
+        self.line.run {
             do throws(StorageError) {
                 try note()
             } catch {
@@ -71,7 +71,7 @@ extension UploadRun {
         else {
             return self.engine.transport.execute(onLane: self.lane) { self.start(step, url, way, digest: nil) }
         }
-        self.operate {
+        self.line.run {
             let digest: String?
             do throws(TransferFailure) {
                 digest = try self.digest(algorithm, of: range, in: parts)

@@ -12,6 +12,8 @@ final class UploadRun: AskingRun {
     let lane: Int
     let startedAt: Int64
     let state: Mutex<State>
+    /// What may block, one after the other.
+    let line: OperationLine
 
     enum Phase {
         /// The content is opened, the journal read.
@@ -36,8 +38,6 @@ final class UploadRun: AskingRun {
         var length: Int64?
         var window = RateWindow()
         var reported: Int64 = -1
-        var operations: [@Sendable () -> Void] = []
-        var isOperating = false
         /// Whether the server has more than it had, or answered.
         var hasAdvanced = false
     }
@@ -51,6 +51,7 @@ final class UploadRun: AskingRun {
         var state = State(machine: UploadMachine(.plain, method: request.method, length: nil))
         state.heldSlot = transfer.origin
         self.state = Mutex(state)
+        self.line = OperationLine(on: engine.pool)
     }
 
     var options: DownloadOptions { self.request.options }
@@ -99,7 +100,7 @@ final class UploadRun: AskingRun {
             self.request.journal != nil && way != .plain
             && self.transfer.memory.withLock { !$0.upload.hasReadJournal }
         guard needsJournal else { return self.begin(parts, way) }
-        self.operate {
+        self.line.run {
             let record = self.readJournal()
             self.transfer.memory.withLock { memory in
                 memory.upload.hasReadJournal = true
@@ -157,7 +158,7 @@ final class UploadRun: AskingRun {
     /// A file is not what it was when the upload began; the next attempt begins with what it is then.
     private func changedSince(_ record: UploadRecord?) -> TransferFailure {
         if let record { self.engine.terminate(record, of: self.transfer) }
-        self.operate { try? self.request.journal?.remove() }
+        self.line.run { try? self.request.journal?.remove() }
         let name = self.request.name.isEmpty ? "the file" : self.request.name
         return TransferFailure(
             .fileIO,
@@ -233,8 +234,8 @@ final class UploadRun: AskingRun {
         }
         if case .cancelled(keeping: false) = outcome { self.engine.terminate(self.transfer) }
         // The journal's line comes to its end first: a later run reads it.
-        guard self.state.withLock({ $0.isOperating }) else { return self.engine.runEnded(self, outcome) }
-        self.operate { self.engine.runEnded(self, outcome) }
+        guard self.line.isBusy else { return self.engine.runEnded(self, outcome) }
+        self.line.run { self.engine.runEnded(self, outcome) }
     }
 
     /// Takes an attempt out of the run; its connection is kept for the next.
@@ -245,32 +246,6 @@ final class UploadRun: AskingRun {
             attempt.slot = nil
             if let held = state.heldSlot { self.engine.releaseConnection(held) }
             state.heldSlot = slot
-        }
-    }
-
-    // MARK: The pool's line
-
-    /// Runs what may block on the pool, one after the other.
-    func operate(_ operation: @escaping @Sendable () -> Void) {
-        let starts = self.state.withLock { state in
-            state.operations.append(operation)
-            defer { state.isOperating = true }
-            return !state.isOperating
-        }
-        if starts { self.engine.pool.run { self.runOperations() } }
-    }
-
-    private func runOperations() {
-        while true {
-            let next: (@Sendable () -> Void)? = self.state.withLock { state in
-                guard !state.operations.isEmpty else {
-                    state.isOperating = false
-                    return nil
-                }
-                return state.operations.removeFirst()
-            }
-            guard let next else { return }
-            next()
         }
     }
 }
