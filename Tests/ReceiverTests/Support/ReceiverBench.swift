@@ -43,6 +43,21 @@ final class ReceiverBench {
         TemporaryDirectory.entries(of: self.directory.path(ServedTree.ownDirectory)).filter { $0 != "lock" }
     }
 
+    /// The descriptors of this process that are open for unfinished uploads.
+    ///
+    /// - Source: proc_pid_fd(5).
+    var openUnfinished: Int {
+        let names = Set(self.unfinished)
+        return TemporaryDirectory.entries(of: "/proc/self/fd")
+            .count { number in
+                var target = [UInt8](repeating: 0, count: 4096)
+                let length = readlink("/proc/self/fd/\(number)", &target, target.count)
+                guard length > 0 else { return false }
+                let name = String(decoding: target[..<length], as: UTF8.self).split(separator: "/").last
+                return name.map { names.contains(String($0)) } ?? false
+            }
+    }
+
     /// Waits until something holds, at most ten seconds; it is looked at whenever an unfinished upload changes.
     ///
     /// - Source: inotify(7).

@@ -124,4 +124,23 @@ struct FormTests {
         #expect(try bench.request("POST", "/", [("Content-Type", "multipart/form-data")], body: [1]).status == 400)
         await bench.receiver.stop()
     }
+
+    @Test("hold no descriptor for a file that has come")
+    func descriptors() async throws {
+        let bench = try await ReceiverBench()
+        let parts = (0..<200)
+            .map {
+                "--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"\($0)\"\r\n\r\nx\r\n"
+            }
+        let client = try bench.client()
+        client.send(
+            "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: multipart/form-data; boundary=b\r\n"
+                + "Content-Length: 1000000\r\n\r\n" + parts.joined()
+        )
+        #expect(await bench.eventually { bench.unfinished.count == 200 })
+        #expect(bench.openUnfinished <= 1)
+        client.reset()
+        #expect(await bench.eventually { bench.unfinished.isEmpty })
+        await bench.receiver.stop()
+    }
 }
