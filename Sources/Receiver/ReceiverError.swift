@@ -2,7 +2,7 @@
 public struct ReceiverError: Error, Sendable, CustomStringConvertible {
     /// What kind of trouble it is.
     public struct Code: Sendable, Hashable {
-        private enum Value: Sendable, Hashable { case address, directory, busy, credentials, certificate, system }
+        private enum Value: Sendable, Hashable { case address, directory, busy, credentials, certificate }
         private let value: Value
 
         /// The address cannot be listened on.
@@ -15,8 +15,6 @@ public struct ReceiverError: Error, Sendable, CustomStringConvertible {
         public static let credentials = Code(value: .credentials)
         /// The certificate or its key cannot be used.
         public static let certificate = Code(value: .certificate)
-        /// The system refused something else.
-        public static let system = Code(value: .system)
     }
 
     /// What kind of trouble it is.

@@ -421,17 +421,10 @@ struct UploadTests {
 }
 
 /// Takes bytes.
-final class AnswerCollector: BodyReceiver {
+final class AnswerCollector: AnswerReceiver {
     let bytes = Mutex<[UInt8]>([])
 
-    func receive(_ bytes: UnsafeRawBufferPointer, resume: @escaping @Sendable () -> Void) throws(TransferFailure)
-        -> Bool
-    {
-        self.bytes.withLock { $0 += bytes }
-        return true
-    }
+    func take(_ bytes: UnsafeRawBufferPointer) { self.bytes.withLock { $0 += bytes } }
 
-    var keepsBytes: Bool { false }
-
-    func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Bool { false }
+    func beginAnew() { self.bytes.withLock { $0 = [] } }
 }

@@ -51,6 +51,8 @@ struct GetPlan {
     var directHosts: String?
     /// How the run is shown.
     var display: Display = .text
+    /// What is said once the run was interrupted.
+    var afterStop = "what arrived is kept: run the same command again to continue"
     /// Whether details are told.
     var verbose = false
     /// Whether progress may be drawn on a terminal.

@@ -75,7 +75,7 @@ struct SendingOptions: ParsableArguments {
     @Flag(help: "Keep nothing from which another run could go on.")
     var noState = false
 
-    @Flag(help: "Write the server's answers to standard output when all is done.")
+    @Flag(help: "Write what the server answered to what it took to standard output when all is done.")
     var answer = false
 
     @Option(

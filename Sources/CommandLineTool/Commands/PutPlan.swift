@@ -72,9 +72,9 @@ extension PutPlan {
     ///
     /// - Throws: ``BadValue`` where it names no file.
     static func item(_ file: String, to url: HTTPURL, by method: String) throws(BadValue) -> Item {
-        let (_, name) = try FilePath.split(file)
+        let (_, name) = try FilePath.split(file, otherwise: "name the files in it, one by one or by --input-file")
         // A POST to a folder lets the server choose the name.
-        guard self.isFolder(url), method == "PUT" else { return Item(content: .file(file), url: url, name: file) }
+        guard self.isFolder(url), method != "POST" else { return Item(content: .file(file), url: url, name: file) }
         do {
             let target = try url.resolving(self.segment(name))
             return Item(content: .file(file), url: target, collection: url, name: file)
@@ -110,6 +110,7 @@ extension PutCommand {
         }
         let url = try PutPlan.url(last, isAlone: self.arguments.count == 1)
         var plan = PutPlan(url: url)
+        plan.run.afterStop = "run the same command again: what the server can go on with is not sent twice"
         plan.list = sending.inputFile
         plan.method = try PutPlan.method(sending.content.method, isForm: !sending.content.form.isEmpty)
         if let type = sending.content.type { plan.type = try HeaderField.value(type, of: "Content-Type") }
@@ -125,6 +126,11 @@ extension PutCommand {
             to: url,
             by: plan.method
         )
+        if !plan.keepsState || plan.way == .plain
+            || plan.items.contains(where: { if case .file = $0.content { false } else { true } })
+        {
+            plan.run.afterStop = "what was not sent whole begins anew when the same command is run again"
+        }
         try self.requests.trust(in: &plan.run)
         try self.display.apply(to: &plan.run)
         guard !plan.writesAnswers || plan.list == nil else {

@@ -15,6 +15,8 @@ final class DescriptorSource: ContentStream {
         var take: Take?
         var isStarted = false
         var isCancelled = false
+        /// What a file has beyond what was read, or `nil` where that is not known.
+        var left: Int64?
     }
 
     private static let pieceSize = 256 << 10
@@ -24,16 +26,23 @@ final class DescriptorSource: ContentStream {
     private let state = Mutex(State())
     private let asked = DispatchSemaphore(value: 0)
 
-    /// Reads standard input; where that is a file its length is known.
+    /// Reads standard input; where that is a file it has the length that it has now, and what is added to it is left out.
+    ///
+    /// A length of 0, and one without any block on a disk, are those of files that the kernel makes up as they are read
+    /// (proc(5), sysfs(5)): what they hold is known at the end.
     init(_ descriptor: Int32 = STDIN_FILENO) {
         self.descriptor = descriptor
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size > 0,
+            status.st_blocks > 0
+        else {
             self.length = nil
             return
         }
         // Somebody may have read from it already.
-        self.length = max(0, Int64(status.st_size) - Int64(max(0, lseek(descriptor, 0, SEEK_CUR))))
+        let left = max(0, Int64(status.st_size) - Int64(max(0, lseek(descriptor, 0, SEEK_CUR))))
+        self.length = left
+        self.state.withLock { $0.left = left }
     }
 
     func next(_ take: @escaping Take) {
@@ -73,10 +82,13 @@ final class DescriptorSource: ContentStream {
     }
 
     private func read() -> Result<[UInt8]?, TransferFailure> {
-        var bytes = [UInt8](repeating: 0, count: Self.pieceSize)
+        let left = self.state.withLock { $0.left }
+        if left == 0 { return .success(nil) }
+        var bytes = [UInt8](repeating: 0, count: Int(min(Int64(Self.pieceSize), left ?? .max)))
         while true {
             let count = systemRead(self.descriptor, &bytes, bytes.count)
             if count > 0 {
+                self.state.withLock { $0.left = left.map { $0 - Int64(count) } }
                 bytes.removeLast(bytes.count - count)
                 return .success(bytes)
             }

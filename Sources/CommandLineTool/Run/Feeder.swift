@@ -61,31 +61,21 @@ final class Feeder: Sendable {
 
     /// Adds the uploads of the files that a list names, one a line.
     func send(listedIn path: String, _ make: (String) throws(BadValue) -> UploadRequest) {
-        let isStandardInput = path == "-"
-        let shown = isStandardInput ? "standard input" : DisplayText.clean(path)
-        let descriptor = isStandardInput ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else {
-            let reason = "it cannot be opened: \(String(cString: strerror(errno))); check the name of --input-file"
-            return self.mailbox.take(InputFault(line: 0, message: reason), file: shown)
-        }
-        var reader = LineReader(descriptor: descriptor, closes: !isStandardInput)
         var number = 0
-        do throws(BadValue) {
-            while let line = try reader.next(), self.ready() {
-                number += 1
-                guard case .text(let bytes) = line else {
-                    self.mailbox.take(InputFault(line: number, message: "the line is too long"), file: shown)
-                    continue
-                }
-                guard !bytes.isEmpty else { continue }
-                do throws(BadValue) {
-                    self.send(try make(String(decoding: bytes, as: UTF8.self)))
-                } catch {
-                    self.mailbox.take(InputFault(line: number, message: error.description), file: shown)
-                }
+        self.read(path) { line, shown in
+            guard let line, self.ready() else { return false }
+            number += 1
+            guard case .text(let bytes) = line else {
+                self.mailbox.take(InputFault(line: number, message: "the line is too long"), file: shown)
+                return true
             }
-        } catch {
-            self.mailbox.take(InputFault(line: 0, message: error.description), file: shown)
+            guard !bytes.isEmpty else { return true }
+            do throws(BadValue) {
+                self.send(try make(String(decoding: bytes, as: UTF8.self)))
+            } catch {
+                self.mailbox.take(InputFault(line: number, message: error.description), file: shown)
+            }
+            return true
         }
     }
 
@@ -95,7 +85,12 @@ final class Feeder: Sendable {
         self.engine.close()
     }
 
-    private func feed(file path: String) {
+    /// Reads a list line by line, and tells where it cannot be read.
+    ///
+    /// - Parameters:
+    ///   - path: The list, or `-` for standard input.
+    ///   - take: Takes a line, `nil` for the end, and how the list is called; answers whether to go on.
+    private func read(_ path: String, _ take: (LineReader.Line?, String) -> Bool) {
         let isStandardInput = path == "-"
         let shown = isStandardInput ? "standard input" : DisplayText.clean(path)
         let descriptor = isStandardInput ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
@@ -104,17 +99,24 @@ final class Feeder: Sendable {
             return self.mailbox.take(InputFault(line: 0, message: reason), file: shown)
         }
         var reader = LineReader(descriptor: descriptor, closes: !isStandardInput)
-        var parser = InputFileParser()
-        do {
-            while let line = try reader.next() {
-                for event in parser.take(line) {
-                    guard self.ready() else { return }
-                    self.take(event, file: shown)
-                }
+        do throws(BadValue) {
+            while true {
+                let line = try reader.next()
+                guard take(line, shown), line != nil else { return }
             }
-            for event in parser.finish() where self.ready() { self.take(event, file: shown) }
         } catch {
             self.mailbox.take(InputFault(line: 0, message: error.description), file: shown)
+        }
+    }
+
+    private func feed(file path: String) {
+        var parser = InputFileParser()
+        self.read(path) { line, shown in
+            for event in line.map({ parser.take($0) }) ?? parser.finish() {
+                guard self.ready() else { return false }
+                self.take(event, file: shown)
+            }
+            return true
         }
     }
 

@@ -59,7 +59,7 @@ enum GetRun {
             )
             engine.start()
             try run.start { [plan] in feed(run.feeder, plan) }
-            return self.show(run, mailbox, reporter)
+            return self.show(run, mailbox, reporter, afterStop: plan.afterStop)
         } catch let error as BadValue {
             OutputStream(STDERR_FILENO).write("martlet: \(error.description)\n")
             return ExitStatus.usage
@@ -80,7 +80,12 @@ enum GetRun {
         return plan.display == .quiet ? .states : [.states, .responses]
     }
 
-    private static func show(_ run: RunControl, _ mailbox: EventMailbox, _ reporter: RunReporter) -> Int32 {
+    private static func show(
+        _ run: RunControl,
+        _ mailbox: EventMailbox,
+        _ reporter: RunReporter,
+        afterStop: String
+    ) -> Int32 {
         let clock = ContinuousClock()
         let start = clock.now
         var rate = RateWindow(span: 5_000_000_000)
@@ -127,7 +132,7 @@ enum GetRun {
         )
         reporter.end(summary, status: status)
         if run.isInterrupted {
-            reporter.tell("stopped; what arrived is kept: run the same command again to continue")
+            reporter.tell("stopped; \(afterStop)")
         }
         return status
     }

@@ -30,7 +30,12 @@ enum PutRun {
         }
         if plan.writesAnswers {
             let output = OutputStream(STDOUT_FILENO)
-            for answer in answers { output.write(String(decoding: answer.bytes, as: UTF8.self)) }
+            for (item, answer) in zip(plan.items, answers) {
+                output.write(answer.bytes)
+                guard answer.isCut else { continue }
+                let name = DisplayText.clean(item.name)
+                OutputStream(STDERR_FILENO).write("martlet: the answer to \(name) is longer than 16 MiB and was cut\n")
+            }
         }
         return status
     }
@@ -81,23 +86,22 @@ enum PutRun {
     }
 
     /// Keeps the first part of a server's answer.
-    private final class Answer: BodyReceiver {
-        private static let most = 1 << 20
+    private final class Answer: AnswerReceiver {
+        private static let most = 16 << 20
 
-        private let state = Mutex<[UInt8]>([])
+        private let state = Mutex<(bytes: [UInt8], isCut: Bool)>(([], false))
 
-        var bytes: [UInt8] { self.state.withLock { $0 } }
+        var bytes: [UInt8] { self.state.withLock { $0.bytes } }
+        var isCut: Bool { self.state.withLock { $0.isCut } }
 
-        func receive(
-            _ bytes: UnsafeRawBufferPointer,
-            resume: @escaping @Sendable () -> Void
-        ) throws(TransferFailure) -> Bool {
-            self.state.withLock { $0 += bytes.prefix(Self.most - $0.count) }
-            return true
+        func take(_ bytes: UnsafeRawBufferPointer) {
+            self.state.withLock { state in
+                let taken = bytes.prefix(Self.most - state.bytes.count)
+                state.bytes += taken
+                state.isCut = state.isCut || taken.count < bytes.count
+            }
         }
 
-        var keepsBytes: Bool { false }
-
-        func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Bool { false }
+        func beginAnew() { self.state.withLock { $0 = ([], false) } }
     }
 }

@@ -28,6 +28,9 @@ final class OutputStream: Sendable {
         text.withUTF8 { self.write(UnsafeRawBufferPointer($0)) }
     }
 
+    /// Writes all of some bytes.
+    func write(_ bytes: [UInt8]) { bytes.withUnsafeBytes { self.write($0) } }
+
     private func write(_ bytes: UnsafeRawBufferPointer) {
         var rest = bytes
         var patience = 10

@@ -3,14 +3,17 @@ enum FilePath {
     /// Splits a path into its directory and its last component.
     ///
     /// - Throws: ``BadValue`` where it names no file.
-    static func split(_ path: String) throws(BadValue) -> (directory: String?, name: String) {
+    static func split(
+        _ path: String,
+        otherwise remedy: String = "end it with the file's name, or use --directory"
+    ) throws(BadValue) -> (directory: String?, name: String) {
         guard !path.utf8.contains(0) else { throw BadValue("a file's name holds a NUL; take it out") }
         guard let slash = path.lastIndex(of: "/") else {
-            guard path != "", path != ".", path != ".." else { throw self.noFile(path) }
+            guard path != "", path != ".", path != ".." else { throw self.noFile(path, remedy) }
             return (nil, path)
         }
         let name = String(path[path.index(after: slash)...])
-        guard name != "", name != ".", name != ".." else { throw self.noFile(path) }
+        guard name != "", name != ".", name != ".." else { throw self.noFile(path, remedy) }
         let directory = String(path[..<slash])
         return (directory.isEmpty ? "/" : directory, name)
     }
@@ -35,7 +38,7 @@ enum FilePath {
         return directory.hasSuffix("/") ? directory + path : directory + "/" + path
     }
 
-    private static func noFile(_ path: String) -> BadValue {
-        BadValue("\"\(DisplayText.clean(path))\" names no file; end it with the file's name, or use --directory")
+    private static func noFile(_ path: String, _ remedy: String) -> BadValue {
+        BadValue("\"\(DisplayText.clean(path))\" names no file; \(remedy)")
     }
 }

@@ -1,3 +1,5 @@
+internal import TransferCore
+
 /// A request's header field as a person writes it.
 ///
 /// - Source: RFC 9110 §5.1, §5.5.
@@ -24,7 +26,9 @@ enum HeaderField {
     }
 
     /// Whether this can be the name of a field, or of a cookie (RFC 6265 §4.1.1).
-    static func isName(_ text: some StringProtocol) -> Bool { !text.isEmpty && text.utf8.allSatisfy(self.isToken) }
+    static func isName(_ text: some StringProtocol) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { Byte.isTokenCharacter($0) }
+    }
 
     /// Checks a field's value and takes the white space round it off.
     ///
@@ -43,14 +47,6 @@ enum HeaderField {
         "content-length", "transfer-encoding", "connection", "range", "if-range", "accept-encoding", "te", "upgrade",
         "expect",
     ]
-
-    private static func isToken(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E, 0x5F, 0x60, 0x7C, 0x7E: true
-        default: false
-        }
-    }
 }
 
 extension StringProtocol {

@@ -15,11 +15,36 @@ final class DiskSourceFile: SourceFile {
         // O_NONBLOCK: a FIFO in the file's place must not hold this thread.
         var raw: Int32
         repeat { raw = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) } while raw < 0 && errno == EINTR
-        guard raw >= 0 else { throw StorageError(errno: errno, otherwise: .cannotOpen, "cannot open", path) }
+        guard raw >= 0 else { throw Self.cannotOpen(path, errno) }
         self.file = FileDescriptor(raw)
         self.path = path
         guard let status = self.file.status(), status.st_mode & S_IFMT == S_IFREG else {
             throw StorageError(.cannotOpen, "cannot send '\(path)': it is not a regular file")
+        }
+        var byte: UInt8 = 0
+        if status.st_size == 0, pread(raw, &byte, 1, 0) > 0 {
+            // One of proc(5) or sysfs(5): an empty file would be sent.
+            throw StorageError(
+                .cannotOpen,
+                "cannot send '\(path)': the kernel makes it up as it is read, so that its length is not known; "
+                    + "send a copy of it, or send it as a stream"
+            )
+        }
+    }
+
+    private static func cannotOpen(_ path: String, _ number: Int32) -> StorageError {
+        switch number {
+        case ENOENT:
+            // What is not UTF-8 was replaced when the name was read.
+            let hint = path.unicodeScalars.contains("\u{FFFD}") ? "it must be UTF-8, rename the file" : "check its name"
+            return StorageError(.cannotOpen, "cannot open '\(path)': there is no such file; \(hint)", errno: number)
+        case ELOOP:
+            return StorageError(
+                .cannotOpen,
+                "cannot open '\(path)': its symbolic links lead in a circle",
+                errno: number
+            )
+        default: return StorageError(errno: number, otherwise: .cannotOpen, "cannot open", path)
         }
     }
 

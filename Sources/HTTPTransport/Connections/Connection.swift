@@ -189,6 +189,8 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.writer?.stop()
+        // It holds the channel's context, which holds this.
+        self.writer = nil
         self.phase = .closed
         self.context = nil
         self.lane.closed(self)

@@ -79,7 +79,7 @@ public final class UploadTask: TransferTask, @unchecked Sendable {
     // MARK: The answer
 
     /// Takes bytes on the lane.
-    func receive(_ bytes: UnsafeRawBufferPointer) throws(TransferFailure) {
+    fileprivate func receive(_ bytes: UnsafeRawBufferPointer) throws(TransferFailure) {
         let isTooLarge = self.answer.withLock { answer in
             guard answer.count + bytes.count <= Self.defaultMaximum else { return true }
             answer.append(contentsOf: bytes)
@@ -87,6 +87,15 @@ public final class UploadTask: TransferTask, @unchecked Sendable {
         }
         guard isTooLarge else { return self.facts.withLock { $0.bytesReceived += Int64(bytes.count) } }
         throw TransferFailure(.tooLarge, "the answer has more than \(Self.defaultMaximum) bytes")
+    }
+
+    /// Forgets what came of an answer that broke off.
+    fileprivate func forgetAnswer() {
+        let count = self.answer.withLock { answer in
+            defer { answer = [] }
+            return answer.count
+        }
+        self.facts.withLock { $0.bytesReceived -= Int64(count) }
     }
 
     /// Takes a response that an earlier run of the program was told.
@@ -183,21 +192,15 @@ public final class UploadTask: TransferTask, @unchecked Sendable {
 }
 
 /// Hands an answer's body to its task without keeping the task.
-final class AnswerSink: BodyReceiver {
+final class AnswerSink: AnswerReceiver {
     private weak let task: UploadTask?
 
     init(_ task: UploadTask) { self.task = task }
 
-    func receive(
-        _ bytes: UnsafeRawBufferPointer,
-        resume: @escaping @Sendable () -> Void
-    ) throws(TransferFailure) -> Bool {
+    func take(_ bytes: UnsafeRawBufferPointer) throws(TransferFailure) {
         guard let task = self.task else { throw TransferFailure(.unknown, "the task is gone") }
         try task.receive(bytes)
-        return true
     }
 
-    var keepsBytes: Bool { false }
-
-    func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Bool { false }
+    func beginAnew() { self.task?.forgetAnswer() }
 }

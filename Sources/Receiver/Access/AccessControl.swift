@@ -31,9 +31,6 @@ final class AccessControl: Sendable {
         self.sessionCookie = sessionCookie
     }
 
-    /// What everybody may do without showing anything.
-    var openRights: Rights { self.open }
-
     /// Whether `Host` and `Origin` are ones that are heard; the answer where they are not.
     ///
     /// A page elsewhere must not write with its reader's hands, nor read by a name that was made to mean this machine.

@@ -15,6 +15,8 @@ struct Answer: Sendable {
     var closes = false
     /// Told whether all of it was sent, where somebody counts.
     var whenSent: (@Sendable (Bool) -> Void)?
+    /// Whether it is sent only when the client's kernel has acknowledged all of it.
+    var mustArrive = false
 
     /// What the content is.
     enum Content: Sendable {

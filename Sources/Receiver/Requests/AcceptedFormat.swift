@@ -6,14 +6,12 @@ internal import TransferCore
 enum AcceptedFormat: Hashable, Sendable {
     case html
     case json
-    case text
 
-    /// The form with the highest weight among those there are; the first of them where the client does not care.
-    static func choose(_ field: String?, among formats: [AcceptedFormat]) -> AcceptedFormat {
-        let first = formats.first ?? .text
-        guard let field, !field.isEmpty else { return first }
-        var best = (format: first, weight: 0)
-        for format in formats {
+    /// The form with the higher weight; the preferred one where the client does not care.
+    static func choose(_ field: String?, preferring preferred: AcceptedFormat) -> AcceptedFormat {
+        guard let field, !field.isEmpty else { return preferred }
+        var best = (format: preferred, weight: 0)
+        for format in [preferred, preferred == .html ? .json : .html] {
             let weight = self.weight(of: format, in: field)
             if weight > best.weight { best = (format, weight) }
         }
@@ -45,7 +43,6 @@ enum AcceptedFormat: Hashable, Sendable {
         switch self {
         case .html: "text/html"
         case .json: "application/json"
-        case .text: "text/plain"
         }
     }
 }

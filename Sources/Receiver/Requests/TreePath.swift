@@ -81,9 +81,6 @@ struct TreePath: Sendable, Hashable {
     /// The path of what holds the last name.
     var parent: TreePath { TreePath(names: Array(self.names.dropLast()), endsWithSlash: true) }
 
-    /// The path as the system takes it, relative to the served directory.
-    var relative: String { self.names.isEmpty ? "." : self.names.joined(separator: "/") }
-
     /// The path as it stands in a URL, encoded.
     var url: String {
         var bytes: [UInt8] = []

@@ -9,7 +9,6 @@ public final class AccessLog: Sendable {
     private struct State {
         var pending: [UInt8] = []
         var dropped = 0
-        var isClosed = false
         var isWriting = false
     }
 
@@ -28,7 +27,6 @@ public final class AccessLog: Sendable {
     func append(_ entry: LogEntry) {
         let line = Array(entry.line.utf8)
         self.state.withLock { state in
-            guard !state.isClosed else { return }
             if state.pending.count + line.count > Self.capacity {
                 state.dropped += 1
             } else {

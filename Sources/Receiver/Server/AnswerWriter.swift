@@ -94,7 +94,7 @@ final class FilePump {
     private let file: OpenFile
     private var isSent = false
     private var range: Range<Int64>
-    private let done: (Bool) -> Void
+    private var done: ((Bool) -> Void)?
     private var isReading = false
     private var watch: Scheduled<Void>?
 
@@ -103,7 +103,7 @@ final class FilePump {
     ///   - core: What reads where sendfile(2) cannot be used.
     ///   - file: The file.
     ///   - range: The part of it.
-    ///   - done: Called at the end with whether all was sent.
+    ///   - done: Called once, at the end, with whether all was sent.
     init(
         context: ChannelHandlerContext,
         core: ReceiverCore,
@@ -118,12 +118,21 @@ final class FilePump {
         self.done = done
     }
 
+    /// The connection has ended.
+    func lost() { self.end(false) }
+
+    private func end(_ isWhole: Bool) {
+        let done = self.done
+        self.done = nil
+        done?(isWhole)
+    }
+
     /// By sendfile(2).
     func sendWhole() {
         // NIO closes what it takes; the file stays ours.
         let copy = dup(self.file.raw)
         guard copy >= 0 else {
-            self.done(false)
+            self.end(false)
             return
         }
         let handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: copy)
@@ -140,7 +149,7 @@ final class FilePump {
                 try? handle.close()
                 self.isSent = true
                 self.watch?.cancel()
-                if case .success = result { self.done(true) } else { self.done(false) }
+                if case .success = result { self.end(true) } else { self.end(false) }
             }
         self.context.writeAndFlush(NIOAny(IOData.fileRegion(region)), promise: promise)
         if !self.isSent { self.watchLength(Int64(region.endIndex)) }
@@ -183,7 +192,7 @@ final class FilePump {
         self.isReading = false
         guard case .success(let buffer) = result, buffer.readableBytes == count, self.context.channel.isActive else {
             // The file was cut: the announced length cannot be kept, and the connection says so by its end.
-            self.done(false)
+            self.end(false)
             return
         }
         self.range = (self.range.lowerBound + Int64(count))..<self.range.upperBound
@@ -195,7 +204,7 @@ final class FilePump {
         let promise = self.context.eventLoop.makePromise(of: Void.self)
         promise.futureResult.assumeIsolated()
             .whenComplete { result in
-                if case .success = result { self.done(true) } else { self.done(false) }
+                if case .success = result { self.end(true) } else { self.end(false) }
             }
         self.context.writeAndFlush(NIOAny(IOData.byteBuffer(buffer)), promise: promise)
     }

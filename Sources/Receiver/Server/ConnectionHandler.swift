@@ -18,9 +18,9 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
     private let core: ReceiverCore
     private let isSecure: Bool
     private var parser: RequestParser
-    private var machine: ConnectionMachine
+    var machine: ConnectionMachine
     private var clock = WallClock()
-    private var context: ChannelHandlerContext?
+    var context: ChannelHandlerContext?
     private var peer = "-"
     /// What has come and is not parsed.
     private var input = ByteBuffer()
@@ -32,7 +32,7 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
     private var timer: Scheduled<Void>?
     private var timerDeadline = NIODeadline.distantFuture
     /// How much the kernel had sent when it was last looked at.
-    private var acknowledged: UInt64 = 0
+    var acknowledged: UInt64 = 0
 
     // The request being answered.
     private var request: Request?
@@ -106,6 +106,7 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
     func channelInactive(context: ChannelHandlerContext) {
         self.timer?.cancel()
         self.machine.closed()
+        self.pump?.lost()
         self.pump = nil
         self.core.closed(context.channel)
         self.loseExchange()
@@ -242,7 +243,7 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
         }
     }
 
-    private func end() {
+    func end() {
         self.loseExchange()
         self.context?.close(promise: nil)
     }
@@ -308,7 +309,11 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
         ) { [self] pump in
             self.pump = pump
         } done: { [self, answer] bytes in
-            self.answerEnded(answer, bytes)
+            if let bytes, answer.mustArrive {
+                self.awaitArrival(answer, bytes)
+            } else {
+                self.answerEnded(answer, bytes)
+            }
         }
         if !sent {
             answer.whenSent?(false)
@@ -317,7 +322,7 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
         self.arm()
     }
 
-    private func answerEnded(_ answer: Answer, _ bytes: Int64?) {
+    func answerEnded(_ answer: Answer, _ bytes: Int64?) {
         self.pump = nil
         answer.whenSent?(bytes != nil)
         self.core.log?
@@ -338,7 +343,7 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
 
     // MARK: Time
 
-    private func arm() {
+    func arm() {
         let deadline = self.machine.deadline
         if self.timer != nil, self.timerDeadline <= deadline { return }
         self.timer?.cancel()
@@ -382,17 +387,5 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
         var answer = Answer.message(408, text)
         answer.closes = true
         self.answer(answer)
-    }
-
-    /// A large file goes out in one call of ours: whether the client takes any of it only the kernel knows.
-    private func lookAtProgress() {
-        guard let provider = self.context?.channel as? any SocketOptionProvider else { return self.end() }
-        SentBytes.of(provider).assumeIsolated()
-            .whenComplete { result in
-                guard case .success(let count) = result, count > self.acknowledged else { return self.end() }
-                self.acknowledged = count
-                self.machine.progressed(now: .now())
-                self.arm()
-            }
     }
 }

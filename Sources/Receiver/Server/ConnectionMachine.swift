@@ -61,6 +61,7 @@ struct ConnectionMachine {
         /// Since when the request waits for something of ours, so that the client is not late.
         var heldSince: NIODeadline?
         var answer = AnswerState.none
+        var answered: NIODeadline?
         var closes: Bool
     }
 
@@ -168,6 +169,7 @@ struct ConnectionMachine {
     mutating func answerEnded(now: NIODeadline) -> Next {
         guard case .exchange(var exchange) = self.state else { return .wait }
         exchange.answer = .sent
+        exchange.answered = now
         exchange.lastByte = now
         self.state = .exchange(exchange)
         return self.next(exchange, now)
@@ -212,6 +214,8 @@ struct ConnectionMachine {
         case .lingering(let since): return since + self.times.linger
         case .closed: return .distantFuture
         case .exchange(let exchange):
+            // What comes after the answer is thrown away, but not for ever.
+            if let answered = exchange.answered { return answered + self.times.idle }
             guard exchange.answer == .none, !exchange.isComplete else {
                 return exchange.answer == .none ? .distantFuture : exchange.lastByte + self.times.idle
             }
@@ -234,7 +238,12 @@ struct ConnectionMachine {
         switch self.state {
         case .fresh, .idle, .lingering, .closed: return .close
         case .head: return .answerTimeout
-        case .exchange(let exchange): return exchange.answer == .none ? .answerTimeout : .lookAtProgress
+        case .exchange(let exchange):
+            return switch exchange.answer {
+            case .none: .answerTimeout
+            case .sending: .lookAtProgress
+            case .sent: .close
+            }
         }
     }
 }

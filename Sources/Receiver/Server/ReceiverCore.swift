@@ -13,6 +13,7 @@ final class ReceiverCore: Sendable {
     let shares: ShareTable
     let access: AccessControl
     let digests = DigestCache()
+    let listings = ListingBudget()
     let crossOrigin: CrossOrigin
     let pool: NIOThreadPool
     let log: AccessLog?

@@ -96,7 +96,7 @@ struct Router: Sendable {
         _ request: Request,
         _ core: ReceiverCore
     ) -> any Exchange {
-        var answer = FileAnswer(name: path.name ?? "", facts: facts, isSandboxed: core.configuration.takesUploads)
+        var answer = FileAnswer(name: path.name ?? "", facts: facts)
         answer.hasRanges = request.head.method == "GET"
         let fields = request.head.fields
         guard let algorithm = WantedDigest.algorithm(fields["Want-Repr-Digest"]) else {
@@ -139,8 +139,9 @@ struct Router: Sendable {
         let offersForm = takesUploads
         return BlockingExchange {
             do throws(TreeError) {
-                let listing = try DirectoryListing.read(directory) { tree.isServed($0) }
-                return ListingAnswer(path: path, listing: listing, takesUploads: offersForm).answer(accept: accept)
+                let listing = try DirectoryListing.read(directory, of: tree, at: path.names)
+                let answer = ListingAnswer(path: path, listing: listing, takesUploads: offersForm)
+                return core.listings.held(answer.answer(accept: accept))
             } catch {
                 return .failure(error)
             }

@@ -15,6 +15,7 @@ struct UploadRoutes {
         let isPost = request.head.method == "POST"
         let type = fields["Content-Type"]
         do throws(UploadRefusal) {
+            try Self.check(fields)
             if isPost, let boundary = try FormBoundary.of(type) {
                 return UploadExchange(FormUpload(area, try self.directory(path), boundary, request))
             }
@@ -45,6 +46,27 @@ struct UploadRoutes {
             return UploadExchange(RawUpload(area, place, request, facts))
         } catch {
             return ImmediateExchange(error.answer)
+        }
+    }
+
+    /// Refuses what would be taken for something else than it is.
+    private static func check(_ fields: HTTPFields) throws(UploadRefusal) {
+        if let coding = fields["Content-Encoding"], coding.lowercased() != "identity" {
+            // It would be served as if it had none (RFC 9110 §15.5.16).
+            throw UploadRefusal(415, "encoded content is not taken; send it as it is", ["Accept-Encoding": "identity"])
+        }
+        let complete = fields["Upload-Complete"].map { StructuredItem.boolean($0) }
+        let incomplete = fields["Upload-Incomplete"].map { StructuredItem.boolean($0) }
+        if complete == .some(nil) || incomplete == .some(nil) {
+            throw UploadRefusal(400, "whether the upload is complete is told by neither ?1 nor ?0")
+        }
+        // A part must not land as the whole.
+        if complete == false || incomplete == true, DraftVersion(fields: fields)?.isComplete(fields) == nil {
+            throw UploadRefusal(
+                400,
+                "this version of resumable uploads is not spoken here; use 3 (Upload-Incomplete), 5 or 6",
+                [DraftVersion.field: "\(DraftVersion.latest.rawValue)"]
+            )
         }
     }
 

@@ -9,8 +9,6 @@ struct FileAnswer {
     var name: String
     /// What is known of it.
     var facts: FileFacts
-    /// Whether files may have been sent by strangers: then what a browser would run is kept from acting as this server.
-    var isSandboxed = false
     /// The digest of the whole, where it is wanted and known: the value of `Repr-Digest`.
     var digest: String?
     /// Whether it is offered to be saved rather than shown.
@@ -58,7 +56,7 @@ struct FileAnswer {
     /// What a 304 carries, too (RFC 9110 §15.4.5); no time of change lies in the future (§8.8.2.1).
     private func validators(_ now: Int64) -> HTTPFields {
         var fields = HTTPFields()
-        fields.reserve(bytes: 384, lines: 9)
+        fields.reserve(bytes: 448, lines: 10)
         fields.append("ETag", self.facts.entityTag)
         fields.append("Last-Modified", HTTPDate.format(min(self.facts.modified, now)))
         return fields
@@ -70,9 +68,15 @@ struct FileAnswer {
         fields.append("Content-Type", type)
         fields.append("Accept-Ranges", "bytes")
         fields.append("X-Content-Type-Options", "nosniff")
-        if self.isSandboxed, MediaType.isActive(type) {
-            // An origin of its own: its requests to this server are those of a stranger's page.
-            fields.append("Content-Security-Policy", "sandbox allow-scripts allow-forms allow-popups allow-downloads")
+        // No page elsewhere shows it or runs it as its own.
+        fields.append("Cross-Origin-Resource-Policy", "same-origin")
+        if MediaType.isActive(type) {
+            // Files may come from anywhere. An origin of its own: its requests to this server are those of a stranger's
+            // page.
+            fields.append(
+                "Content-Security-Policy",
+                "sandbox allow-scripts allow-forms allow-popups allow-downloads; frame-ancestors 'self'"
+            )
         }
         if let digest = self.digest { fields.append("Repr-Digest", digest) }
         if self.isAttachment {

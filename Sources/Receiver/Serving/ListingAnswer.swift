@@ -16,7 +16,7 @@ struct ListingAnswer {
         fields.append("Vary", "Accept")
         fields.append("Cache-Control", "no-cache")
         fields.append("X-Content-Type-Options", "nosniff")
-        switch AcceptedFormat.choose(accept, among: [.html, .json]) {
+        switch AcceptedFormat.choose(accept, preferring: .html) {
         case .json:
             fields.append("Content-Type", "application/json")
             return Answer(200, fields, .bytes(self.json.bytes + [0x0A]))

@@ -17,6 +17,7 @@ final class ShareExchange: Exchange {
             return
         }
         var answer = self.answer
+        answer.mustArrive = true
         answer.whenSent = { table.ended(token, arrived: $0) }
         connection.answer(answer)
     }

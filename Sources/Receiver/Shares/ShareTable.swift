@@ -67,7 +67,7 @@ final class ShareTable: Sendable {
             guard var entry = entries[token], entry.name == path.names[2] else { return (.failure(.notFound), nil) }
             // The file may be written to while it is shared: what is told is what it is now.
             if let status = entry.file.status() { entry.facts = FileFacts(status) }
-            var plan = FileAnswer(name: entry.name, facts: entry.facts, isSandboxed: true, isAttachment: true)
+            var plan = FileAnswer(name: entry.name, facts: entry.facts, isAttachment: true)
             plan.hasRanges = request.head.method == "GET"
             let answer = plan.answer(fields, entry.file, now: now)
             let reachesEnd =

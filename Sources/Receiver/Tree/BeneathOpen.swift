@@ -23,6 +23,8 @@ enum BeneathOpen {
     private static let number = 437
     /// `RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS`.
     private static let beneath: UInt64 = 0x08 | 0x02
+    /// `RESOLVE_NO_SYMLINKS`.
+    private static let noLinks: UInt64 = 0x04
 
     /// `O_PATH`: to look at something without opening it.
     static let pathOnly: Int32 = 0o10_000_000
@@ -35,13 +37,23 @@ enum BeneathOpen {
     ///   - directory: The open directory.
     ///   - names: The path's names, none of which may be `..`.
     ///   - flags: Those of open(2), without `O_CREAT`.
+    ///   - followingLinks: Whether links that stay below are followed; otherwise a link is `ELOOP`.
     /// - Returns: The descriptor, or the error number.
-    static func open(_ directory: OpenFile, _ names: [String], _ flags: Int32) -> Result<OpenFile, SystemError> {
+    static func open(
+        _ directory: OpenFile,
+        _ names: [String],
+        _ flags: Int32,
+        followingLinks: Bool = true
+    ) -> Result<OpenFile, SystemError> {
         // With `O_PATH` nothing is opened that could block, and the call takes no further flags.
         let flags = flags | O_CLOEXEC | (flags & self.pathOnly != 0 ? 0 : O_NONBLOCK | O_NOCTTY)
         let path = names.isEmpty ? "." : names.count == 1 ? names[0] : names.joined(separator: "/")
         guard let call else { return self.walk(directory, names, flags) }
-        var how = How(flags: UInt64(UInt32(bitPattern: flags)), mode: 0, resolve: self.beneath)
+        var how = How(
+            flags: UInt64(UInt32(bitPattern: flags)),
+            mode: 0,
+            resolve: followingLinks ? self.beneath : self.beneath | self.noLinks
+        )
         var patience = 8
         while true {
             let raw = call(self.number, Int(directory.raw), path, &how, MemoryLayout<How>.size)

@@ -25,12 +25,14 @@ struct DirectoryListing: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - directory: The open directory.
-    ///   - isServed: Which names may be seen.
+    ///   - tree: The tree it is in, which says what may be seen.
+    ///   - path: Its names from the tree's root on.
     /// - Returns: What is in it.
     /// - Throws: ``TreeError`` where it cannot be read.
     static func read(
         _ directory: OpenFile,
-        isServed: (String) -> Bool
+        of tree: ServedTree,
+        at path: [String]
     ) throws(TreeError) -> DirectoryListing {
         // A descriptor of its own: the stream keeps a place in it and closes it.
         let copy = openat(directory.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -46,24 +48,23 @@ struct DirectoryListing: Sendable, Hashable {
             let name = withUnsafeBytes(of: &next.pointee.d_name) { bytes in
                 String(validating: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
-            guard let name, name != ".", name != "..", isServed(name) else { continue }
+            guard let name, name != ".", name != "..", tree.isServed(name) else { continue }
             guard entries.count < Self.longest else {
                 isCut = true
                 break
             }
-            if let entry = Self.entry(directory, name) { entries.append(entry) }
+            if let entry = Self.entry(directory, name, tree, path) { entries.append(entry) }
         }
         entries.sort { $0.isDirectory == $1.isDirectory ? $0.name < $1.name : $0.isDirectory }
         return DirectoryListing(entries: entries, isCut: isCut)
     }
 
     /// A file or directory; links are shown as what they lead to, where that lies in the tree.
-    private static func entry(_ directory: OpenFile, _ name: String) -> Entry? {
+    private static func entry(_ directory: OpenFile, _ name: String, _ tree: ServedTree, _ path: [String]) -> Entry? {
         var status = stat()
         guard fstatat(directory.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }
         if status.st_mode & S_IFMT == S_IFLNK {
-            // Whether a link is served is known when it is asked for; here it must lead to something below.
-            guard case .success(let target) = BeneathOpen.open(directory, [name], BeneathOpen.pathOnly),
+            guard case .success(let target) = tree.resolve(path + [name], BeneathOpen.pathOnly),
                 let followed = target.status()
             else { return nil }
             status = followed

@@ -14,6 +14,8 @@ final class ServedTree: Sendable {
     /// Names of ours: unfinished uploads and records.
     static let ownDirectory = ".martlet-uploads"
     static let recordSuffix = ".martlet.json"
+    /// That of records beside files whose names are too long for the other: so that none is another file's.
+    private static let longRecordSuffix = ".martlet-json"
 
     /// Opens the directory.
     ///
@@ -37,12 +39,11 @@ final class ServedTree: Sendable {
 
     /// Opens what lies under a path.
     ///
-    /// - Throws: ``TreeError``. What is neither a file nor a directory is not found: it is opened without waiting for a
-    ///   FIFO's writer, and closed.
+    /// - Throws: ``TreeError``. What is neither a file nor a directory is not found.
     func open(_ path: TreePath) throws(TreeError) -> TreeEntry {
-        guard path.names.allSatisfy(self.isServed) else { throw .notFound }
+        guard path.names.allSatisfy(self.isServed), !self.isSpecial(path) else { throw .notFound }
         let file: OpenFile
-        switch BeneathOpen.open(self.root, path.names, O_RDONLY) {
+        switch self.resolve(path.names, O_RDONLY) {
         case .success(let found): file = found
         case .failure(let error): throw TreeError(number: error.number)
         }
@@ -54,6 +55,44 @@ final class ServedTree: Sendable {
         case S_IFDIR: return .directory(file)
         default: throw .notFound
         }
+    }
+
+    /// Opens a path of names that are not ours; what is ours is not there by a link either.
+    ///
+    /// - Returns: The descriptor, or the error number.
+    func resolve(_ names: [String], _ flags: Int32) -> Result<OpenFile, SystemError> {
+        let plain = BeneathOpen.open(self.root, names, flags, followingLinks: false)
+        guard case .failure(let error) = plain, error.number == ELOOP else { return plain }
+        let linked = BeneathOpen.open(self.root, names, flags)
+        if case .success(let file) = linked, self.isOwn(file) { return .failure(SystemError(number: ENOENT)) }
+        return linked
+    }
+
+    /// Whether there is a FIFO, a socket or a device: opening one has effects, such as a FIFO's writer going on.
+    ///
+    /// Looked at before it is opened, by a path that may lead out of the tree: nobody hears where.
+    private func isSpecial(_ path: TreePath) -> Bool {
+        var status = stat()
+        guard !path.names.isEmpty, fstatat(self.root.raw, path.names.joined(separator: "/"), &status, 0) == 0 else {
+            return false
+        }
+        return status.st_mode & S_IFMT != S_IFREG && status.st_mode & S_IFMT != S_IFDIR
+    }
+
+    /// Whether something that was opened by a link is ours, or lies in what is ours.
+    ///
+    /// - Source: proc_pid_fd(5).
+    private func isOwn(_ file: OpenFile) -> Bool {
+        guard let path = Self.path(of: file), let root = Self.path(of: self.root), path.hasPrefix(root) else {
+            return true
+        }
+        return path.dropFirst(root.count).split(separator: "/").contains { Self.isOwn(String($0)) }
+    }
+
+    private static func path(of file: OpenFile) -> String? {
+        var target = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink("/proc/self/fd/\(file.raw)", &target, target.count)
+        return count > 0 ? String(decoding: target[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
     }
 
     /// Whether a name may be seen: hidden ones only where they are served, ours never.
@@ -69,10 +108,10 @@ final class ServedTree: Sendable {
         guard name.utf8.first == 0x2E else { return false }
         let bytes = name.utf8.map(ASCII.lowercase)
         return bytes.starts(with: ".martlet-".utf8)
-            || bytes.suffix(self.recordSuffix.utf8.count)
-                .elementsEqual(
-                    self.recordSuffix.utf8
-                )
+            || [self.recordSuffix, self.longRecordSuffix]
+                .contains {
+                    bytes.suffix($0.utf8.count).elementsEqual($0.utf8)
+                }
     }
 
     /// The name of the record beside a file; of a name that is too long for that, its begin and its digest.
@@ -83,9 +122,9 @@ final class ServedTree: Sendable {
         Array(name.utf8).withUnsafeBytes { digest.update($0) }
         let mark = "~" + Hexadecimal.encode(digest.finalized().prefix(8))
         var begin = name[...]
-        while begin.utf8.count + mark.utf8.count + self.recordSuffix.utf8.count + 1 > 255 {
+        while begin.utf8.count + mark.utf8.count + self.longRecordSuffix.utf8.count + 1 > 255 {
             begin.unicodeScalars.removeLast()
         }
-        return ".\(begin)\(mark)\(self.recordSuffix)"
+        return ".\(begin)\(mark)\(self.longRecordSuffix)"
     }
 }

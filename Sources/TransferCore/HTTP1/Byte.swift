@@ -1,5 +1,5 @@
 /// The bytes that HTTP/1's grammar names.
-enum Byte {
+package enum Byte {
     static let nul: UInt8 = 0x00
     static let tab: UInt8 = 0x09
     static let lf: UInt8 = 0x0A
@@ -16,7 +16,7 @@ enum Byte {
 
     /// Whether the byte may stand in a token (RFC 9110 §5.6.2).
     @inline(__always)
-    static func isTokenCharacter(_ byte: UInt8) -> Bool {
+    package static func isTokenCharacter(_ byte: UInt8) -> Bool {
         guard byte < 0x80 else { return false }
         // One bit for each of `!#$%&'*+-.^_`|~`, digits and letters.
         let low: UInt64 = 0x03FF_6CFA_0000_0000

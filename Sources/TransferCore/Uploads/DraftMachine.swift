@@ -26,6 +26,8 @@ package struct DraftMachine: Sendable {
     private let method: String
     private var state = State.idle
     private var disagreements = 0
+    /// The most bytes that the server has taken request by request.
+    private var highest: Int64 = 0
     private var losses = 0
 
     /// Creates the machine of one upload.
@@ -106,7 +108,7 @@ package struct DraftMachine: Sendable {
 
     private mutating func created(_ head: ResponseHead, from url: HTTPURL) -> UploadAction {
         guard (200..<300).contains(head.status) else { return .judge }
-        guard self.isIncomplete(head) else { return self.accepted() }
+        guard self.wantsMore(head) else { return self.accepted() }
         if self.resource == nil, let location = head.fields["Location"] { self.resource = try? url.resolving(location) }
         guard let resource = self.resource else {
             return .fail(UploadFault(.brokenProtocol, "the server wants more, and does not say where"))
@@ -117,7 +119,7 @@ package struct DraftMachine: Sendable {
                 then: self.resume(resource)
             )
         }
-        self.moved(to: offset)
+        self.took(offset)
         return .remember(
             UploadResource(speaks: self.speaks, url: resource, expires: nil),
             then: self.rest(resource, from: offset)
@@ -130,26 +132,30 @@ package struct DraftMachine: Sendable {
         case 404, 410: return self.lost("the server has the upload no more (\(head.status))")
         default: return .judge
         }
-        if self.isComplete(head) {
+        let length = StructuredItem.integer(head.fields["Upload-Length"])
+        if self.completeness(head) == true {
+            guard length ?? self.length == self.length, self.offset(head) ?? self.length == self.length else {
+                return self.lost("the server's upload is another one")
+            }
             self.acknowledged = self.length
             self.state = .done
             return .complete
         }
-        guard let offset = self.offset(head), offset <= self.length else {
+        guard let offset = self.offset(head), offset <= self.length, length ?? self.length == self.length else {
             return self.lost("the server's upload is another one")
         }
-        self.moved(to: offset)
+        self.acknowledged = offset
         return .ask(self.rest(resource, from: offset))
     }
 
     private mutating func sent(_ head: ResponseHead, _ resource: HTTPURL, _ offset: Int64) -> UploadAction {
         switch head.status {
         case 200..<300:
-            guard self.isIncomplete(head) else { return self.accepted() }
+            guard self.wantsMore(head) else { return self.accepted() }
             guard let now = self.offset(head), now > offset, now <= self.length else {
                 return self.disagreed(resource, head.status)
             }
-            self.moved(to: now)
+            self.took(now)
             return .ask(self.rest(resource, from: now))
         case 409: return self.disagreed(resource, head.status)
         case 404, 410: return self.lost("the server has the upload no more (\(head.status))")
@@ -179,9 +185,12 @@ package struct DraftMachine: Sendable {
         return .forget(then: self.begin())
     }
 
-    private mutating func moved(to offset: Int64) {
-        if offset > self.acknowledged { self.disagreements = 0 }
+    private mutating func took(_ offset: Int64) {
         self.acknowledged = offset
+        // Only what is news: otherwise two servers behind one name could go to and fro for ever.
+        guard offset > self.highest else { return }
+        self.highest = offset
+        self.disagreements = 0
     }
 
     private mutating func rest(_ resource: HTTPURL, from offset: Int64) -> UploadStep {
@@ -203,16 +212,20 @@ package struct DraftMachine: Sendable {
         if self.version >= 5 { step.add("Upload-Complete", "?1") } else { step.add("Upload-Incomplete", "?0") }
     }
 
-    private func isIncomplete(_ head: ResponseHead) -> Bool {
-        head.fields["Upload-Complete"] == "?0" || head.fields["Upload-Incomplete"] == "?1"
+    /// Whether a success is only of a part: it says so, or it tells of fewer bytes and says nothing.
+    private func wantsMore(_ head: ResponseHead) -> Bool {
+        if let isComplete = self.completeness(head) { return !isComplete }
+        return self.offset(head).map { $0 < self.length } ?? false
     }
 
-    private func isComplete(_ head: ResponseHead) -> Bool {
-        head.fields["Upload-Complete"] == "?1" || head.fields["Upload-Incomplete"] == "?0"
+    /// Whether the server says that it has everything; `nil` where it says nothing of it.
+    private func completeness(_ head: ResponseHead) -> Bool? {
+        StructuredItem.boolean(head.fields["Upload-Complete"])
+            ?? StructuredItem.boolean(head.fields["Upload-Incomplete"]).map { !$0 }
     }
 
     private func offset(_ head: ResponseHead) -> Int64? {
-        head.fields["Upload-Offset"].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
+        StructuredItem.integer(head.fields["Upload-Offset"])
     }
 
     private static func isIdempotent(_ method: String) -> Bool { method == "PUT" }

@@ -23,8 +23,10 @@ package struct TusMachine: Sendable {
     private var checksum: DigestAlgorithm?
     private var state = State.idle
     private var disagreements = 0
+    /// The most bytes that the server has taken part by part.
+    private var highest: Int64 = 0
     private var losses = 0
-    /// Whether a part was refused (403) since the server's offset last moved.
+    /// Whether a part was refused (403) since one was last taken.
     private var isRefused = false
 
     /// Creates the machine of one upload.
@@ -46,7 +48,7 @@ package struct TusMachine: Sendable {
 
     // MARK: Beginning
 
-    /// Asks the server what it can; the answer goes to ``received(_:_:)``.
+    /// Asks the server what it can; the answer goes to ``received(_:from:)``.
     package mutating func beginAsking() -> UploadStep {
         self.state = .asking
         return Self.question
@@ -151,7 +153,7 @@ package struct TusMachine: Sendable {
         guard let offset = Self.offset(head), offset <= self.length,
             head.fields["Upload-Length"].map({ Int64($0) == self.length }) ?? true
         else { return self.lost("the server's upload is another one") }
-        self.moved(to: offset)
+        self.acknowledged = offset
         if offset == self.length {
             self.state = .done
             return .complete
@@ -177,7 +179,13 @@ package struct TusMachine: Sendable {
         guard offset > range.lowerBound, offset <= range.upperBound else {
             return self.disagreed(resource, head.status)
         }
-        self.moved(to: offset)
+        self.acknowledged = offset
+        // Only a part that is news: otherwise two servers behind one name could go to and fro for ever.
+        if offset > self.highest {
+            self.highest = offset
+            self.disagreements = 0
+            self.isRefused = false
+        }
         if offset == self.length {
             self.state = .done
             return .accept
@@ -199,14 +207,6 @@ package struct TusMachine: Sendable {
         self.losses += 1
         guard self.losses <= Self.mostLosses else { return .fail(UploadFault(.busy, reason)) }
         return .forget(then: self.begin())
-    }
-
-    private mutating func moved(to offset: Int64) {
-        if offset > self.acknowledged {
-            self.disagreements = 0
-            self.isRefused = false
-        }
-        self.acknowledged = offset
     }
 
     private mutating func part(_ resource: HTTPURL, from offset: Int64) -> UploadStep {

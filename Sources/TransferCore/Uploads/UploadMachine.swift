@@ -142,6 +142,14 @@ package struct UploadMachine: Sendable {
         }
     }
 
+    /// The question what a server can came back without an answer: the upload itself is tried.
+    ///
+    /// - Returns: The request; `nil` where it is not that question which is under way.
+    package mutating func unanswered() -> UploadStep? {
+        guard case .asking = self.kind else { return nil }
+        return self.beginDraft(.ietf6)
+    }
+
     private mutating func asked(_ head: ResponseHead) -> UploadAction {
         if TusMachine.isSpoken(head) {
             var machine = self.tus

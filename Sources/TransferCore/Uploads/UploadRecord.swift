@@ -33,6 +33,18 @@ public struct UploadRecord: Hashable, Sendable {
     }
 }
 
+extension UploadRecord {
+    /// Whether nothing of it is at a server any more: it only says that what it was made from is not to be gone on with.
+    package var isVoid: Bool { self.resource.isEmpty }
+
+    /// The same, given up.
+    package var voided: UploadRecord {
+        var record = self
+        record.resource = ""
+        return record
+    }
+}
+
 /// A protocol by which an upload goes on where it broke off.
 public enum ResumableProtocol: String, Hashable, Sendable, CaseIterable {
     /// tus 1.0.

@@ -38,7 +38,7 @@ public struct UploadRequest: Sendable {
     public var noteUnrepeatable: (@Sendable () throws(StorageError) -> Void)?
 
     /// Takes the body of the response, or `nil` to leave it out.
-    public var receiver: (any BodyReceiver)?
+    public var receiver: (any AnswerReceiver)?
 
     /// From how many bytes on the server is asked first whether it wants them (`Expect: 100-continue`), or `nil` for
     /// never.
@@ -68,6 +68,18 @@ public struct UploadRequest: Sendable {
         self.content = content
         self.options = options
     }
+}
+
+/// Takes the body of the answer to an upload; called on the transfer's lane.
+public protocol AnswerReceiver: AnyObject, Sendable {
+    /// Takes what follows what was given before.
+    ///
+    /// - Parameter bytes: Valid only during the call.
+    /// - Throws: What ends the transfer.
+    func take(_ bytes: UnsafeRawBufferPointer) throws(TransferFailure)
+
+    /// Forgets what came of an answer that broke off: the next one is another.
+    func beginAnew()
 }
 
 /// How an upload is made.

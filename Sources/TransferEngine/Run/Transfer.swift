@@ -86,10 +86,14 @@ final class Transfer: Sendable {
         var files: [FileIdentity]?
         /// Where its own resource is, once there is one.
         var record: UploadRecord?
+        /// Where it was, if the server says it has it no more.
+        var lost: UploadRecord?
         /// Whether the journal has been read.
         var hasReadJournal = false
         /// Whether a stream's bytes were taken, which cannot come again.
         var isStreamTaken = false
+        /// Whether the server says nothing to the question what it can.
+        var ignoresQuestion = false
         /// Whether the server takes no `Expect` (417).
         var refusesExpect = false
         /// Bytes of content sent.

@@ -24,7 +24,7 @@ struct SourceParts: Sendable {
             switch part {
             case .bytes(let bytes):
                 self.parts.append(Part(start: self.length, length: Int64(bytes.count), bytes: bytes))
-                self.length += Int64(bytes.count)
+                try self.add(Int64(bytes.count))
             case .file(let path):
                 let file = try store.openSource(path)
                 let identity = try file.identity()
@@ -39,9 +39,15 @@ struct SourceParts: Sendable {
                     )
                 )
                 self.files.append(identity)
-                self.length += identity.size
+                try self.add(identity.size)
             }
         }
+    }
+
+    private mutating func add(_ count: Int64) throws(StorageError) {
+        let (length, isTooLong) = self.length.addingReportingOverflow(count)
+        guard !isTooLong else { throw StorageError(.inputOutput, "the files are together larger than 8 EiB") }
+        self.length = length
     }
 
     /// The bytes from an offset on, at most so many and of one part only.

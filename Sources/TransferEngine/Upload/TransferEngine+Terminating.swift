@@ -8,7 +8,9 @@ extension TransferEngine {
     /// Nobody waits for it: a server that does not hear of it lets the upload expire.
     func terminate(_ transfer: Transfer) {
         guard case .upload(let request) = transfer.work else { return }
-        let (record, isKnown) = transfer.memory.withLock { ($0.upload.record, $0.upload.hasReadJournal) }
+        let (record, isKnown) = transfer.memory.withLock { memory in
+            (memory.upload.record ?? memory.upload.lost, memory.upload.hasReadJournal)
+        }
         guard let record else {
             // One that has not run since an earlier process.
             return isKnown ? () : self.giveUp(request)
@@ -19,7 +21,10 @@ extension TransferEngine {
 
     func terminate(_ record: UploadRecord, of transfer: Transfer) {
         guard case .upload(let request) = transfer.work else { return }
-        transfer.memory.withLock { $0.upload.record = nil }
+        transfer.memory.withLock { memory in
+            memory.upload.record = nil
+            memory.upload.lost = nil
+        }
         self.terminate(record, request, transfer.id)
     }
 
@@ -39,13 +44,6 @@ extension TransferEngine {
     private func terminate(_ record: UploadRecord, _ request: UploadRequest, _ id: TransferID) {
         guard let url = try? HTTPURL(record.resource) else { return }
         let step = UploadMachine.termination(record.speaks, of: url)
-        let isOwnOrigin = url.origin == request.url.origin
-        var fields = HTTPFields()
-        for (name, value) in request.options.fields + request.fields
-        where (isOwnOrigin || DownloadRun.travels(name)) && !name.lowercased().hasPrefix("content-") {
-            fields.append(name, value)
-        }
-        for field in step.fields { fields.append(field.name, field.value) }
         let facts = RequestFacts(
             id: id,
             userInfo: request.userInfo,
@@ -54,13 +52,10 @@ extension TransferEngine {
             source: request.url,
             refusals: 0
         )
-        for (name, value) in request.policy?.fields(for: facts) ?? [] where !fields.contains(name) {
-            fields.append(name, value)
-        }
         let exchange = ExchangeRequest(
             method: step.method,
             url: url,
-            fields: fields,
+            fields: request.fields(of: step, at: url, describes: false, facts),
             connectTimeout: request.options.connectTimeout.inNanoseconds
         )
         self.transport.execute(onLane: 0) {

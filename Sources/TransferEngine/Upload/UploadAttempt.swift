@@ -3,7 +3,8 @@ internal import TransferCore
 
 /// One request of an upload, with the connection that it holds at its host.
 ///
-/// Everything mutable is touched under the run's lock only, hence `@unchecked`.
+/// What changes is written under the run's lock, on its lane once the request was made; it is read under the lock or on
+/// that lane, hence `@unchecked`.
 final class UploadAttempt: AskedAttempt, @unchecked Sendable {
     /// What to do once the response is over.
     enum Next: AfterResponse {
@@ -43,8 +44,10 @@ final class UploadAttempt: AskedAttempt, @unchecked Sendable {
     var drained = 0
     var isConnected = false
     var isOver = false
-    /// Something of ours is waited for: the rate limit, the source, a decision; the stall clock stands still.
+    /// Whether a decision is waited for; the stall clock stands still.
     var isHeld = false
+    /// Whether the content waits for the rate limit or for its source; the stall clock stands still.
+    var isSourceHeld = false
     var lastActivity: Int64
 
     init(

@@ -43,8 +43,11 @@ extension UploadRun {
         case .remember(let resource, let step): self.remember(resource) { self.launch(step) }
         case .forget(let step):
             self.note("the server has the upload no more: it begins anew")
-            self.transfer.memory.withLock { $0.upload.record = nil }
-            if let journal = self.request.journal { self.line.run { try? journal.remove() } }
+            // Until there is another one it is kept: a server that has it no more may have been one that is not let see it.
+            self.transfer.memory.withLock { memory in
+                memory.upload.lost = memory.upload.record
+                memory.upload.record = nil
+            }
             self.launch(step)
         case .complete: self.finish(nil)
         case .accept, .judge, .fail: preconditionFailure("\(action) is decided with the head")
@@ -61,7 +64,10 @@ extension UploadRun {
             files: self.transfer.memory.withLock { $0.upload.files } ?? [],
             expires: resource.expires
         )
-        self.transfer.memory.withLock { $0.upload.record = record }
+        self.transfer.memory.withLock { memory in
+            memory.upload.record = record
+            memory.upload.lost = nil
+        }
         guard let journal = self.request.journal else { return go() }
         self.line.run {
             do throws(StorageError) {
@@ -80,7 +86,8 @@ extension UploadRun {
         } catch {
             return self.end(.failed(error), except: nil)
         }
-        if let journal = self.request.journal, self.transfer.memory.withLock({ $0.upload.record != nil }) {
+        let isKept = self.transfer.memory.withLock { $0.upload.record != nil || $0.upload.lost != nil }
+        if let journal = self.request.journal, isKept || self.request.record != nil {
             self.line.run { try? journal.remove() }
         }
         let (length, received, sent) = self.state.withLock { ($0.length ?? $0.sent, $0.received, $0.sent) }
@@ -100,8 +107,26 @@ extension UploadRun {
 
     // MARK: Failures
 
+    /// What is asked instead where a server says nothing at all to the question what it can.
+    private func withoutQuestion(_ attempt: UploadAttempt) -> UploadStep? {
+        let step: UploadStep? = self.state.withLock { state in
+            guard !attempt.isOver, state.phase == .active, let step = state.machine.unanswered() else { return nil }
+            self.retire(&state, attempt)
+            return step
+        }
+        guard step != nil else { return nil }
+        self.transfer.memory.withLock { $0.upload.ignoresQuestion = true }
+        self.note("the server does not answer OPTIONS: the upload is made without asking what it can")
+        return step
+    }
+
     func attemptFailed(_ attempt: UploadAttempt, _ failure: TransferFailure) {
         var failure = failure
+        if attempt.isConnected, attempt.head == nil, let step = self.withoutQuestion(attempt) {
+            return self.launch(step)
+        }
+        // Half an answer is none.
+        if case .take = self.state.withLock({ _ in attempt.after }) { self.request.receiver?.beginAnew() }
         let (hasRecord, isTaken) = self.transfer.memory.withLock { memory in
             (memory.upload.record != nil, memory.upload.isStreamTaken)
         }

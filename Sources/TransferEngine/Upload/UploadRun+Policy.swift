@@ -12,14 +12,20 @@ extension UploadRun {
         }
         let isRewritten = attempt.isRewritten || Self.isRewritten(attempt.step, by: head.status)
         // Content that comes once cannot go to another place, too.
-        if !isRewritten, case .stream = self.request.content,
-            self.transfer.memory.withLock({ $0.upload.isStreamTaken })
-        {
-            return self.drain(attempt, head, then: .fail(Self.cannotRepeat))
-        }
+        if !isRewritten, self.isSpent { return self.drain(attempt, head, then: .fail(Self.cannotRepeat)) }
         let method = isRewritten ? "GET" : attempt.step.method
         return self.redirected(attempt, head, to: next, by: method) {
-            self.drain(attempt, head, then: .redirect(next, isRewritten: isRewritten))
+            // What is asked for there by GET is no answer to content that never came.
+            if isRewritten, let stretch = self.state.withLock({ _ in attempt.stretch }), !stretch.isWhole {
+                let failure = TransferFailure(
+                    .redirects,
+                    "redirected (\(head.status)) to \(next.redacted) before the server had the content",
+                    remedy: "it may want a login first; otherwise send to that URL",
+                    status: head.status
+                )
+                return self.drain(attempt, head, then: .fail(failure))
+            }
+            return self.drain(attempt, head, then: .redirect(next, isRewritten: isRewritten))
         } leave: { failure in
             self.drain(attempt, head, then: .fail(failure))
         }
@@ -34,9 +40,7 @@ extension UploadRun {
 
     func challenged(_ attempt: UploadAttempt, _ head: ResponseHead) -> ReadDecision {
         let failure = self.failure(of: head)
-        if case .stream = self.request.content, self.transfer.memory.withLock({ $0.upload.isStreamTaken }) {
-            return self.drain(attempt, head, then: .fail(failure))
-        }
+        if self.isSpent { return self.drain(attempt, head, then: .fail(failure)) }
         return self.challenged(attempt, head, otherwise: failure)
     }
 

@@ -156,28 +156,9 @@ extension UploadRun {
 
     private func exchangeRequest(_ attempt: UploadAttempt) -> ExchangeRequest {
         let step = attempt.step
-        let isOwnOrigin = attempt.url.origin == self.transfer.origin
         let describes = step.describesContent && !attempt.isRewritten
-        var fields = HTTPFields()
-        fields.reserve(bytes: 256, lines: 12)
-        for (name, value) in self.options.fields + self.request.fields {
-            guard isOwnOrigin || DownloadRun.travels(name) else { continue }
-            guard describes || !name.lowercased().hasPrefix("content-") else { continue }
-            guard !step.fields.contains(where: { $0.name.lowercased() == name.lowercased() }) else { continue }
-            fields.append(name, value)
-        }
-        if describes, !fields.contains("Content-Type") { fields.append("Content-Type", self.request.type) }
-        for field in step.fields { fields.append(field.name, field.value) }
+        var fields = self.request.fields(of: step, at: attempt.url, describes: describes, self.requestFacts(attempt))
         if let digest = attempt.digest { fields.append("Upload-Checksum", digest) }
-        if let policy = self.policy {
-            for (name, value) in policy.fields(for: self.requestFacts(attempt)) where !fields.contains(name) {
-                fields.append(name, value)
-            }
-        } else if let user = self.request.url.user, isOwnOrigin, !fields.contains("Authorization") {
-            let password = self.request.url.password ?? ""
-            fields.append("Authorization", "Basic " + Base64.encode("\(user):\(password)".utf8))
-        }
-        if !fields.contains("Accept") { fields.append("Accept", "*/*") }
         var request = ExchangeRequest(
             method: attempt.method,
             url: attempt.url,
@@ -213,27 +194,57 @@ extension UploadRun {
 
     // MARK: What the content tells
 
-    /// The kernel has taken bytes of the request under way.
-    func sent(_ count: Int, _ now: Int64) {
-        if case .stream = self.request.content {
-            self.transfer.memory.withLock { $0.upload.isStreamTaken = true }
-        }
+    /// The kernel has taken bytes of a request's content.
+    func sent(_ count: Int, of stretch: UploadStretch, _ now: Int64) {
         self.state.withLock { state in
             state.sent += Int64(count)
+            guard let attempt = state.attempt, attempt.stretch === stretch else { return }
             state.underWay += Int64(count)
-            state.attempt?.lastActivity = now
+            attempt.lastActivity = now
         }
     }
 
-    /// Something of ours is waited for, or no more.
-    func hold(_ isHeld: Bool) {
+    /// A request's content waits for its source or for the rate limit, or no more.
+    func hold(_ stretch: UploadStretch, _ isHeld: Bool) {
         let now = self.now
         if isHeld, case .stream = self.request.content {
             self.transfer.memory.withLock { $0.upload.isStreamTaken = true }
         }
         self.state.withLock { state in
-            state.attempt?.isHeld = isHeld
-            state.attempt?.lastActivity = now
+            guard let attempt = state.attempt, attempt.stretch === stretch else { return }
+            attempt.isSourceHeld = isHeld
+            attempt.lastActivity = now
         }
+    }
+}
+
+extension UploadRequest {
+    /// The fields of one of its requests.
+    ///
+    /// - Parameters:
+    ///   - step: The request.
+    ///   - url: Where it goes; what is the caller's own goes to the origin of ``url`` only.
+    ///   - describes: Whether it carries the content itself, with the fields that describe it.
+    ///   - facts: What the policy is told of it.
+    /// - Returns: The fields, without those of the connection and of the content's framing.
+    func fields(of step: UploadStep, at url: HTTPURL, describes: Bool, _ facts: RequestFacts) -> HTTPFields {
+        let isOwnOrigin = url.origin == self.url.origin
+        var fields = HTTPFields()
+        fields.reserve(bytes: 256, lines: 12)
+        for (name, value) in self.options.fields + self.fields {
+            guard isOwnOrigin || DownloadRun.travels(name) else { continue }
+            guard describes || !name.lowercased().hasPrefix("content-") else { continue }
+            guard !step.fields.contains(where: { $0.name.lowercased() == name.lowercased() }) else { continue }
+            fields.append(name, value)
+        }
+        if describes, !fields.contains("Content-Type") { fields.append("Content-Type", self.type) }
+        for field in step.fields { fields.append(field.name, field.value) }
+        if let policy {
+            for (name, value) in policy.fields(for: facts) where !fields.contains(name) { fields.append(name, value) }
+        } else if let user = self.url.user, isOwnOrigin, !fields.contains("Authorization") {
+            fields.append("Authorization", "Basic " + Base64.encode("\(user):\(self.url.password ?? "")".utf8))
+        }
+        if !fields.contains("Accept") { fields.append("Accept", "*/*") }
+        return fields
     }
 }

@@ -36,7 +36,7 @@ extension UploadRun {
         case 401 where self.policy != nil: return self.challenged(attempt, head)
         case 417 where self.transfer.memory.withLock({ !$0.upload.refusesExpect }):
             self.transfer.memory.withLock { $0.upload.refusesExpect = true }
-            return self.drain(attempt, head, then: .repeat)
+            return self.drain(attempt, head, then: self.isSpent ? .fail(Self.cannotRepeat) : .repeat)
         default: break
         }
         if let refusal = attempt.refusal { return self.compared(attempt, head, refusal) }
@@ -173,13 +173,12 @@ extension UploadRun {
         }
         guard takes, let receiver = self.request.receiver else { return .read }
         do throws(TransferFailure) {
-            if try receiver.receive(body, resume: { self.letGo(attempt) }) { return .read }
+            try receiver.take(body)
         } catch {
             self.end(.failed(error), except: attempt)
             return .close
         }
-        self.state.withLock { _ in attempt.isHeld = true }
-        return .pause
+        return .read
     }
 
     func responseEnded(_ attempt: UploadAttempt) {
@@ -193,12 +192,25 @@ extension UploadRun {
         if let after {
             if case .take = after {} else { return self.perform(after, attempt) }
         }
-        if error.code == .content, let failure = stretch?.failure { return self.attemptFailed(attempt, failure) }
+        if error.code == .content, let failure = self.contentFailure(stretch) {
+            return self.attemptFailed(attempt, failure)
+        }
         if error.onReusedConnection, self.mayRepeatAtOnce(attempt) {
             self.state.withLock { self.retire(&$0, attempt) }
             return self.launch(attempt.step, self.way(of: attempt, isSecond: true))
         }
         self.attemptFailed(attempt, TransferFailure(error))
+    }
+
+    /// Why the content could not be given.
+    private func contentFailure(_ stretch: UploadStretch?) -> TransferFailure? {
+        if let failure = stretch?.failure { return failure }
+        do throws(TransferFailure) {
+            try self.state.withLock { $0.parts }?.check()
+            return nil
+        } catch {
+            return error
+        }
     }
 
     /// Whether a pooled connection's end says nothing of the server (RFC 9112 §9.3.1), and asking twice is safe.

@@ -23,11 +23,18 @@ extension UploadRun {
         self.endStalled(now)
     }
 
+    private static let questionPatience: Int64 = 10_000_000_000
+
     private func endStalled(_ now: Int64) {
-        let stall = self.options.stallTimeout.inNanoseconds
+        var stall = self.options.stallTimeout.inNanoseconds
+        // Servers that say nothing to a question that they need not know are not waited for as long.
+        if stall > 0, self.state.withLock({ $0.attempt?.step == TusMachine.question }) {
+            stall = min(stall, Self.questionPatience)
+        }
+        let patience = stall
         let stalled: (UploadAttempt, String)? = self.state.withLock { state in
-            guard stall > 0, let attempt = state.attempt, attempt.isConnected, !attempt.isHeld,
-                now - attempt.lastActivity > stall
+            guard patience > 0, let attempt = state.attempt, attempt.isConnected, !attempt.isHeld,
+                !attempt.isSourceHeld, now - attempt.lastActivity > patience
             else { return nil }
             if attempt.head != nil { return (attempt, "nothing arrived") }
             return (attempt, attempt.stretch.map { !$0.isWhole } ?? false ? "nothing could be sent" : "no answer came")
@@ -35,7 +42,7 @@ extension UploadRun {
         guard let (attempt, what) = stalled else { return }
         let failure = TransferFailure(
             .timeout,
-            "\(what) for \(DurationFormat.compact(self.options.stallTimeout))",
+            "\(what) for \(DurationFormat.compact(.nanoseconds(patience)))",
             isRetryable: true
         )
         self.engine.transport.execute(onLane: attempt.lane) {

@@ -111,17 +111,19 @@ final class UploadRun: AskingRun {
     }
 
     private func begin(_ parts: SourceParts, _ way: UploadMachine.Way) {
+        let endpoint = self.request.url.withoutUserInfo
         let (known, begun): ([FileIdentity], UploadRecord?) = self.transfer.memory.withLock { memory in
-            if memory.upload.record == nil { memory.upload.record = self.request.record }
+            let begun = memory.upload.record ?? memory.upload.lost ?? self.request.record
+            memory.upload.record = begun.flatMap { $0.isVoid || $0.endpoint != endpoint ? nil : $0 }
+            memory.upload.lost = nil
             defer { memory.upload.files = memory.upload.files ?? parts.files }
-            return (memory.upload.files ?? parts.files, memory.upload.record)
+            return (memory.upload.files ?? parts.files, begun)
         }
         // One that was begun by an earlier process is held to what the file was then.
-        guard known == parts.files, begun.map({ $0.files == parts.files }) ?? true else {
+        guard known == parts.files, begun.map({ $0.isVoid || $0.files == parts.files }) ?? true else {
             return self.end(.failed(self.changedSince(begun)), except: nil)
         }
-        let record = begun.flatMap { $0.endpoint == self.request.url.withoutUserInfo ? $0 : nil }
-        if record == nil, begun != nil { self.transfer.memory.withLock { $0.upload.record = nil } }
+        let record = self.transfer.memory.withLock { $0.upload.record }
         self.launchFirst { state in
             state.parts = parts
             state.length = parts.length
@@ -137,8 +139,7 @@ final class UploadRun: AskingRun {
     }
 
     private func open(_ stream: any ContentStream) {
-        let isTaken = self.transfer.memory.withLock { $0.upload.isStreamTaken }
-        if isTaken { return self.end(.failed(Self.cannotRepeat), except: nil) }
+        if self.isSpent { return self.end(.failed(Self.cannotRepeat), except: nil) }
         self.launchFirst { state in
             state.length = stream.length
             state.machine = UploadMachine(.plain, method: self.request.method, length: stream.length)
@@ -158,7 +159,14 @@ final class UploadRun: AskingRun {
     /// A file is not what it was when the upload began; the next attempt begins with what it is then.
     private func changedSince(_ record: UploadRecord?) -> TransferFailure {
         if let record { self.engine.terminate(record, of: self.transfer) }
-        self.line.run { try? self.request.journal?.remove() }
+        self.line.run {
+            // What the caller gave to go on from would be gone on from once more.
+            if let given = self.request.record {
+                try? self.request.journal?.write(given.voided)
+            } else {
+                try? self.request.journal?.remove()
+            }
+        }
         let name = self.request.name.isEmpty ? "the file" : self.request.name
         return TransferFailure(
             .fileIO,
@@ -172,12 +180,25 @@ final class UploadRun: AskingRun {
         case .plain: .plain
         case .by(let speaks): .by(speaks)
         // Asking costs a round trip: what is soon sent again is not worth it.
-        case .automatic: length >= Self.leastAutomatic ? .automatic : .plain
+        case .automatic:
+            if length < Self.leastAutomatic {
+                .plain
+            } else if self.transfer.memory.withLock({ $0.upload.ignoresQuestion }) {
+                .by(.ietf6)
+            } else {
+                .automatic
+            }
         }
     }
 
     /// The least bytes for which a server is asked by which protocol it goes on.
     static let leastAutomatic: Int64 = 1 << 20
+
+    /// Whether some of the content was taken from a source that gives it once.
+    var isSpent: Bool {
+        guard case .stream = self.request.content else { return false }
+        return self.transfer.memory.withLock { $0.upload.isStreamTaken }
+    }
 
     static let cannotRepeat = TransferFailure(
         .cannotResume,

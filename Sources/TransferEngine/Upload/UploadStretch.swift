@@ -16,7 +16,14 @@ final class UploadStretch: RequestContent {
         var failure: TransferFailure?
         /// Whether a stream is being asked at this moment, and what it gave before the call returned.
         var isAsking = false
-        var early: ContentPiece?
+        var early: Early?
+    }
+
+    /// What a stream gave at once.
+    private enum Early {
+        case piece(ContentPiece)
+        /// No bytes: it is asked again.
+        case nothing
     }
 
     let length: Int64?
@@ -62,7 +69,7 @@ final class UploadStretch: RequestContent {
             state.sent += Int64(count)
             state.pace.sent(count, now: now)
         }
-        self.run.sent(count, now)
+        self.run.sent(count, of: self, now)
     }
 
     func next(_ later: @escaping @Sendable (ContentPiece) -> Void) -> ContentPiece? {
@@ -97,38 +104,55 @@ final class UploadStretch: RequestContent {
         of stream: any ContentStream,
         _ later: @escaping @Sendable (ContentPiece) -> Void
     ) -> ContentPiece? {
-        self.state.withLock { state in
-            state.pace.paused()
-            state.isAsking = true
-        }
-        self.run.hold(true)
-        stream.next { given in
-            self.run.engine.transport.execute(onLane: self.lane) {
-                self.run.hold(false)
-                guard let piece = self.taken(given, of: stream, later) else { return }
-                let isEarly = self.state.withLock { state in
-                    if state.isAsking { state.early = piece }
-                    return state.isAsking
-                }
-                if !isEarly { later(piece) }
+        self.run.hold(self, true)
+        while true {
+            self.state.withLock { state in
+                state.pace.paused()
+                state.isAsking = true
+            }
+            stream.next { given in
+                self.run.engine.transport.execute(onLane: self.lane) { self.came(given, of: stream, later) }
+            }
+            // A source that has bytes at hand gives them before its call returns.
+            let early = self.state.withLock { state in
+                state.isAsking = false
+                defer { state.early = nil }
+                return state.early
+            }
+            switch early {
+            case nil: return nil
+            case .piece(let piece): return piece
+            case .nothing: continue
             }
         }
-        // A source that has bytes at hand gives them before its call returns.
-        return self.state.withLock { state in
-            state.isAsking = false
-            defer { state.early = nil }
-            return state.early
+    }
+
+    private func came(
+        _ given: Result<[UInt8]?, TransferFailure>,
+        of stream: any ContentStream,
+        _ later: @escaping @Sendable (ContentPiece) -> Void
+    ) {
+        func isEarly(_ early: Early) -> Bool {
+            self.state.withLock { state in
+                if state.isAsking { state.early = early }
+                return state.isAsking
+            }
         }
+        if case .success(let bytes?) = given, bytes.isEmpty {
+            if !isEarly(.nothing), let piece = self.next(of: stream, later) { later(piece) }
+            return
+        }
+        self.run.hold(self, false)
+        guard let piece = self.taken(given, later), !isEarly(.piece(piece)) else { return }
+        later(piece)
     }
 
     private func taken(
         _ given: Result<[UInt8]?, TransferFailure>,
-        of stream: any ContentStream,
         _ later: @escaping @Sendable (ContentPiece) -> Void
     ) -> ContentPiece? {
         switch given {
         case .success(let bytes?):
-            guard !bytes.isEmpty else { return self.next(of: stream, later) }
             guard self.state.withLock({ Int64(bytes.count) <= self.end - $0.offset }) else {
                 return self.failed("the source gave more than the \(self.end) bytes that it announced")
             }
@@ -167,9 +191,9 @@ final class UploadStretch: RequestContent {
         let wait = engine.wait(for: tickets, of: transfer, now: now)
         guard wait > 0 else { return piece }
         self.state.withLock { $0.pace.paused() }
-        self.run.hold(true)
+        self.run.hold(self, true)
         self.wait(wait, tickets) {
-            self.run.hold(false)
+            self.run.hold(self, false)
             later(piece)
         }
         return nil

@@ -107,7 +107,7 @@ struct RequestValueTests {
 
     @Test("the form of an answer is the one the client prefers")
     func accept() {
-        func choose(_ field: String?) -> AcceptedFormat { AcceptedFormat.choose(field, among: [.html, .json]) }
+        func choose(_ field: String?) -> AcceptedFormat { AcceptedFormat.choose(field, preferring: .html) }
         #expect(choose(nil) == .html)
         #expect(choose("*/*") == .html)
         #expect(choose("application/json") == .json)

@@ -58,7 +58,7 @@ struct OptionReader {
             }
             let field = String(text[..<colon])
             let value = text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
-            guard field.utf8.allSatisfy(Self.isTokenByte), Self.isValue(value) else {
+            guard field.utf8.allSatisfy({ Byte.isTokenCharacter($0) }), Self.isValue(value) else {
                 throw self.wrong(name, "header fields as 'Name: value', without control characters")
             }
             fields.append((field, String(value)))
@@ -75,13 +75,5 @@ struct OptionReader {
 
     static func isValue(_ text: some StringProtocol) -> Bool {
         text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
-    }
-
-    static func isTokenByte(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E...0x60, 0x7C, 0x7E: true
-        default: false
-        }
     }
 }

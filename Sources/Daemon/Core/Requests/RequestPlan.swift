@@ -135,7 +135,8 @@ extension RequestPlan {
 
     private static func readContent(_ reader: OptionReader, _ request: inout DownloadRequest) throws(ControlError) {
         if let method = reader.options[.method], !method.isEmpty {
-            guard method.utf8.count <= 32, method.utf8.allSatisfy(OptionReader.isTokenByte), method != "CONNECT" else {
+            guard method.utf8.count <= 32, method.utf8.allSatisfy({ Byte.isTokenCharacter($0) }), method != "CONNECT"
+            else {
                 throw reader.wrong(.method, "a method such as GET or POST")
             }
             request.method = method

@@ -2,7 +2,7 @@ internal import Synchronization
 internal import TransferEngine
 
 /// Keeps the body of the answer to a background session's upload, until it is stored with the upload's end.
-final class AnswerBuffer: BodyReceiver {
+final class AnswerBuffer: AnswerReceiver {
     /// The most bytes: they are stored in the daemon's database.
     static let most = 1 << 20
 
@@ -10,16 +10,13 @@ final class AnswerBuffer: BodyReceiver {
 
     var bytes: [UInt8] { self.state.withLock { $0 } }
 
-    func receive(
-        _ bytes: UnsafeRawBufferPointer,
-        resume: @escaping @Sendable () -> Void
-    ) throws(TransferFailure) -> Bool {
+    func take(_ bytes: UnsafeRawBufferPointer) throws(TransferFailure) {
         let isTooLarge = self.state.withLock { state in
             guard state.count + bytes.count <= Self.most else { return true }
             state.append(contentsOf: bytes)
             return false
         }
-        guard isTooLarge else { return true }
+        guard isTooLarge else { return }
         throw TransferFailure(
             .tooLarge,
             "the server took the upload, and its answer has more than \(Self.most) bytes",
@@ -27,7 +24,5 @@ final class AnswerBuffer: BodyReceiver {
         )
     }
 
-    var keepsBytes: Bool { false }
-
-    func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Bool { false }
+    func beginAnew() { self.state.withLock { $0 = [] } }
 }

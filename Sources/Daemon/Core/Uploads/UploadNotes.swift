@@ -21,7 +21,8 @@ struct UploadNotes: Sendable {
         UploadJournals.journal(in: self.directory) { [id.description] }
     }
 
-    private func path(_ id: GID) -> String { "\(self.directory)/\(id).begun.upload" }
+    /// Never swept: as long as the transfer is there, so is the note.
+    private func path(_ id: GID) -> String { "\(self.directory)/\(id).begun" }
 
     /// Notes that a transfer's request begins.
     func begun(_ id: GID) throws(StorageError) {

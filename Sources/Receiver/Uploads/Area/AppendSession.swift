@@ -110,9 +110,10 @@ final class AppendSession: Sendable {
     /// Takes back what this request brought; blocks.
     func takeBack() {
         guard let sink = self.sink else { return }
-        let written = sink.offset - sink.start
-        if sink.file.truncate(sink.start) == 0 { self.area.budget.give(written) }
-        try? self.accept()
+        // What cannot be cut off stays marked as what must not be believed.
+        guard sink.file.truncate(sink.start) == 0 else { return }
+        self.area.budget.give(sink.offset - sink.start)
+        if sink.file.syncData() == 0 { try? self.accept() }
     }
 
     /// Lets go of the upload; what has come of it stays.

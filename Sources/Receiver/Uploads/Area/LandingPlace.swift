@@ -48,25 +48,22 @@ struct LandingPlace: Sendable, Hashable {
 
     private static func checked(_ names: ArraySlice<String>) throws(UploadRefusal) -> [String] {
         var checked: [String] = []
-        for name in names {
-            _ = try self.checked(name)
-            // As it was written: a directory that exists may have another normal form.
-            checked.append(name)
-        }
+        for name in names { checked.append(try self.checked(name)) }
         return checked
     }
 
-    /// The name in NFC, where it is one that needs no other change.
+    /// The name as it is written, where it is one that needs no change but perhaps that of its normal form: what exists may
+    /// have another one, and what is put must be got by the same path.
     private static func checked(_ name: String) throws(UploadRefusal) -> String {
         // Strings that are equal in Swift may still differ in their normal form.
-        guard let clean = FileName.sanitize(name), clean == name, !ServedTree.isOwn(clean) else {
+        guard let clean = FileName.sanitize(name), clean == name, !ServedTree.isOwn(name) else {
             throw UploadRefusal(
                 400,
                 "this name is not taken: no leading dot, no control characters, no dot or blank at the end, at most "
                     + "\(FileName.longest) bytes"
             )
         }
-        return clean
+        return name
     }
 
     /// The path of the file under some name.

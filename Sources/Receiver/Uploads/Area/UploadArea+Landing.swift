@@ -55,6 +55,8 @@ extension UploadArea {
         } catch {
             throw UploadRefusal(500, "the file is there, but its directory could not be synced")
         }
+        // What was known of the file before is not true of this one.
+        if hasReplaced { try? target.unlink(ServedTree.recordName(name)) }
         // A file that was copied, for its directory is another filesystem, is not the one that is open.
         var status = file.status()
         if status?.st_nlink == 0 { status = (try? target.status(name)) ?? nil }
@@ -101,7 +103,9 @@ extension UploadArea {
             if !place.mayRename, Conditions.verdict(fields, current?.state, isRead: false) != .proceed {
                 return .failure(UploadRefusal(412, "the file is in another state than the request asks for"))
             }
-            let replacing = self.overwrites && !place.mayRename
+            // A FIFO or a link that leads nowhere has no state, but it is there (RFC 9110 §13.1.2).
+            let replacing =
+                self.overwrites && !place.mayRename && (current != nil || fields["If-None-Match"] == nil)
             for attempt in 0...(place.mayRename ? 10_000 : 0) {
                 let name = attempt == 0 ? place.name : FileName.numbered(place.name, attempt)
                 switch source.rename(part, to: target, name, replacing: replacing) {
@@ -145,13 +149,13 @@ extension UploadArea {
         let path = ([self.tree.path] + names).joined(separator: "/")
         var made: [String] = []
         var current = self.tree.root
-        if case .success(let whole) = BeneathOpen.open(self.tree.root, names, O_RDONLY | O_DIRECTORY) {
+        if case .success(let whole) = self.tree.resolve(names, O_RDONLY | O_DIRECTORY) {
             return DirectoryHandle(path: path, descriptor: whole)
         }
         for name in names {
             made.append(name)
             if mkdirat(current.raw, name, 0o777) == 0 { _ = fsync(current.raw) }
-            switch BeneathOpen.open(self.tree.root, made, O_RDONLY | O_DIRECTORY) {
+            switch self.tree.resolve(made, O_RDONLY | O_DIRECTORY) {
             case .success(let next): current = next
             case .failure(let error): throw UploadRefusal(number: error.number, "opening the directory")
             }

@@ -36,8 +36,8 @@ extension UploadArea {
 
     /// Where an upload stands.
     ///
-    /// The offset is what is on disk. Content that came with a digest and was never checked against it, for the receiver
-    /// died first, is cut off. A record without its partial file is that of a file that has landed.
+    /// The offset is what is on disk, but for content that came with a digest and was not checked against it: where that is
+    /// because the receiver died, whoever holds the upload cuts it off. A record without its partial file is that of a file that has landed.
     ///
     /// - Parameters:
     ///   - name: The upload.
@@ -66,8 +66,13 @@ extension UploadArea {
         guard now < expires || isActive else {
             throw UploadRefusal(410, "the upload has expired")
         }
-        var offset = Int64(status.st_size)
-        if !isActive { offset = try self.cutUnchecked(name, offset) }
+        let size = Int64(status.st_size)
+        let checked = self.checked(name).map { min($0, size) }
+        if isOurs, let checked {
+            try self.cut(name, to: checked)
+            self.budget.give(size - checked)
+        }
+        let offset = checked ?? size
         return UploadStanding(upload: upload, offset: offset, isComplete: false, expires: expires)
     }
 
@@ -113,14 +118,17 @@ extension UploadArea {
         }
     }
 
-    private func cutUnchecked(_ name: UploadName, _ offset: Int64) throws(UploadRefusal) -> Int64 {
-        let mark = try? AtomicFile.read(self.path(name.unchecked), atMost: 32)
-        guard let mark, let checked = DecimalNumber.parse(mark), checked <= offset else { return offset }
+    /// The offset from which on content must not be believed, where there is some.
+    private func checked(_ name: UploadName) -> Int64? {
+        (try? AtomicFile.read(self.path(name.unchecked), atMost: 32)).flatMap { $0 }.flatMap { DecimalNumber.parse($0) }
+    }
+
+    private func cut(_ name: UploadName, to offset: Int64) throws(UploadRefusal) {
         let file = try self.openPart(name)
-        let number = file.truncate(checked)
+        var number = file.truncate(offset)
+        if number == 0 { number = file.syncData() }
         guard number == 0 else { throw UploadRefusal(number: number, "cutting the upload") }
         try self.markUnchecked(name, from: nil)
-        return checked
     }
 
     /// Deletes what has expired, and what a receiver that died left of uploads that nobody can go on with.
@@ -151,7 +159,11 @@ extension UploadArea {
 
     private func names() -> Set<String> {
         let copy = openat(self.directory.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard copy >= 0, let stream = fdopendir(copy) else { return [] }
+        guard copy >= 0 else { return [] }
+        guard let stream = fdopendir(copy) else {
+            Glibc.close(copy)
+            return []
+        }
         defer { closedir(stream) }
         var names: Set<String> = []
         while let next = readdir(stream) {

@@ -84,6 +84,8 @@ final class UploadArea: Sendable {
     func makePart(_ name: String) throws(UploadRefusal) -> OpenFile {
         switch self.directory.open(name, O_RDWR | O_CREAT | O_EXCL) {
         case .success(let file): return file
+        case .failure(let error) where error.number == ENOENT:
+            throw UploadRefusal(500, "the directory for unfinished uploads was removed; start the receiver again")
         case .failure(let error): throw UploadRefusal(number: error.number, "creating a file")
         }
     }

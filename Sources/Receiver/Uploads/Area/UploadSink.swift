@@ -31,7 +31,7 @@ final class UploadSink: BodySink {
     }
 
     /// After how many bytes the free space is looked at again.
-    private static let spaceInterval: Int64 = 64 << 20
+    private static let spaceInterval: Int64 = 1 << 20
 
     /// The partial file.
     let file: OpenFile

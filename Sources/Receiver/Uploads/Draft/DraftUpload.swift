@@ -26,7 +26,7 @@ final class DraftUpload: UploadFlow {
         self.checksum = DigestFields.content(self.fields).first
     }
 
-    /// Whether this request brings the rest; without the field PATCH does (as in the first versions).
+    /// Whether this request brings the rest; without the field an append of the first version does.
     private var isLast: Bool { self.version.isComplete(self.fields) ?? true }
 
     func open() throws(UploadRefusal) -> UploadOpening {
@@ -67,6 +67,9 @@ final class DraftUpload: UploadFlow {
         }
         guard let offset = StructuredItem.integer(self.fields["Upload-Offset"]) else {
             throw UploadRefusal(400, "Upload-Offset is missing")
+        }
+        guard self.version < .v5 || self.version.isComplete(self.fields) != nil else {
+            throw UploadRefusal(400, "Upload-Complete is missing, or neither ?1 nor ?0")
         }
         let sink = try self.session.resume(name, checking: self.checksum) { (standing) throws(UploadRefusal) in
             guard !standing.isComplete, offset == standing.offset else {

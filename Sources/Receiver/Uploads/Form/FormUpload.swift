@@ -144,7 +144,7 @@ final class FormUpload: UploadFlow {
 
     /// To a browser the directory again, where the files are to be seen; to a program their names.
     private func answer(_ landed: [LandedFile]) -> Answer {
-        let format = AcceptedFormat.choose(self.request.head.fields.joined("Accept"), among: [.json, .html])
+        let format = AcceptedFormat.choose(self.request.head.fields.joined("Accept"), preferring: .json)
         if format == .html {
             var directory = self.directory
             directory.endsWithSlash = true

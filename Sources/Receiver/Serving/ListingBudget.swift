@@ -1,0 +1,36 @@
+internal import Synchronization
+internal import TransferCore
+
+/// Bounds the memory of listings that clients do not read.
+final class ListingBudget: Sendable {
+    /// The most bytes of listings on their way; one alone may be larger.
+    private static let most = 64 << 20
+
+    private let bytes = Atomic<Int>(0)
+
+    /// The answer, counted until it was sent or given up; 503 where too many wait.
+    func held(_ answer: Answer) -> Answer {
+        let count = Int(answer.content.length)
+        let before = self.bytes.add(count, ordering: .relaxed).oldValue
+        let share = Share(count, of: self)
+        guard before == 0 || before + count <= Self.most else {
+            return .message(503, "too many listings are on their way; try again", ["Retry-After": "5"])
+        }
+        var answer = answer
+        answer.whenSent = { _ in _ = share }
+        return answer
+    }
+
+    /// Gives its bytes back when the answer that holds it goes away.
+    private final class Share: Sendable {
+        private let count: Int
+        private let budget: ListingBudget
+
+        init(_ count: Int, of budget: ListingBudget) {
+            self.count = count
+            self.budget = budget
+        }
+
+        deinit { self.budget.bytes.subtract(self.count, ordering: .relaxed) }
+    }
+}
