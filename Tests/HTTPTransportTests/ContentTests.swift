@@ -156,4 +156,24 @@ struct ContentTests {
         }
         #expect(server.connectionCount == 2 && server.received == 1000)
     }
+
+    @Test("content is let go of with its connection, however that ends")
+    func lettingGo() async throws {
+        let server = try await UploadServer.start { behaviour in
+            behaviour.refusals["PUT"] = .init(403, closes: true)
+            behaviour.cuts = [10_000]
+        }
+        weak var refused: PatternContent?
+        weak var cut: PatternContent?
+        try await HTTPTransport.with { (transport) async throws in
+            let first = PatternContent(transport, 1_000_000, piece: 50_000)
+            refused = first
+            #expect(try await self.send(transport, server, first).head?.status == 403)
+            server.change { $0.refusals = [:] }
+            let second = PatternContent(transport, 1_000_000, piece: 50_000)
+            cut = second
+            #expect(try await self.send(transport, server, second).error != nil)
+        }
+        #expect(refused == nil && cut == nil)
+    }
 }

@@ -109,4 +109,44 @@ struct DraftMachineTests {
         else { return #expect(Bool(false)) }
         #expect(step.content == 9..<9 && step.method == "PATCH")
     }
+
+    @Test("a success of a part is not taken for the whole, however it is told")
+    func partialSuccess() {
+        let answers: [(HTTPFields, Bool)] = [
+            (["Upload-Offset": "5"], true), (["Upload-Complete": "?0;a=b", "Upload-Offset": "5"], true),
+            (["Upload-Incomplete": "?1", "Upload-Offset": "5"], true), (["Upload-Offset": "9"], false),
+            (["Upload-Complete": "?1;a"], false), ([:], false),
+        ]
+        for (fields, wantsMore) in answers {
+            var machine = DraftMachine(.ietf6, method: "POST", length: 9)
+            _ = machine.resume(self.resource)
+            _ = machine.received(self.head(204, ["Upload-Offset": "0", "Upload-Complete": "?0"]), from: self.resource)
+            let action = machine.received(self.head(204, fields), from: self.resource)
+            guard wantsMore else {
+                #expect(action == .accept, "\(fields)")
+                continue
+            }
+            guard case .ask(let step) = action else {
+                Issue.record("\(fields): \(action)")
+                continue
+            }
+            #expect(step.content == 5..<9)
+        }
+    }
+
+    @Test("an upload that is whole with another length is another one")
+    func foreignCompletion() {
+        for fields in [["Upload-Offset": "5"], ["Upload-Length": "5"], ["Upload-Offset": "5", "Upload-Length": "5"]]
+            as [HTTPFields]
+        {
+            var machine = DraftMachine(.ietf6, method: "PUT", length: 9)
+            _ = machine.resume(self.resource)
+            var fields = fields
+            fields.append("Upload-Complete", "?1")
+            guard case .forget = machine.received(self.head(204, fields), from: self.resource) else {
+                Issue.record("\(fields)")
+                continue
+            }
+        }
+    }
 }
