@@ -55,6 +55,8 @@ public enum FileMover {
 
     /// Copies a file to another filesystem and syncs the copy; blocks.
     ///
+    /// Where the filesystem has unnamed files nothing is left of a copy that a crash cuts off.
+    ///
     /// - Returns: The copy's temporary name, to be renamed or deleted.
     /// - Throws: `StorageError` with `noSpace`, `cannotOpen`, `cannotCreate` or `inputOutput`; then there is no copy.
     package static func bring(
@@ -67,6 +69,13 @@ public enum FileMover {
         case .success(let file): source = file
         case .failure(let error):
             throw StorageError(errno: error.number, otherwise: .cannotOpen, "cannot open", from.path(name))
+        }
+        if case .success(let copy) = directory.openUnnamed(O_RDWR) {
+            var number = Self.copy(source, copy)
+            let temporary = DirectoryHandle.temporaryName()
+            if number == 0 { number = directory.link(copy, as: temporary) }
+            guard number != 0 else { return temporary }
+            throw StorageError(errno: number, otherwise: .inputOutput, "cannot write to", directory.path)
         }
         let (copy, temporary) = try directory.createTemporary()
         let number = Self.copy(source, copy)

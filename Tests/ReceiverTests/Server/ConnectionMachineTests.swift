@@ -120,6 +120,20 @@ struct ConnectionMachineTests {
         #expect(machine.deadline == self.at(560))
     }
 
+    @Test("reads what nobody wants after its answer, but not for ever, however it drips")
+    func dripping() {
+        var machine = self.machine()
+        machine.headEnded(keepsAlive: true, now: self.at(0))
+        _ = machine.answerBegan(closes: false, mayDrain: true, now: self.at(0))
+        _ = machine.answerEnded(now: self.at(1))
+        for second in 2...60 {
+            machine.bodyReceived(1, now: self.at(Int64(second)))
+            #expect(machine.timerFired(now: self.at(Int64(second))) == .wait)
+        }
+        machine.bodyReceived(1, now: self.at(61))
+        #expect(machine.timerFired(now: self.at(61)) == .close)
+    }
+
     @Test("looks at whether the client takes the answer, and ends where it does not")
     func slowReader() {
         var machine = self.machine()

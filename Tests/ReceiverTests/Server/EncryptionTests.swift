@@ -47,10 +47,60 @@ struct EncryptionTests {
             ($0 as? ReceiverError)?.code == .certificate
         }
     }
+
+    @Test("that end before a shared file was sent give its place back")
+    func sharePlace() async throws {
+        let made = try SelfSignedCertificate.make(for: ListenAddress())
+        let directory = try TemporaryDirectory()
+        let content = TestPattern(seed: 2).bytes(0..<30_000_000)
+        try directory.write(content, to: "f")
+        let bench = try await ReceiverBench {
+            $0.certificate = made.certificate
+            $0.directory = nil
+            $0.shares = [ShareOffer(path: directory.path("f"), downloads: 1)]
+        }
+        let port = bench.receiver.address.port
+        let path = try #require(bench.receiver.sharePaths.first)
+        let text = "GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        let lazy = try await TLSClient.begin(port: port, text)
+        #expect(try await TLSClient.exchange(port: port, text).starts(with: "HTTP/1.1 503".utf8))
+        try await lazy.close()
+        var answer: [UInt8]
+        repeat {
+            answer = try await TLSClient.exchange(port: port, text)
+        } while answer.starts(with: "HTTP/1.1 503".utf8)
+        #expect(answer.suffix(1000) == content.suffix(1000))
+        await bench.receiver.stop()
+    }
 }
 
 /// One exchange over TLS.
 enum TLSClient {
+    /// Reads once and then no more.
+    private final class FirstBytes: ChannelInboundHandler {
+        typealias InboundIn = ByteBuffer
+        private let promise: EventLoopPromise<Void>
+
+        init(_ promise: EventLoopPromise<Void>) { self.promise = promise }
+
+        func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+            try? context.channel.syncOptions?.setOption(.autoRead, value: false)
+            self.promise.succeed()
+        }
+
+        func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+        func channelInactive(context: ChannelHandlerContext) { self.promise.fail(ChannelError.eof) }
+    }
+
+    /// Sends text and reads the first bytes of the answer.
+    static func begin(port: Int, _ text: String) async throws -> any Channel {
+        let promise = MultiThreadedEventLoopGroup.singleton.next().makePromise(of: Void.self)
+        let channel = try await Self.connect(port: port) { FirstBytes(promise) }
+        try await channel.writeAndFlush(ByteBuffer(string: text))
+        try await promise.futureResult.get()
+        return channel
+    }
+
     private final class Collector: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         private var bytes: [UInt8] = []
@@ -68,23 +118,29 @@ enum TLSClient {
 
     /// Sends text and reads to the end.
     static func exchange(port: Int, _ text: String) async throws -> [UInt8] {
+        let promise = MultiThreadedEventLoopGroup.singleton.next().makePromise(of: [UInt8].self)
+        let channel = try await Self.connect(port: port) { Collector(promise) }
+        try await channel.writeAndFlush(ByteBuffer(string: text))
+        return try await promise.futureResult.get()
+    }
+
+    private static func connect(
+        port: Int,
+        _ handler: @escaping @Sendable () -> any ChannelHandler
+    ) async throws -> any Channel {
         var configuration = TLSConfiguration.makeClientConfiguration()
         // BoringSSL takes no certificate for a root that says it is no authority; who it is, other tests compare.
         configuration.certificateVerification = .none
         let context = try NIOSSLContext(configuration: configuration)
-        let loop = MultiThreadedEventLoopGroup.singleton.next()
-        let promise = loop.makePromise(of: [UInt8].self)
-        let channel = try await ClientBootstrap(group: loop)
+        return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     try pipeline.addHandler(NIOSSLClientHandler(context: context, serverHostname: "localhost"))
-                    try pipeline.addHandler(Collector(promise))
+                    try pipeline.addHandler(handler())
                 }
             }
             .connect(host: "127.0.0.1", port: port)
             .get()
-        try await channel.writeAndFlush(ByteBuffer(string: text))
-        return try await promise.futureResult.get()
     }
 }

@@ -1,5 +1,6 @@
 import FileStorage
 import Glibc
+import NIOPosix
 import Testing
 import TransferCore
 import TransferTesting
@@ -154,10 +155,15 @@ struct ServingTests {
 
     @Test("are not acted for by pages that somebody may have sent")
     func sandbox() async throws {
-        let bench = try await ReceiverBench()
-        try bench.directory.write(Array("<script>".utf8), to: "x.html")
-        #expect(try bench.request("GET", "/x.html").fields["Content-Security-Policy"]?.hasPrefix("sandbox") ?? false)
-        await bench.receiver.stop()
+        for takesUploads in [true, false] {
+            let bench = try await ReceiverBench { $0.takesUploads = takesUploads }
+            try bench.directory.write(Array("<script>".utf8), to: "x.html")
+            let answer = try bench.request("GET", "/x.html")
+            #expect(answer.fields["Content-Security-Policy"]?.hasPrefix("sandbox") ?? false)
+            // Nor is it part of a page elsewhere.
+            #expect(answer.fields["Cross-Origin-Resource-Policy"] == "same-origin")
+            await bench.receiver.stop()
+        }
     }
 
     @Test("that are cut while they are sent end the connection instead of anything made up")
@@ -192,6 +198,55 @@ struct ServingTests {
         #expect(ServedTree.isOwn(record))
         #expect(record != ServedTree.recordName(String(long.dropLast()) + "ab"))
         #expect(ServedTree.recordName("f") == ".f.martlet.json")
+        // No other file's record has that name.
+        let forged = String(record.dropFirst().dropLast(".martlet-json".count))
+        #expect(ServedTree.recordName(forged) != record)
+    }
+
+    @Test("are no FIFOs: one is not opened, so that what waits to write to it goes on waiting")
+    func fifo() async throws {
+        let bench = try await ReceiverBench()
+        let path = bench.directory.path("p")
+        #expect(mkfifo(path, 0o600) == 0)
+        let pool = NIOThreadPool(numberOfThreads: 1)
+        let opened = Gate()
+        pool.start()
+        async let writer: Int32 = pool.runIfActive {
+            let descriptor = open(path, O_WRONLY | O_CLOEXEC)
+            opened.open()
+            return descriptor
+        }
+        for _ in 0..<20 { #expect(try bench.request("HEAD", "/p").status == 404) }
+        #expect(!opened.isOpen)
+        let reader = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        close(try await writer)
+        close(reader)
+        await bench.receiver.stop()
+        try await pool.shutdownGracefully()
+    }
+
+    @Test("are listed by links that lead anywhere in the tree, not out of it")
+    func links() async throws {
+        let bench = try await ReceiverBench()
+        try bench.directory.write([1, 2, 3], to: "f")
+        #expect(mkdir(bench.directory.path("d"), 0o755) == 0)
+        try bench.directory.link("d/up", to: "../f")
+        try bench.directory.link("d/out", to: "/etc/passwd")
+        let listing = try bench.request("GET", "/d/", [("Accept", "application/json")]).text
+        #expect(listing.contains("\"up\"") && !listing.contains("out"))
+        #expect(try bench.request("GET", "/d/up").body == [1, 2, 3])
+        await bench.receiver.stop()
+    }
+
+    @Test("have listings whose memory is bounded, however few clients read them")
+    func listingBudget() {
+        let budget = ListingBudget()
+        let large = Answer(200, [:], .bytes([UInt8](repeating: 0, count: 40 << 20)))
+        var held: [Answer] = [budget.held(large)]
+        #expect(held[0].status == 200)
+        #expect(budget.held(large).status == 503)
+        held = []
+        #expect(budget.held(large).status == 200)
     }
 
     @Test("were not changed in the future")

@@ -67,6 +67,26 @@ struct ShareTests {
         await bench.receiver.stop()
     }
 
+    @Test("is not used up by a download that broke off, also of a file that fits into the socket's buffers")
+    func brokenOff() async throws {
+        let directory = try TemporaryDirectory()
+        let content = TestPattern(seed: 1).bytes(0..<1_500_000)
+        try directory.write(content, to: "f")
+        let bench = try await ReceiverBench {
+            $0.directory = nil
+            $0.shares = [ShareOffer(path: directory.path("f"), downloads: 1)]
+        }
+        let path = try #require(bench.receiver.sharePaths.first)
+        let client = try RawClient(port: bench.receiver.address.port, receiveBuffer: 4096)
+        client.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        #expect(client.read().count > 0)
+        client.reset()
+        // Until the receiver has noticed it says that the last download is on its way.
+        #expect(await bench.eventually { (try? bench.request("GET", path).body) == content })
+        #expect(await bench.eventually { (try? bench.request("GET", path).status) == 410 })
+        await bench.receiver.stop()
+    }
+
     @Test("does not stand in the log")
     func masked() {
         #expect(ShareLink.masked("/.martlet-share/0123456789abcdef/f") == "/.martlet-share/-/f")

@@ -43,6 +43,9 @@ final class ReceiverBench {
         TemporaryDirectory.entries(of: self.directory.path(ServedTree.ownDirectory)).filter { $0 != "lock" }
     }
 
+    /// What an unfinished upload's file has.
+    func area(_ name: String) throws -> [UInt8] { try self.directory.read("\(ServedTree.ownDirectory)/\(name)") }
+
     /// The descriptors of this process that are open for unfinished uploads.
     ///
     /// - Source: proc_pid_fd(5).

@@ -19,6 +19,8 @@ struct ResumableUpload: Sendable, Hashable {
     var metadata: String?
     /// The conditions that the request which began it put on the file's state.
     var conditions: [JSON.Member] = []
+    /// `Repr-Digest` as it was sent: what the whole must have (RFC 9530 §3).
+    var digest: String?
     /// Whether it is whole when it has its length: tus has no other sign.
     var endsByLength = false
     /// The path of the file where it has landed.
@@ -31,7 +33,7 @@ struct ResumableUpload: Sendable, Hashable {
             JSON.Member("name", .string(self.place.name)), JSON.Member("mayRename", .bool(self.place.mayRename)),
             JSON.Member("length", .optional(self.length)), JSON.Member("created", .integer(self.created)),
             JSON.Member("facts", self.facts.json), JSON.Member("metadata", .optional(self.metadata)),
-            JSON.Member("endsByLength", .bool(self.endsByLength)),
+            JSON.Member("endsByLength", .bool(self.endsByLength)), JSON.Member("digest", .optional(self.digest)),
             JSON.Member("conditions", .object(self.conditions)),
             JSON.Member("landed", .optional(self.landed)),
         ])
@@ -85,6 +87,7 @@ struct ResumableUpload: Sendable, Hashable {
         self.metadata = json["metadata"]?.string
         self.conditions = json["conditions"]?.object ?? []
         self.endsByLength = json["endsByLength"]?.bool ?? false
+        self.digest = json["digest"]?.string
         self.landed = json["landed"]?.string
     }
 }

@@ -85,8 +85,15 @@ extension UploadArea {
         }
     }
 
-    /// Lets an upload land and remembers where.
+    /// Lets an upload land and remembers where; one that has not the digest it was announced with is deleted.
     func complete(_ upload: ResumableUpload, _ file: OpenFile) throws(UploadRefusal) -> LandedFile {
+        if let digest = upload.digest {
+            for expected in DigestFields.representation(["Repr-Digest": digest])
+            where try self.digest(expected.algorithm, of: file) != expected.bytes {
+                self.remove(upload.name)
+                throw UploadRefusal(400, "the content is not what Repr-Digest says; send it again")
+            }
+        }
         let landed = try self.land(upload.name.part, file, upload.place, upload.conditionFields)
         self.writeRecord(upload.facts, of: landed)
         var upload = upload
@@ -95,6 +102,20 @@ extension UploadArea {
         // A client that never heard of it may ask again.
         try? self.save(upload)
         return landed
+    }
+
+    private func digest(_ algorithm: DigestAlgorithm, of file: OpenFile) throws(UploadRefusal) -> [UInt8] {
+        var digest = RunningDigest(algorithm)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 64)
+        defer { buffer.deallocate() }
+        var offset: Int64 = 0
+        while true {
+            let count = file.read(into: buffer, at: offset)
+            guard count >= 0 else { throw UploadRefusal(number: Int32(clamping: -count), "reading the upload") }
+            if count == 0 { return digest.finalized() }
+            digest.update(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            offset += Int64(count)
+        }
     }
 
     /// Ends an upload and deletes what there is of it.

@@ -65,12 +65,14 @@ final class UploadArea: Sendable {
 
     /// Checks whether an upload may begin.
     ///
-    /// - Parameter length: The bytes that it will bring, or `nil` where that is not known.
+    /// - Parameters:
+    ///   - length: The bytes that it will bring, or `nil` where that is not known.
+    ///   - whole: The bytes that it will have, where some are there already.
     /// - Throws: ``UploadRefusal``: 413 where it is too large, 507 where there is no room for it.
-    func admit(length: Int64?) throws(UploadRefusal) {
+    func admit(length: Int64?, of whole: Int64? = nil) throws(UploadRefusal) {
         // Of an unknown length at least a byte.
         let length = length ?? 1
-        if let limit = self.limits.upload, length > limit { throw .tooLarge(limit) }
+        if let limit = self.limits.upload, whole ?? length > limit { throw .tooLarge(limit) }
         guard self.budget.fits(length) else { throw .quota }
         if let free = FreeSpace.bytes(self.lock), length > free - min(free, self.limits.reserve) { throw .noSpace }
     }

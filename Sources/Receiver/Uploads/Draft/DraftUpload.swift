@@ -46,7 +46,7 @@ final class DraftUpload: UploadFlow {
         }
         let declared = StructuredItem.integer(self.fields["Upload-Length"])
         let length = try self.length(declared, at: 0)
-        let upload = ResumableUpload(
+        var upload = ResumableUpload(
             name: UploadName(),
             place: place,
             length: length,
@@ -54,6 +54,7 @@ final class DraftUpload: UploadFlow {
             facts: facts,
             conditions: ResumableUpload.conditions(of: self.fields)
         )
+        upload.digest = self.fields.joined("Repr-Digest")
         let sink = try self.session.create(upload, checking: self.checksum)
         var fields = HTTPFields()
         fields.append(DraftVersion.field, "\(self.version.rawValue)")
@@ -79,6 +80,7 @@ final class DraftUpload: UploadFlow {
                     self.version.fields(offset: standing.offset, isComplete: standing.isComplete)
                 )
             }
+            if let digest = self.fields.joined("Repr-Digest") { standing.upload.digest = digest }
             let declared = StructuredItem.integer(self.fields["Upload-Length"])
             guard let length = try self.length(declared, at: offset) else { return }
             guard standing.upload.length ?? length == length else {

@@ -88,6 +88,7 @@ final class TusUpload: UploadFlow {
             guard standing.upload.length ?? declared == declared, declared >= standing.offset else {
                 throw UploadRefusal(400, "Upload-Length differs from the one that is known")
             }
+            try self.session.area.admit(length: declared - standing.offset, of: declared)
             standing.upload.length = declared
         }
         return UploadOpening(sink: sink)
