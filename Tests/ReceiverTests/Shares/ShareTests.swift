@@ -77,7 +77,7 @@ struct ShareTests {
             $0.shares = [ShareOffer(path: directory.path("f"), downloads: 1)]
         }
         let path = try #require(bench.receiver.sharePaths.first)
-        let client = try RawClient(port: bench.receiver.address.port, receiveBuffer: 4096)
+        let client = try bench.client()
         client.send("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n")
         #expect(client.read().count > 0)
         client.reset()
