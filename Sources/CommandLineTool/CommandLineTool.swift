@@ -29,8 +29,7 @@ public enum CommandLineTool {
         } catch let code as ExitCode {
             return (code.rawValue, "", "")
         } catch let error as BadValue {
-            let message = GetCommand.fullMessage(for: ValidationError(error.description))
-            return (ExitStatus.usage, "", message + "\n")
+            return (ExitStatus.usage, "", self.usage(error, of: arguments.first ?? "") + "\n")
         } catch {
             if let url = arguments.first, url.contains("://") {
                 let shown = DisplayText.clean(url)
@@ -41,5 +40,10 @@ public enum CommandLineTool {
             return MartletCommand.exitCode(for: error).isSuccess
                 ? (ExitStatus.success, text, "") : (ExitStatus.usage, "", text)
         }
+    }
+
+    /// What is said of a value that makes no sense to a command.
+    static func usage(_ error: BadValue, of command: String) -> String {
+        "Error: \(error.description)\n  See 'martlet \(command) --help' for more information."
     }
 }

@@ -1,6 +1,8 @@
+import Glibc
 import Testing
 import TransferCore
 import TransferEngine
+import TransferTesting
 
 @testable import CommandLineTool
 
@@ -16,6 +18,8 @@ struct PutCommandTests {
         #expect(many.items.map(\.url.description) == ["http://host/in/b%20c.bin", "http://host/in/%C3%A4%3A%25.txt"])
         #expect(many.items.allSatisfy { $0.collection?.description == "http://host/in/" })
         #expect(many.items.map(\.name) == ["a/b c.bin", "ä:%.txt"])
+        let patched = try put("-X", "PATCH", "a", "b", "http://host/in/")
+        #expect(patched.items.map(\.url.description) == ["http://host/in/a", "http://host/in/b"])
         let posted = try put("-X", "POST", "a", "b", "http://host/in/")
         #expect(posted.items.map(\.url.description) == ["http://host/in/", "http://host/in/"])
     }
@@ -31,6 +35,42 @@ struct PutCommandTests {
                     PutPlan.Field(name: "f", value: "x/y.bin", isFile: true),
                 ])
         )
+    }
+
+    @Test("what is said of an interrupted run is true of it")
+    func interrupted() throws {
+        let promise = "go on with"
+        #expect(try put("a", "http://host/x").run.afterStop.contains(promise))
+        for arguments in [["-"], ["a", "--no-state"], ["a", "--protocol", "none"], ["--form", "a=@b"]] {
+            #expect(try !PutCommand.plan(arguments + ["http://host/x"]).run.afterStop.contains(promise))
+        }
+    }
+
+    @Test("standard input that is a file has the length it has now; one that the kernel makes up has none")
+    func standardInput() async throws {
+        let directory = try TemporaryDirectory()
+        try directory.write([UInt8](repeating: 1, count: 10), to: "log")
+        let file = open(directory.path("log"), O_RDONLY | O_CLOEXEC)
+        let source = DescriptorSource(file)
+        try directory.write([UInt8](repeating: 1, count: 30), to: "log")
+        #expect(try await self.content(of: source).count == 10 && source.length == 10)
+        close(file)
+        let made = open("/proc/self/status", O_RDONLY | O_CLOEXEC)
+        let unknown = DescriptorSource(made)
+        #expect(try await !self.content(of: unknown).isEmpty && unknown.length == nil)
+        close(made)
+        await #expect(throws: TransferFailure.self) { try await self.content(of: DescriptorSource(-1)) }
+    }
+
+    private func content(of source: DescriptorSource) async throws -> [UInt8] {
+        var all: [UInt8] = []
+        while true {
+            let piece = await withCheckedContinuation { continuation in
+                source.next { continuation.resume(returning: $0) }
+            }
+            guard let bytes = try piece.get() else { return all }
+            all += bytes
+        }
     }
 
     @Test("options say how")
@@ -70,7 +110,8 @@ struct PutCommandTests {
             (["-", "http://host/"], "no name"), (["-", "-", "http://host/"], "name"), (["a", "ftp://host/"], "URL"),
             (["--form", "x", "http://host/"], "name=value"), (["--form", "a=b", "f", "http://host/"], "--form"),
             (["--protocol", "x", "a", "http://host/"], "no protocol"), (["-X", "a b", "a", "http://host/"], "method"),
-            (["--quiet", "--verbose", "a", "http://host/"], "contradict"), (["dir/", "http://host/"], "no file"),
+            (["--quiet", "--verbose", "a", "http://host/"], "contradict"),
+            (["dir/", "http://host/"], "the files in it"), ([".", "http://host/"], "the files in it"),
             (["--answer", "--json", "a", "http://host/"], "--answer"),
             (["-i", "list", "http://host/x"], "slash"), (["-i", "-", "-", "http://host/"], "once"),
         ] as [([String], String)]

@@ -61,11 +61,11 @@ struct TimeoutTests {
     @Test("a body that drips is no stall")
     func drippingBody() async throws {
         let harness = try Harness()
-        var file = ServedFile(length: 4000)
+        var file = ServedFile(length: 6000)
         file.rate = 500
         let server = try await serve(Served(file))
         let outcome = try await harness.fetch(server.text("file.bin")) {
-            $0.options.stallTimeout = .seconds(5)
+            $0.options.stallTimeout = .seconds(9)
             $0.options.retries = 0
         }
         harness.expectWhole(outcome, file)

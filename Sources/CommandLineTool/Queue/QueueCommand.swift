@@ -44,7 +44,7 @@ enum QueueRun {
             console.tell("martlet: \(error.description)")
             return ExitStatus.of(error)
         } catch let error as BadValue {
-            return self.tell(type(of: command).fullMessage(for: ValidationError(error.description)), console)
+            return self.tell(CommandLineTool.usage(error, of: type(of: command)._commandName), console)
         } catch {
             return self.tell("martlet: \(error)", console)
         }

@@ -16,8 +16,8 @@ enum OpenFiles {
     /// - Precondition: Nothing has been opened yet.
     static func fillStandardStreams() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 && errno == EBADF {
-            // The lowest free number is this one.
-            _ = open("/dev/null", O_RDWR)
+            // The lowest free number is this one. What was closed cannot be read: an empty input is another thing.
+            _ = open("/dev/null", O_WRONLY)
         }
     }
 

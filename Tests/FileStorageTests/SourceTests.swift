@@ -1,0 +1,45 @@
+import Glibc
+import Testing
+import TransferCore
+import TransferEngine
+import TransferTesting
+
+@testable import FileStorage
+
+@Suite("Files that are sent and moved")
+struct SourceTests {
+    @Test(
+        "what cannot be sent is refused with what to do",
+        arguments: [
+            ("/proc/self/status", "makes it up"), ("missing", "check its name"), ("bad\u{FFFD}", "UTF-8"),
+            ("circle", "circle"), (".", "regular file"), ("fifo", "regular file"),
+        ]
+    )
+    func refused(name: String, hint: String) throws {
+        let directory = try TemporaryDirectory()
+        try directory.link("circle", to: "circle")
+        #expect(mkfifo(directory.path("fifo"), 0o600) == 0)
+        let path = name.hasPrefix("/") ? name : directory.path(name)
+        let error = failure { _ = try DiskStore().openSource(path) }
+        #expect(error?.code == .cannotOpen && error?.message.contains(hint) == true, "\(String(describing: error))")
+    }
+
+    @Test("an empty file is one")
+    func empty() throws {
+        let directory = try TemporaryDirectory()
+        try directory.write([], to: "f")
+        #expect(try DiskStore().openSource(directory.path("f")).identity().size == 0)
+    }
+
+    @Test("a copy for another directory has a name only when it is whole")
+    func copy() throws {
+        let directory = try TemporaryDirectory()
+        try directory.write(pattern(3_000_000), to: "f")
+        let handle = try #require(try DirectoryHandle.open(directory.path, creating: false))
+        let name = try FileMover.bring("f", of: handle, to: handle)
+        #expect(directory.contents(name) == pattern(3_000_000) && directory.contents("f") == pattern(3_000_000))
+        #expect(directory.entries() == [name, "f"].sorted())
+        #expect(failure { _ = try FileMover.bring("none", of: handle, to: handle) }?.code == .cannotOpen)
+        #expect(directory.entries().count == 2)
+    }
+}
