@@ -71,11 +71,15 @@ public enum FileMover {
             throw StorageError(errno: error.number, otherwise: .cannotOpen, "cannot open", from.path(name))
         }
         if case .success(let copy) = directory.openUnnamed(O_RDWR) {
-            var number = Self.copy(source, copy)
+            let number = Self.copy(source, copy)
+            guard number == 0 else {
+                throw StorageError(errno: number, otherwise: .inputOutput, "cannot write to", directory.path)
+            }
             let temporary = DirectoryHandle.temporaryName()
-            if number == 0 { number = directory.link(copy, as: temporary) }
-            guard number != 0 else { return temporary }
-            throw StorageError(errno: number, otherwise: .inputOutput, "cannot write to", directory.path)
+            if directory.link(copy, as: temporary) == 0 { return temporary }
+            guard lseek(source.raw, 0, SEEK_SET) == 0 else {
+                throw StorageError(errno: errno, otherwise: .inputOutput, "cannot read", from.path(name))
+            }
         }
         let (copy, temporary) = try directory.createTemporary()
         let number = Self.copy(source, copy)

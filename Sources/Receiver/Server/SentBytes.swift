@@ -5,6 +5,8 @@ enum SentBytes {
     /// The part of `struct tcp_info` up to `tcpi_notsent_bytes` (since Linux 4.6): eight bytes, twenty-four 32-bit numbers
     /// of which the fifth is `tcpi_unacked`, two pacing rates, `tcpi_bytes_acked`, `tcpi_bytes_received`, two counts of
     /// segments.
+    ///
+    /// Of two numbers in one here the first is the lower half: Swift runs on little-endian machines only.
     private struct Information {
         var small: UInt64 = 0
         var numbers: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0)
@@ -17,9 +19,9 @@ enum SentBytes {
         var unsent: UInt64 = 0
 
         /// Segments that were sent and not acknowledged.
-        var unacknowledged: UInt32 { UInt32(truncatingIfNeeded: self.numbers.2.littleEndian) }
+        var unacknowledged: UInt32 { UInt32(truncatingIfNeeded: self.numbers.2) }
         /// Bytes that were not sent yet.
-        var waiting: UInt32 { UInt32(truncatingIfNeeded: self.unsent.littleEndian) }
+        var waiting: UInt32 { UInt32(truncatingIfNeeded: self.unsent) }
     }
 
     /// How many bytes were acknowledged.

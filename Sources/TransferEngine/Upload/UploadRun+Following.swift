@@ -126,7 +126,9 @@ extension UploadRun {
             return self.launch(step)
         }
         // Half an answer is none.
-        if case .take = self.state.withLock({ _ in attempt.after }) { self.request.receiver?.beginAnew() }
+        if case .take = self.state.withLock({ _ in attempt.isOver ? nil : attempt.after }) {
+            self.request.receiver?.beginAnew()
+        }
         let (hasRecord, isTaken) = self.transfer.memory.withLock { memory in
             (memory.upload.record != nil, memory.upload.isStreamTaken)
         }

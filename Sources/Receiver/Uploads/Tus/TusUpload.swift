@@ -23,7 +23,8 @@ final class TusUpload: UploadFlow {
     }
 
     private var hasContentType: Bool {
-        self.fields["Content-Type"]?.lowercased().hasPrefix(TusProtocol.contentType) ?? false
+        let type = self.fields["Content-Type"]?.prefix { $0 != ";" && $0 != " " }
+        return type?.lowercased() == TusProtocol.contentType
     }
 
     func open() throws(UploadRefusal) -> UploadOpening {
