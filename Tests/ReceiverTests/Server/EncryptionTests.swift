@@ -111,7 +111,8 @@ enum TLSClient {
         init(_ promise: EventLoopPromise<[UInt8]>) { self.promise = promise }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            self.bytes += self.unwrapInboundIn(data).readableBytesView
+            var buffer = self.unwrapInboundIn(data)
+            self.bytes += buffer.readBytes(length: buffer.readableBytes) ?? []
         }
 
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }

@@ -36,13 +36,12 @@ struct ActiveUploadsTests {
         let ends = await withTaskGroup { group in
             for _ in 0..<5 {
                 group.addTask {
-                    let end = try? await pool.runIfActive {
+                    try? await pool.runIfActive {
                         let isTaken = uploads.take("a") {}
+                        // The first to come back could not wait; that lets the others have it, one after the other.
+                        uploads.release("a")
                         return (isTaken, asked.count)
                     }
-                    // The first to come back could not wait; that lets the others have it, one after the other.
-                    uploads.release("a")
-                    return end
                 }
             }
             return await group.reduce(into: [(Bool, Int)]()) { ends, end in if let end { ends.append(end) } }
