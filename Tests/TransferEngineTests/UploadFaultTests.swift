@@ -38,6 +38,28 @@ struct UploadFaultTests {
         }
     }
 
+    @Test("what the server says of its refusal is told, where it is a line of plain text")
+    func words() throws {
+        let long = String(repeating: "x", count: 201)
+        let answers = [
+            ("text/plain; charset=utf-8", "the disk is full\nand more", ": the disk is full"), ("text/html", "<p>", ""),
+            ("text/plain", "a\u{1B}[2J", ""), ("text/plain", long, ""), ("text/plain", "", ""),
+        ]
+        for (status, (type, body, told)) in answers.flatMap({ answer in [400, 409].map { ($0, answer) } }) {
+            let stage = Stage()
+            stage.put(10)
+            let id = try stage.upload()
+            let exchange = try stage.exchange()
+            exchange.pull()
+            exchange.respond(status, ["Content-Type": type])
+            exchange.body(Array(body.utf8))
+            exchange.end()
+            if status == 409 { self.answered(try stage.exchange(), 404) }
+            let message = try #require(stage.failure(id)?.message)
+            #expect(told.isEmpty ? !message.contains(":") : message.hasSuffix(told), "\(message)")
+        }
+    }
+
     @Test("half an answer is none: the next attempt's stands alone")
     func tornAnswer() throws {
         let stage = Stage()

@@ -8,10 +8,10 @@ struct PutCommand: ParsableCommand {
         commandName: "put",
         abstract: "Send files over HTTP and HTTPS.",
         discussion: """
-            The last argument is the URL; one that ends in a slash gets each file's name. What was interrupted goes on \
-            where the server has it, if the server speaks tus 1.0 or the IETF's resumable uploads: run the same command \
-            again. A file that changed meanwhile is refused. Sizes take K, M and G (powers of 1024); times are in \
-            seconds. Exit statuses are those of martlet get: 0 only when every file is there, 28 for a bad option or \
+            The last argument is the URL; one that ends in a slash gets each file's name, but by POST, where the server \
+            chooses. What was interrupted goes on where the server has it, if the server speaks tus 1.0 or the IETF's \
+            resumable uploads: run the same command again. A file that changed meanwhile is refused. Files are named in \
+            UTF-8. Sizes take K, M and G (powers of 1024); times are in seconds. Exit statuses are those of martlet get: 0 only when every file is there, 28 for a bad option or \
             argument, 130 after Ctrl-C, otherwise that of the last failure.
             """
     )

@@ -14,7 +14,7 @@ struct AddCommand: QueueCommand {
             are there, otherwise aria2's for the last failure), 28 for a bad option, argument or line, 69 where no daemon \
             can be reached.
             With --upload files are sent instead: the arguments are the files and, last, the URL; one that ends in a slash \
-            gets each file's name. The daemon reads the files when their turn comes, so they must stay where they are; \
+            gets each file's name, but by POST. The daemon reads the files when their turn comes, so they must stay where they are; \
             what was interrupted goes on as for martlet put.
             """
     )

@@ -50,7 +50,7 @@ struct RemoveCommand: QueueCommand {
         abstract: "End transfers that have not ended, without their files."
     )
 
-    @Flag(help: "Delete what arrived of them.")
+    @Flag(help: "Delete what arrived of them; of an upload, what its server has.")
     var deletePartial = false
 
     @OptionGroup var selection: SelectionOptions

@@ -13,6 +13,7 @@ extension UploadRun {
         guard isLive else { return }
         switch after {
         case .fail(var failure):
+            failure.message += self.words(attempt)
             // What a question was answered says nothing of the upload.
             if self.policy != nil, attempt.refusal == nil {
                 failure.response = self.state.withLock { _ in
@@ -32,9 +33,21 @@ extension UploadRun {
             self.launch(attempt.step, way)
         case .act(let action): self.act(action)
         case .take: self.finish(attempt.head)
-        case .compare(let refusal): self.launch(Self.comparison, Way(refusal: refusal))
+        case .compare(var refusal):
+            refusal.message += self.words(attempt)
+            self.launch(Self.comparison, Way(refusal: refusal))
         case .match(let digest, let refusal): self.match(digest, otherwise: refusal)
         }
+    }
+
+    /// What the server says of its refusal, where that is a line of plain text, to be put behind our own.
+    private func words(_ attempt: UploadAttempt) -> String {
+        let (head, prefix) = self.state.withLock { _ in (attempt.head, attempt.prefix) }
+        guard let head, head.status >= 400, head.fields["Content-Type"]?.lowercased().hasPrefix("text/plain") == true,
+            let line = String(validating: prefix.prefix { $0 != 0x0A && $0 != 0x0D }, as: UTF8.self),
+            1...200 ~= line.count, !line.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else { return "" }
+        return ": \(line)"
     }
 
     func act(_ action: UploadAction) {
