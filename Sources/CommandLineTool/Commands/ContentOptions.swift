@@ -44,15 +44,9 @@ struct ContentOptions: ParsableArguments {
 
     /// The way of a name.
     static func way(_ text: String) throws(BadValue) -> UploadWay {
-        switch text {
-        case "auto": return .automatic
-        case "none": return .plain
-        default:
-            guard let speaks = ResumableProtocol(rawValue: text) else {
-                let known = ResumableProtocol.allCases.map(\.rawValue).joined(separator: ", ")
-                throw BadValue("\"\(DisplayText.clean(text))\" is no protocol; use auto, none, \(known)")
-            }
-            return .by(speaks)
+        guard let way = UploadWay(name: text) else {
+            throw BadValue("\"\(DisplayText.clean(text))\" is no protocol; use \(UploadWay.names)")
         }
+        return way
     }
 }

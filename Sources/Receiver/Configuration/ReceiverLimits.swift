@@ -6,7 +6,8 @@ public struct ReceiverLimits: Sendable {
     public var connections: Int = 4096
     /// The most bytes of one upload, or `nil` for no limit.
     public var upload: Int64?
-    /// The most bytes that all uploads of this run may bring, with what earlier runs left unfinished, or `nil` for no limit.
+    /// The most bytes that all uploads of this run may bring, with what earlier runs left unfinished, or `nil` for no
+    /// limit.
     public var total: Int64?
     /// The bytes that are left free on the filesystem.
     public var reserve: Int64 = 16 << 20

@@ -7,7 +7,8 @@ public import TransferCore
 public protocol TransferPolicy: AnyObject, Sendable {
     /// Fields for one request beside the transfer's own, such as `Cookie` and `Authorization`.
     ///
-    /// A field that the transfer has itself is not replaced. It may be called under a run's lock: it must not call the engine.
+    /// A field that the transfer has itself is not replaced. It may be called under a run's lock: it must not call the
+    /// engine.
     func fields(for request: RequestFacts) -> [(String, String)]
 
     /// Hears of the head of every final response, redirects and challenges included, before anything is done about it.

@@ -92,6 +92,24 @@ public enum UploadWay: Sendable, Hashable {
     case by(ResumableProtocol)
 }
 
+extension UploadWay {
+    /// The names that ``init(name:)`` knows, for a message.
+    package static var names: String {
+        (["auto", "none"] + ResumableProtocol.allCases.map(\.rawValue)).joined(separator: ", ")
+    }
+
+    /// The way of a name: `auto`, `none` or a protocol's; `nil` for another.
+    package init?(name: String) {
+        switch name {
+        case "auto": self = .automatic
+        case "none": self = .plain
+        default:
+            guard let speaks = ResumableProtocol(rawValue: name) else { return nil }
+            self = .by(speaks)
+        }
+    }
+}
+
 /// What an upload sends.
 public enum UploadContent: Sendable {
     /// Parts one after the other, which can be sent again from anywhere.

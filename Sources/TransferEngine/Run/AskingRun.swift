@@ -19,7 +19,7 @@ protocol AskingRun: TransferRun {
     func end(_ outcome: RunOutcome, except current: Asked?)
 }
 
-/// One request of an ``AskingRun``; its variables are touched under the run's lock only.
+/// One request of an ``AskingRun``; its variables are written under the run's lock only.
 protocol AskedAttempt: ExchangeReceiver {
     associatedtype Next: AfterResponse
 

@@ -56,7 +56,7 @@ extension UploadRun {
         case .remember(let resource, let step): self.remember(resource) { self.launch(step) }
         case .forget(let step):
             self.note("the server has the upload no more: it begins anew")
-            // Until there is another one it is kept: a server that has it no more may have been one that is not let see it.
+            // Kept until there is another one: a server says so also to somebody who may not see it now.
             self.transfer.memory.withLock { memory in
                 memory.upload.lost = memory.upload.record
                 memory.upload.record = nil

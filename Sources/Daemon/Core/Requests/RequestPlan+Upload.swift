@@ -96,20 +96,14 @@ extension RequestPlan {
     }
 
     private static func way(_ text: String) throws(ControlError) -> UploadWay {
-        switch text {
-        case "auto": return .automatic
-        case "none": return .plain
-        default:
-            guard let speaks = ResumableProtocol(rawValue: text) else {
-                let known = ResumableProtocol.allCases.map(\.rawValue).joined(separator: ", ")
-                throw ControlError(
-                    .badParameter,
-                    "\"protocol\": '\(text.prefix(64))' is none that Martlet speaks",
-                    remedy: "give auto, none, \(known)"
-                )
-            }
-            return .by(speaks)
+        guard let way = UploadWay(name: text) else {
+            throw ControlError(
+                .badParameter,
+                "\"protocol\": '\(text.prefix(64))' is none that Martlet speaks",
+                remedy: "give \(UploadWay.names)"
+            )
         }
+        return way
     }
 
     private static func algorithm(_ text: String?) throws(ControlError) -> DigestAlgorithm? {

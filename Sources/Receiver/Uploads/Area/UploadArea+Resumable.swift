@@ -37,7 +37,8 @@ extension UploadArea {
     /// Where an upload stands.
     ///
     /// The offset is what is on disk, but for content that came with a digest and was not checked against it: where that is
-    /// because the receiver died, whoever holds the upload cuts it off. A record without its partial file is that of a file that has landed.
+    /// because the receiver died, whoever holds the upload cuts it off. A record without its partial file is that of a file
+    /// that has landed.
     ///
     /// - Parameters:
     ///   - name: The upload.
