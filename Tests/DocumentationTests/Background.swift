@@ -62,9 +62,10 @@ enum Background {
         let list = try OfflineDownloads(
             list: "/var/lib/reader/downloads.json",
             directory: "/srv/books",
-            configuration: .background(identifier: "org.example.reader.books")
+            configuration: .background(identifier: "org.example.reader.books"),
+            observer: screen,
+            on: .main
         )
-        list.addObserver(screen, on: .main)
         for download in list.downloads { print(download.name, download.state) }
         // end
     }

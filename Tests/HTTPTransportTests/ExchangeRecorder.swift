@@ -105,7 +105,7 @@ extension HTTPTransport {
         method: String = "GET",
         fields: HTTPFields = [:],
         body: [UInt8]? = nil,
-        connectTimeout: Int64 = 10_000_000_000,
+        connectTimeout: Int64 = 30_000_000_000,
         readQuantum: Int? = nil
     ) async -> any Exchange {
         await withCheckedContinuation { continuation in
@@ -129,7 +129,7 @@ extension HTTPTransport {
         method: String = "GET",
         fields: HTTPFields = [:],
         body: [UInt8]? = nil,
-        connectTimeout: Int64 = 10_000_000_000
+        connectTimeout: Int64 = 30_000_000_000
     ) async -> ExchangeRecorder.Record {
         let receiver = ExchangeRecorder()
         _ = await self.begin(url, receiver, method: method, fields: fields, body: body, connectTimeout: connectTimeout)

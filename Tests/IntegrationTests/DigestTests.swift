@@ -16,7 +16,7 @@ enum Known {
 }
 
 /// What is verified before a file gets its name.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct DigestTests {
     private static let wrong = ExpectedDigest(
         algorithm: .sha256,

@@ -115,7 +115,7 @@ private final class Taker: ChannelInboundHandler {
     }
 }
 
-@Suite("The IETF's resumable uploads to swift-nio-extras' server", .timeLimit(.minutes(2)))
+@Suite("The IETF's resumable uploads to swift-nio-extras' server", .timeLimit(.minutes(5)))
 struct DraftServerTests {
     @Test(
         "whole, and cut off again and again, the file arrives as it is",

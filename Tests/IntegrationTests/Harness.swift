@@ -24,6 +24,7 @@ final class Served: Sendable {
 /// What became of one download.
 struct Outcome {
     var events: [TransferEvent]
+    /// How long all took, to the last event.
     var seconds: Double
 
     var completion: TransferEvent.Completion? {
@@ -113,20 +114,37 @@ final class Harness: Sendable {
         engine configuration: TransferEngine.Configuration = .init(),
         transport: HTTPTransport.Configuration = .init()
     ) async throws -> [Outcome] {
+        let (ids, events, seconds) = try await self.run(requests, engine: configuration, transport: transport)
+        return ids.map { id in Outcome(events: events.filter { $0.id == id }, seconds: seconds) }
+    }
+
+    /// Downloads many files with one engine, and waits for the end of all.
+    ///
+    /// - Returns: The transfers, what happened to all of them in its order, and how long it took to the last of it: the
+    ///   test itself may go on much later, for all tests share two threads.
+    func run(
+        _ requests: [DownloadRequest],
+        engine configuration: TransferEngine.Configuration = .init(),
+        transport: HTTPTransport.Configuration = .init()
+    ) async throws -> (ids: [TransferID], events: [TransferEvent], seconds: Double) {
         await Turnstile.shared.enter()
         defer { Turnstile.shared.leave() }
         let engine = try LiveEngine.make(configuration, transport: transport)
         let recorder = EventRecorder()
-        engine.observe { recorder.record($0) }
+        let start = ContinuousClock.now
+        let last = Mutex(start)
+        engine.observe { event in
+            recorder.record(event)
+            last.withLock { $0 = .now }
+        }
         let ids = try requests.map { try engine.add($0) }
         engine.close()
-        let start = ContinuousClock.now
         engine.start()
         await engine.waitUntilDrained()
-        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        let seconds = (last.withLock { $0 } - start) / .seconds(1)
         await engine.stop()
         await engine.transport.shutdown()
-        return ids.map { Outcome(events: recorder.events(of: $0), seconds: seconds) }
+        return (ids, recorder.events, seconds)
     }
 
     /// Lets a download fail after `count` bytes, so that its partial file stays.

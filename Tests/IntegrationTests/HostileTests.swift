@@ -4,7 +4,7 @@ import TransferEngine
 import TransferTesting
 
 /// A server that lies: a clear failure, never a wrong file, never a crash.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct HostileTests {
     private func fail(_ reply: Reply) async throws -> (Harness, Outcome) {
         let harness = try Harness()

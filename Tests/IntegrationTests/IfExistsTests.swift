@@ -4,7 +4,7 @@ import TransferEngine
 import TransferTesting
 
 /// What exists is never overwritten unless asked.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct IfExistsTests {
     private typealias Policy = DownloadOptions.IfExists
     /// 2025-07-01T10:00:00Z, the served file's `Last-Modified`.

@@ -6,7 +6,7 @@ import TransferCore
 import TransferTesting
 
 /// Interruptions that come at the very moment at which a file is whole.
-@Suite(.timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(5)))
 struct InterruptionRaceTests {
     @Test("A small file that is cancelled as its last byte comes ends once, as one thing or the other")
     func cancelAtTheEnd() async throws {

@@ -4,7 +4,7 @@ import TransferEngine
 import TransferTesting
 
 /// A transfer that is begun again after a crash finds the file that it has brought already.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct MarkTests {
     /// A server that tells nothing to recognise a file by, so that only the mark can.
     private func plain(_ length: Int64) -> Served {

@@ -4,7 +4,7 @@ import TransferEngine
 import TransferTesting
 
 /// What a server may make of a file's name.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct NameTests {
     private static let file = ServedFile(length: 20_000)
 

@@ -4,7 +4,7 @@ import TransferEngine
 import TransferTesting
 
 /// The rules for going on with a partial file.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct ResumeTests {
     private func resume(
         _ file: ServedFile = ServedFile(length: fileLength),
@@ -159,8 +159,8 @@ struct ResumeTests {
         }
         let outcome = try await harness.fetch(server.text("file.bin"))
         harness.expectWhole(outcome, file)
-        #expect(server.bodyBytesSent == fileLength)
         await server.stop()
+        #expect(server.bodyBytesSent == fileLength)
     }
 
     @Test("416 with another size: starts over once")

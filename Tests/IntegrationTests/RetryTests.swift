@@ -4,7 +4,7 @@ import TransferEngine
 import TransferTesting
 
 /// Which failures are worth another attempt, and how many.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct RetryTests {
     @Test("a status of the list is tried again", arguments: [408, 429, 500, 502, 503, 504])
     func statuses(_ status: Int) async throws {
@@ -69,10 +69,10 @@ struct RetryTests {
         let server = try await serve(Served(file))
         let outcome = try await harness.fetch(server.text("file.bin"))
         harness.expectFailure(outcome, .network)
-        #expect(server.requests.count <= 6)
-        #expect(server.bodyBytesSent == cutLength)
         #expect(harness.directory.contains("file.bin.part"))
         await server.stop()
+        #expect(server.requests.count <= 6)
+        #expect(server.bodyBytesSent == cutLength)
     }
 
     @Test("a server without ranges that cuts every answer comes to an end")
@@ -96,8 +96,9 @@ struct RetryTests {
         let server = try await serve(Served(file))
         let outcome = try await harness.fetch(server.text("file.bin")) { $0.options.retries = 1 }
         harness.expectWhole(outcome, file)
-        #expect(server.bodyBytesSent == fileLength)
+        // What went out last is counted by the time its connection is closed.
         await server.stop()
+        #expect(server.bodyBytesSent == fileLength)
     }
 
     @Test("a connection that is refused is tried again, then fails as the network's fault")

@@ -5,7 +5,7 @@ import TransferEngine
 import TransferTesting
 
 /// TLS, and both families of addresses.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(5)))
 struct SecurityTests {
     @Test("https with a trusted authority", arguments: [20_000, fileLength])
     func trusted(_ length: Int64) async throws {

@@ -1,4 +1,9 @@
 import Foundation
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
 import Testing
 import TransferTesting
 
@@ -48,10 +53,44 @@ private final class Program: Sendable {
     }
 }
 
+/// A port of this machine that nobody else gets while this is held, also when the server that has it is dead.
+///
+/// Who reuses addresses may listen to it, as the server does, for this is bound and does not listen (socket(7)).
+private final class HeldPort: Sendable {
+    let port: Int
+    private let descriptor: Int32
+
+    init() throws {
+        #if canImport(Darwin)
+        let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+        #else
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        #endif
+        var reuses: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &reuses, socklen_t(MemoryLayout<Int32>.size))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let bound = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                bind(descriptor, address, length) == 0 && getsockname(descriptor, address, &length) == 0
+            }
+        }
+        guard descriptor >= 0, bound else {
+            throw TestSupportError("no port can be had: \(String(cString: strerror(errno)))")
+        }
+        self.descriptor = descriptor
+        self.port = Int(UInt16(bigEndian: address.sin_port))
+    }
+
+    deinit { close(self.descriptor) }
+}
+
 /// Resumable uploads from `martlet put` to `martlet serve`, cut again and again.
 ///
 /// Scripts/kill-uploads does this longer, to another server, too, and counts every byte.
-@Suite("Uploads that are killed", .serialized, .timeLimit(.minutes(2)))
+@Suite("Uploads that are killed", .serialized, .timeLimit(.minutes(5)))
 struct UploadKillTests {
     private enum Cut: CaseIterable {
         case client
@@ -61,12 +100,12 @@ struct UploadKillTests {
 
     private static let size = 4_000_000
 
-    private static func serve(_ directory: TemporaryDirectory, port: Int = 0) async throws -> (Program, port: Int) {
+    private static func serve(_ directory: TemporaryDirectory, port: Int) async throws -> Program {
         let arguments = ["serve", directory.path, "--listen", "127.0.0.1:\(port)", "--access-log", "none"]
         let program = try Program(arguments, environment: [:])
         let greeting = await program.said()
-        let digits = greeting.split(separator: ":").last?.prefix { $0.isNumber } ?? ""
-        return (program, try #require(Int(digits), "\(greeting)"))
+        try #require(greeting.contains(":\(port)"), "\(greeting)")
+        return program
     }
 
     @Test(
@@ -78,10 +117,14 @@ struct UploadKillTests {
         let (source, place) = (try TemporaryDirectory(), try TemporaryDirectory())
         let pattern = TestPattern(seed: 9)
         try source.write(pattern.bytes(0..<Int64(Self.size)), to: "file.bin")
-        var (server, port) = try await Self.serve(place)
-        let relay = try await RelayServer.start(to: port)
+        let held = try HeldPort()
+        var server = try await Self.serve(place, port: held.port)
+        let relay = try await RelayServer.start(to: held.port)
+        // Nothing goes before it is said how much.
+        await relay.advance(by: 0)
+        // More attempts than a server that takes its time to start again can cost.
         let arguments = [
-            "put", "-q", "--protocol", way, "--limit-rate", "4M", source.path("file.bin"),
+            "put", "-q", "--protocol", way, "--limit-rate", "4M", "--retries", "20", source.path("file.bin"),
             "http://127.0.0.1:\(relay.port)/file.bin",
         ]
         let environment = ["MARTLET_STATE_DIR": source.path("state"), "no_proxy": "*"]
@@ -96,7 +139,7 @@ struct UploadKillTests {
                 client = try Program(arguments, environment: environment)
             case .server:
                 await server.endAtOnce()
-                (server, port) = try await Self.serve(place, port: port)
+                server = try await Self.serve(place, port: held.port)
             case .connection: await relay.closeConnections()
             }
         }

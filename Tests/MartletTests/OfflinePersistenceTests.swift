@@ -109,7 +109,8 @@ struct OfflinePersistenceTests {
 
     @Test("no transient state is kept: what was waiting counts as downloading, what was suspended stays suspended")
     func transientStates() async throws {
-        let stage = try await OfflineStage(holding: 1)
+        // None comes to its end, however often it is asked for: the second may begin while the first is cut off.
+        let stage = try await OfflineStage(holding: 100)
         var list = try stage.open()
         list.setConcurrentTransfers(1)
         let downloads = try ["a.bin", "b.bin", "c.bin"].map { try list.add(stage.server.text($0)) }
@@ -188,14 +189,15 @@ struct OfflinePersistenceTests {
         let bytes = stage.file.pattern.bytes(0..<OfflineStage.length)
         // 2025-07-01T10:00:00Z, as the server says.
         try stage.place.write(bytes, to: "crashed/film.bin", modified: 1_751_364_000)
-        let sent = stage.server.bodyBytesSent
         let again = try stage.open("crashed")
         let watcher = OfflineWatcher()
         again.addObserver(watcher)
         let download = try #require(try again.resumeInterrupted().first)
         await watcher.waitForFinish(of: download)
         #expect(download.name == "film.bin")
-        #expect(stage.server.bodyBytesSent == sent)
+        // What the kernel took is counted a moment later, and before its connection is closed.
+        await stage.server.closeConnections()
+        #expect(stage.server.bodyBytesSent == OfflineStage.part)
         #expect(stage.names("crashed") == ["film.bin", "list.json", "list.json.lock"])
         await list.close()
     }

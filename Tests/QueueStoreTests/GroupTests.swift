@@ -42,11 +42,14 @@ private final class Results: Sendable {
         _ store: QueueStore,
         _ works: [Member]
     ) async -> [QueueStoreError.Code?] {
-        let held = DispatchSemaphore(value: 0)
+        let (holding, held) = (Gate(), DispatchSemaphore(value: 0))
         store.writeLater { _ in
+            holding.open()
             held.wait()
         } done: { _ in
         }
+        // A thread that took its work only now would have some of `works` in the group of the one that holds it.
+        await holding.wait()
         let results = Results(count: works.count)
         let done = Gate()
         for (index, work) in works.enumerated() {

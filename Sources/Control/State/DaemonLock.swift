@@ -67,6 +67,8 @@ package final class DaemonLock: Sendable {
         }
         guard raw >= 0 else { return }
         _ = ftruncate(raw, 0)
+        // Not left to close(2): a process that is just being started may have a copy of the descriptor.
+        _ = flock(raw, LOCK_UN)
         close(raw)
     }
 
@@ -81,8 +83,9 @@ package final class DaemonLock: Sendable {
             process > 0, kill(process, 0) == 0 || errno == EPERM
         else { return nil }
         // The number may be left over from one that was killed; only the lock tells.
-        if flock(raw, LOCK_SH | LOCK_NB) == 0 { return nil }
-        return process
+        guard flock(raw, LOCK_SH | LOCK_NB) == 0 else { return process }
+        _ = flock(raw, LOCK_UN)
+        return nil
     }
 
     private static func open(_ path: String, _ flags: Int32) -> Int32 {

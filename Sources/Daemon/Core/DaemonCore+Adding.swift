@@ -127,7 +127,7 @@ extension DaemonCore {
         if mayPrecede || lane.queue.precedes(priority: priority) {
             self.reorder(lane)
         } else {
-            lane.queue.added()
+            lane.queue.added(priority: priority)
             self.refill(lane)
         }
     }

@@ -260,11 +260,12 @@ extension DaemonCore {
         if !isRemoved {
             self.book.move(1, item.session, from: before.state == .paused ? .paused : .waiting, to: end.state)
         }
+        // Before anybody hears of the end: it is stored, and no request can be made twice any more.
+        if !before.mayBeCut { self.parts.notes.clear(item.id) }
         if !isRemoved, self.isHeard {
             let record = TransferRecord(before, end: end)
             self.tell(end.state == .finished ? .finished(record) : .failed(record))
         }
-        if !before.mayBeCut { self.parts.notes.clear(item.id) }
         lane?.queue.committed(item.id, run: item.run)
         lane?.left(item.id)
         self.wake(item.id)

@@ -17,11 +17,15 @@ extension Connection {
     func deliverHeld() {
         // An empty buffer first: the end of the response may be all that is left to tell.
         self.deliver(self.held.popFirst() ?? ByteBuffer())
+        self.deliverRest()
+    }
+
+    /// Gives what came while something else was given: a write that the receiver caused may find the connection broken.
+    func deliverRest() {
         while !self.isPaused, self.exchange != nil, let buffer = self.held.popFirst() { self.deliver(buffer) }
-        if !self.isPaused, let end = self.pendingEnd {
-            self.pendingEnd = nil
-            self.tell(end)
-        }
+        guard !self.isPaused, let end = self.pendingEnd else { return }
+        self.pendingEnd = nil
+        self.tell(end)
     }
 
     /// Gives what a read brought to the exchange.
@@ -33,12 +37,7 @@ extension Connection {
         self.isDelivering = false
         self.resumedWhileDelivering = false
         switch outcome {
-        case .drained:
-            if let end = self.pendingEnd, self.held.isEmpty {
-                self.pendingEnd = nil
-                self.tell(end)
-            }
-        case .abandoned:
+        case .drained, .abandoned:
             break
         case .paused:
             self.isPaused = true
@@ -70,6 +69,13 @@ extension Connection {
         }
     }
 
+    /// The content is wanted; what the server says while it goes is awaited, as in ``send(_:of:for:isReused:)``.
+    private func goAhead() {
+        guard let writer = self.writer else { return }
+        self.readOn()
+        writer.goAhead()
+    }
+
     private func deliver(
         _ bytes: UnsafeRawBufferPointer,
         _ consumed: inout Int,
@@ -87,12 +93,12 @@ extension Connection {
             case .needMore: return .drained
             case .end(let trailers): return .ended(trailers)
             case .interim(let status, let fields):
-                if status == 100 { self.writer?.goAhead() }
+                if status == 100 { self.goAhead() }
                 exchange.received(interim: status, fields)
                 decision = .read
             case .head(let head):
                 // An answer that is no success makes the rest of the content pointless (RFC 9112 §9.5).
-                if head.status >= 300 { self.writer?.stop() } else { self.writer?.goAhead() }
+                if head.status >= 300 { self.writer?.stop() } else { self.goAhead() }
                 decision = exchange.received(head: head)
             case .body(let range):
                 decision = exchange.received(body: UnsafeRawBufferPointer(rebasing: bytes[range]))

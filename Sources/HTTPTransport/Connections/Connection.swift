@@ -18,7 +18,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         case closed
     }
 
-    /// How the channel ended while the receiver had paused.
+    /// How the channel ended while the receiver could not be told.
     enum PendingEnd {
         case eof
         case error(TransportError)
@@ -43,7 +43,9 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
     var isDelivering = false
     /// Whether the receiver resumed while it was being called: that takes back the pause it answers.
     var resumedWhileDelivering = false
-    /// What was read already when the receiver paused.
+    /// Whether a request is being written for the first time: its exchange is not in its owner's hands yet.
+    private var isBeginning = false
+    /// What was read already when the receiver could not be given it.
     var held = CircularBuffer<ByteBuffer>()
     var pendingEnd: PendingEnd?
     private var readQuantum: Int?
@@ -97,6 +99,9 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         }
         self.setReadQuantum(exchange.readQuantum, of: exchange)
         self.writer = nil
+        // First: where a write finds the connection broken, NIO reads what the server said before only if that is awaited.
+        self.readOn()
+        self.isBeginning = true
         if let content = request.content {
             self.stream(content, behind: head, askingFor: request.continueTimeout, context)
         } else if let content = request.body, !content.isEmpty {
@@ -104,7 +109,9 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         } else {
             context.writeAndFlush(self.wrapOutboundOut(head), promise: nil)
         }
-        self.readOn()
+        self.isBeginning = false
+        guard !self.held.isEmpty || self.pendingEnd != nil else { return }
+        self.lane.loop.execute { if self.exchange === exchange { self.deliverHeld() } }
     }
 
     /// Goes on after a pause.
@@ -236,16 +243,20 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
             self.lane.forget(self)
             return self.closeChannel()
         }
-        if self.isPaused || self.isDelivering || !self.held.isEmpty {
+        if self.mustHold {
             self.held.append(buffer)
         } else {
             self.deliver(buffer)
+            self.deliverRest()
         }
     }
 
+    /// Whether what comes now has to wait before it is given.
+    private var mustHold: Bool { self.isPaused || self.isDelivering || self.isBeginning || !self.held.isEmpty }
+
     func channelReadComplete(context: ChannelHandlerContext) { self.readOn() }
 
-    private func readOn() {
+    func readOn() {
         guard !self.isPaused, self.phase != .closed else { return }
         self.context?.read()
     }
@@ -281,7 +292,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
 
     private func end(_ end: PendingEnd) {
         guard self.exchange != nil else { return self.lane.forget(self) }
-        if self.isPaused || self.isDelivering || !self.held.isEmpty {
+        if self.mustHold {
             // The first cause counts: an end of the channel follows each error.
             if self.pendingEnd == nil { self.pendingEnd = end }
         } else {

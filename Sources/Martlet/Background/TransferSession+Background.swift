@@ -32,8 +32,7 @@ extension TransferSession {
         delegate: any TransferDelegate,
         on context: CallbackContext = .anyThread
     ) throws(TransferError) {
-        try self.init(configuration: configuration)
-        self.addDelegate(delegate, on: context)
+        try self.init(configuration) { $0.addDelegate(delegate, on: context) }
     }
 
     /// Makes a session and waits until the daemon has it open.
@@ -50,8 +49,9 @@ extension TransferSession {
         delegate: (any TransferDelegate)? = nil,
         on context: CallbackContext = .anyThread
     ) async throws(TransferError) -> TransferSession {
-        let session = try TransferSession(configuration: configuration)
-        if let delegate { session.addDelegate(delegate, on: context) }
+        let session = try TransferSession(configuration) { session in
+            if let delegate { session.addDelegate(delegate, on: context) }
+        }
         if let background = session.background, let error = await background.opened() {
             background.leave()
             throw error

@@ -24,16 +24,16 @@ final class Inbox: Sendable {
 
     private func drain() {
         while true {
-            let calls = self.state.withLock { state in
+            var calls = self.state.withLock { state in
                 let calls = state.waiting
                 state.waiting = []
                 if calls.isEmpty { state.isScheduled = false }
                 return calls
             }
             if calls.isEmpty { return }
-            // Each call, and what it holds, is let go of as soon as it has returned.
-            var rest = calls[...]
-            while let call = rest.popFirst() { call() }
+            // Each call, and what it holds, is let go of as soon as it has returned: an array frees what its end loses.
+            calls.reverse()
+            while let call = calls.popLast() { call() }
         }
     }
 }

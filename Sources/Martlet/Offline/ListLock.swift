@@ -49,7 +49,10 @@ final class ListLock: Sendable {
             defer { raw = -1 }
             return raw
         }
-        if raw >= 0 { close(raw) }
+        guard raw >= 0 else { return }
+        // Not left to close(2): a process that is just being started may have a copy of the descriptor.
+        _ = flock(raw, LOCK_UN)
+        close(raw)
     }
 }
 

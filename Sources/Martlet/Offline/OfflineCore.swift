@@ -88,6 +88,10 @@ final class OfflineCore: Sendable {
             self.session.leave()
             throw error
         }
+    }
+
+    /// Brings the list and what a background session goes on with together; from now on observers can hear of it.
+    func begin() {
         if let background = self.session.background { self.match(background) }
     }
 
@@ -310,7 +314,8 @@ final class OfflineCore: Sendable {
             return state.active
         }
         if let background = self.session.background { return self.leave(background) }
-        for id in ids { self.disk.put { self.reconcile(id) } }
+        // Those that run come last: none of those that wait begins where one makes room.
+        for id in ids.reversed() { self.disk.put { self.reconcile(id) } }
         self.disk.put { self.closeIfQuiet() }
     }
 

@@ -38,6 +38,9 @@ public final class OfflineDownloads: Sendable {
     ///     background session's events are acknowledged by the list, once it has them on disk.
     ///   - finishedLimit: How many finished downloads stay in the list; beyond that the oldest are forgotten. Files stay.
     ///   - keepsSecrets: Whether credentials in header fields and URLs are written to the list.
+    ///   - observer: An observer, held weakly, that misses nothing: what a background session did meanwhile may be told
+    ///     before ``addObserver(_:on:)`` could be called.
+    ///   - context: Where it is called.
     /// - Throws: ``TransferError`` with `listDamaged` where the file cannot be read as a list: it is then set aside under
     ///   another name, and the next call makes a new one; `listTooNew`, `listInUse`, `file`, `noSpace`,
     ///   `badConfiguration`.
@@ -46,7 +49,9 @@ public final class OfflineDownloads: Sendable {
         directory: String,
         configuration: SessionConfiguration = .default,
         finishedLimit: Int = 1000,
-        keepsSecrets: Bool = false
+        keepsSecrets: Bool = false,
+        observer: (any OfflineDownloadsObserver)? = nil,
+        on context: CallbackContext = .anyThread
     ) throws(TransferError) {
         self.core = try OfflineCore(
             list,
@@ -56,6 +61,8 @@ public final class OfflineDownloads: Sendable {
             keepsSecrets: keepsSecrets
         )
         self.core.attach(self)
+        if let observer { self.addObserver(observer, on: context) }
+        self.core.begin()
     }
 
     deinit { self.core.close() }

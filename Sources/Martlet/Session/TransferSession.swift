@@ -49,7 +49,17 @@ public final class TransferSession: Sendable {
     /// - Parameter configuration: How it works; later changes of the value do not reach it.
     /// - Throws: ``TransferError`` with `badConfiguration` where certificates or keys cannot be read, or a header field
     ///   holds a line break.
-    public init(configuration: SessionConfiguration = .default) throws(TransferError) {
+    public convenience init(configuration: SessionConfiguration = .default) throws(TransferError) {
+        try self.init(configuration) { _ in }
+    }
+
+    /// Makes a session.
+    ///
+    /// - Parameters:
+    ///   - configuration: How it works.
+    ///   - prepare: Is given the session before anything happens in it: whom it adds misses nothing.
+    /// - Throws: ``TransferError`` with `badConfiguration`.
+    init(_ configuration: SessionConfiguration, prepare: (TransferSession) -> Void) throws(TransferError) {
         do {
             try Self.check(configuration.headers)
         } catch {
@@ -70,6 +80,7 @@ public final class TransferSession: Sendable {
             self.gate = nil
             // Numbers go on from run to run: no two runs count from the same microsecond.
             self.registry = TaskRegistry(lastNumber: WallClock.microseconds, keepsSuspended: true)
+            prepare(self)
             background.begin(for: self)
             return
         }
@@ -99,6 +110,7 @@ public final class TransferSession: Sendable {
             }
             task?.received(event)
         }
+        prepare(self)
         engine.start()
     }
 
@@ -157,7 +169,10 @@ public final class TransferSession: Sendable {
             for task in self.registry.tasks where task.transferID == nil { task.cancel() }
             background.close(.cancelling)
         } else {
-            for task in self.registry.tasks { task.cancel() }
+            let tasks = self.registry.tasks
+            // Those that run come last: none of those that wait begins where one makes room.
+            for task in tasks where task.state != .running { task.cancel() }
+            for task in tasks { task.cancel() }
         }
         self.settle()
     }

@@ -45,7 +45,7 @@ struct UploadRoutes {
             }
             return UploadExchange(RawUpload(area, place, request, facts))
         } catch {
-            return ImmediateExchange(error.answer)
+            return ImmediateExchange((TusProtocol.isSpoken(fields) ? TusProtocol.told(error) : error).answer)
         }
     }
 

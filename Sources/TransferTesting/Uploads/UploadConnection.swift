@@ -126,8 +126,8 @@ final class UploadConnection: ChannelInboundHandler {
         var isTaken = true
         if count > 0, let bytes = self.buffer.readBytes(length: count) { isTaken = handling.took(bytes) }
         if !isTaken || handling.cut.map({ handling.received >= $0 }) ?? false {
-            self.phase = .over
-            context.close(promise: nil)
+            if let farewell = handling.farewell { self.send(farewell, context) }
+            self.close(context)
             return nil
         }
         if let rate = handling.rate {
@@ -171,15 +171,9 @@ final class UploadConnection: ChannelInboundHandler {
         self.handling = handling
         if let reply = handling.atOnce {
             self.send(reply, context)
-            // What follows is content that nobody asked for.
             let hasContent = fields["Transfer-Encoding"] != nil || (fields["Content-Length"] ?? "0") != "0"
             if hasContent || reply.closes {
-                self.phase = .over
-                let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
-                context.writeAndFlush(self.wrapOutboundOut(ByteBuffer()))
-                    .whenComplete { _ in
-                        bound.value.close(promise: nil)
-                    }
+                self.close(context)
             }
             return
         }
@@ -188,6 +182,16 @@ final class UploadConnection: ChannelInboundHandler {
         self.phase =
             fields["Transfer-Encoding"] != nil
             ? .chunkSize : .length(fields["Content-Length"].flatMap { Int64($0) } ?? 0)
+    }
+
+    /// Ends the connection when what was said is with the kernel; what comes still is content that nobody asked for.
+    private func close(_ context: ChannelHandlerContext) {
+        self.phase = .over
+        let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
+        context.writeAndFlush(self.wrapOutboundOut(ByteBuffer()))
+            .whenComplete { _ in
+                bound.value.close(promise: nil)
+            }
     }
 
     private func ended(_ context: ChannelHandlerContext) {

@@ -35,9 +35,11 @@ final class UploadHandling {
         self.behaviour = server.state.withLock { $0.behaviour }
         self.interop = request["Upload-Draft-Interop-Version"].flatMap { Int($0) }
         self.decide()
+        server.decided()
     }
 
     var isHead: Bool { self.request.method == "HEAD" }
+    var farewell: UploadServer.Reply? { self.behaviour.farewell }
     var rate: Int? { self.behaviour.rate }
     var saysContinue: Bool { self.behaviour.saysContinue }
 

@@ -19,6 +19,8 @@ public final class UploadServer: Sendable {
         public var tusLimit: Int64?
         /// Closes the connections of the first requests with content after so many bytes of it, one number each.
         public var cuts: [Int64] = []
+        /// What it answers before it closes a connection so.
+        public var farewell: Reply?
         /// Says `100 Continue` where it is asked.
         public var saysContinue = true
         /// Answers such requests at once, by their method, before it reads any content.
@@ -101,11 +103,14 @@ public final class UploadServer: Sendable {
         var behaviour: Behaviour
         var uploads: [String: Upload] = [:]
         var requests: [Request] = []
+        /// The requests of which it is decided what is done with them.
+        var decided = 0
         var nextUpload = 0
         var connections = 0
         var channels: [ObjectIdentifier: any Channel] = [:]
         var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
         var byteWaiters: [(count: Int64, continuation: CheckedContinuation<Void, Never>)] = []
+        var closeWaiters: [CheckedContinuation<Void, Never>] = []
         /// What goes on when ``Behaviour/holdsAt`` changes.
         var held: [@Sendable () -> Void] = []
 
@@ -209,11 +214,11 @@ public final class UploadServer: Sendable {
     /// Forgets what it has.
     public func forget() { self.state.withLock { $0.uploads = [:] } }
 
-    /// Returns when so many requests arrived.
+    /// Returns when so many requests arrived, and what they upload has an entry.
     public func waitForRequests(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isThere = self.state.withLock { state in
-                if state.requests.count >= count { return true }
+                if state.decided >= count { return true }
                 state.waiters.append((count, continuation))
                 return false
             }
@@ -233,6 +238,18 @@ public final class UploadServer: Sendable {
         }
     }
 
+    /// Returns when no connection is open: what is here then stays as it is.
+    public func waitForClose() async {
+        await withCheckedContinuation { continuation in
+            let isClosed = self.state.withLock { state in
+                if state.channels.isEmpty { return true }
+                state.closeWaiters.append(continuation)
+                return false
+            }
+            if isClosed { continuation.resume() }
+        }
+    }
+
     private func accepted(_ channel: any Channel) -> Int {
         self.state.withLock { state in
             state.connections += 1
@@ -241,20 +258,34 @@ public final class UploadServer: Sendable {
         }
     }
 
-    func ended(_ channel: any Channel) { self.state.withLock { $0.channels[ObjectIdentifier(channel)] = nil } }
+    func ended(_ channel: any Channel) {
+        let woken = self.state.withLock { state in
+            state.channels[ObjectIdentifier(channel)] = nil
+            guard state.channels.isEmpty else { return [CheckedContinuation<Void, Never>]() }
+            defer { state.closeWaiters = [] }
+            return state.closeWaiters
+        }
+        for waiter in woken { waiter.resume() }
+    }
 
     /// Notes a request.
     ///
     /// - Returns: Its place among all.
     func began(_ request: Request) -> Int {
-        let (place, woken) = self.state.withLock { state in
+        self.state.withLock { state in
             state.requests.append(request)
-            let count = state.requests.count
-            let woken = state.waiters.filter { $0.count <= count }.map(\.continuation)
-            state.waiters.removeAll { $0.count <= count }
-            return (count - 1, woken)
+            return state.requests.count - 1
+        }
+    }
+
+    /// Notes that what is done with a request is decided.
+    func decided() {
+        let woken = self.state.withLock { state in
+            state.decided += 1
+            let count = state.decided
+            defer { state.waiters.removeAll { $0.count <= count } }
+            return state.waiters.filter { $0.count <= count }.map(\.continuation)
         }
         for waiter in woken { waiter.resume() }
-        return place
     }
 }

@@ -55,7 +55,7 @@ import TransferTesting
 
     @Test func callsOneAfterTheOtherShareAConnection() async throws {
         let daemon = try await ScriptedDaemon.answering { _, params in .success(params) }
-        let client = self.client(daemon.state)
+        let client = self.client(daemon.state) { $0.idleTime = .seconds(60) }
         for number in 0..<20 {
             let params: JSON = [.integer(Int64(number))]
             #expect(try await client.call("x", params) == params)
@@ -65,7 +65,7 @@ import TransferTesting
 
     @Test func manyCallsAtOnceShareAFewConnectionsAndEachGetsItsOwnAnswer() async throws {
         let daemon = try await ScriptedDaemon.answering { _, params in .success(params) }
-        let client = self.client(daemon.state)
+        let client = self.client(daemon.state) { $0.idleTime = .seconds(60) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<200 {
                 group.addTask {
@@ -164,7 +164,7 @@ import TransferTesting
             let daemon = try await ScriptedDaemon.start { request in
                 request.requestIndex == 1 ? Reply([.close]) : .answer(1)
             }
-            let client = self.client(daemon.state)
+            let client = self.client(daemon.state) { $0.idleTime = .seconds(60) }
             _ = try await client.call("x")
             if requests == 3 {
                 #expect(try await client.call(method) == 1)

@@ -10,7 +10,10 @@ import TransferTesting
 @testable import Control
 
 /// The daemon is a script here: what is tested is how it is found, started and waited for.
-@Suite(.timeLimit(.minutes(1))) struct DaemonLauncherTests {
+///
+/// One test after the other: a process that another one starts meanwhile has, until it runs its program, a copy of the
+/// descriptor by which a script is being written, and what somebody writes cannot be run (ETXTBSY).
+@Suite(.serialized, .timeLimit(.minutes(1))) struct DaemonLauncherTests {
     private let temporary: TemporaryDirectory
     private let state: StateDirectory
 

@@ -123,7 +123,7 @@ import TransferTesting
     @Test func silenceIsTakenForALoss() async throws {
         let daemon = try await ScriptedDaemon.start { _ in .events(["data: 1\n\n"]).then(.stall) }
         var configuration = ControlClient.Configuration()
-        configuration.eventTimeout = .seconds(2)
+        configuration.eventTimeout = .seconds(4)
         let client = ControlClient(
             daemon.state,
             on: MultiThreadedEventLoopGroup.singleton.next(),

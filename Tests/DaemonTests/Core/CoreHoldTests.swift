@@ -85,7 +85,8 @@ struct CoreHoldTests {
                 ? Reply([.waitUntil(gate)] + Reply.response(200, [field], text: "x").steps)
                 : Reply.response(200, text: "x")
         }
-        let harness = try await CoreHarness { $0.fullRetry = 0.05 }
+        // Long enough for the change below: in one transaction with the next attempt it would fail with that.
+        let harness = try await CoreHarness { $0.fullRetry = 3 }
         _ = try await harness.core.openSession("s", instance: "a", program: "p", configuration: [:])
         let text = String(repeating: "x", count: 100_000)
         let id = try await harness.add(server.text("one"), ["description": text], session: "s")

@@ -42,7 +42,7 @@ private final class Lined {
     func takeBack(_ id: GID, comesBack: Bool) -> LaneQueue.Entry? { self.queue.takeBack(id, comesBack: comesBack) }
     func takeBackStaged() -> [LaneQueue.Entry] { self.queue.takeBackStaged() }
     func comesBackAfterAll(_ id: GID) { self.queue.comesBackAfterAll(id) }
-    func added() { self.queue.added() }
+    func added(priority: Int = 0) { self.queue.added(priority: priority) }
     func changed() { self.queue.changed() }
     func hold(_ reason: TransferRecord.WaitReason, cutsRunning: Bool) -> [LaneQueue.Entry] {
         self.queue.hold(reason, cutsRunning: cutsRunning)
@@ -124,6 +124,20 @@ struct LaneQueueTests {
         let again = try queue.fetch()
         #expect(again.excluded.count == 1)
         #expect(queue.fetched(again, [try waiting(2)]).count == 1)
+        #expect(queue.nextFetch() == nil, "the store has nothing else")
+    }
+
+    @Test("What is added with a greater priority while a read is under way goes before what that found")
+    func overtaking() throws {
+        let queue = Lined(limit: 1)
+        let read = try queue.fetch()
+        queue.added(priority: 5)
+        let found = [try waiting(1, priority: 9), try waiting(2, priority: 5), try waiting(3), try waiting(4)]
+        #expect(queue.fetched(read, found).map(\.transfer.id.rawValue) == [1, 2])
+        let again = try queue.fetch()
+        #expect(again.excluded.count == 2)
+        let rest = [try waiting(5, priority: 5), try waiting(3), try waiting(4)]
+        #expect(queue.fetched(again, rest).map(\.transfer.id.rawValue) == [5, 3, 4])
         #expect(queue.nextFetch() == nil, "the store has nothing else")
     }
 

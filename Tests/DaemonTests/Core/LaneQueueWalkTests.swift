@@ -31,7 +31,7 @@ private struct Walk {
             self.ask(self.queue.takeBackStaged())
         } else {
             self.stored.append((id, .waiting))
-            self.queue.added()
+            self.queue.added(priority: 0)
         }
     }
 

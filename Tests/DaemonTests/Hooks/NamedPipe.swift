@@ -30,7 +30,9 @@ struct NamedPipe: Sendable {
             if parts.count > count { return parts[..<count].map { String(decoding: $0, as: UTF8.self) } }
             var wanted = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
             var buffer = [UInt8](repeating: 0, count: 65536)
-            guard poll(&wanted, 1, 30_000) == 1, case let read = Glibc.read(self.descriptor, &buffer, buffer.count),
+            var readable: Int32
+            repeat { readable = poll(&wanted, 1, 30_000) } while readable < 0 && errno == EINTR
+            guard readable == 1, case let read = Glibc.read(self.descriptor, &buffer, buffer.count),
                 read > 0
             else { throw TestSupportError("only \(parts.count - 1) of \(count) messages came") }
             bytes += buffer[..<read]

@@ -81,7 +81,7 @@ struct ServerHarness: Sendable {
 
     /// Waits until something holds, because the event that makes it hold has been caused already.
     func eventually(_ condition: @Sendable () -> Bool) async -> Bool {
-        let end = ContinuousClock.now + .seconds(10)
+        let end = ContinuousClock.now + .seconds(20)
         while !condition() {
             guard ContinuousClock.now < end else { return false }
             await Task.yield()

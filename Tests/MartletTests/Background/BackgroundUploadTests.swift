@@ -144,6 +144,8 @@ struct BackgroundUploadTests {
         task.description = "f"
         task.resume()
         let id = try #require(try await self.entry().0.id?.description)
+        // Progress is not stored: only who listens already hears of it.
+        await self.daemon.streams.wait(for: 1)
         self.daemon.tell([
             "kind": "progress", "id": .string(id), "bytes": 40, "total": 100, "rate": 5, "sent": 40, "acknowledged": 30,
         ])

@@ -19,13 +19,12 @@ struct OfflineBackgroundTests {
     init() throws { self.daemon = try FakeDaemon() }
 
     private func open(_ change: (inout SessionConfiguration) -> Void = { _ in }) throws -> OfflineDownloads {
-        let list = try OfflineDownloads(
+        try OfflineDownloads(
             list: self.daemon.directory.path("app/list.json"),
             directory: self.daemon.directory.path("app"),
-            configuration: self.daemon.configuration(change)
+            configuration: self.daemon.configuration(change),
+            observer: self.watcher
         )
-        list.addObserver(self.watcher)
-        return list
     }
 
     /// Adds a download that the daemon takes.
@@ -77,6 +76,8 @@ struct OfflineBackgroundTests {
         let options = self.daemon.calls.entries.last?.parameters["entries"]?[0]?["options"]
         let extra = try JSON(parsing: options?["user-info"]?.string ?? "")
         #expect(extra["info"]?.string == download.id)
+        // The first list's stream, which may come after the add, or not at all where the list is closed before.
+        await self.daemon.streams.wait(for: 1)
         await list.close()
         #expect(!self.daemon.calls.entries.contains { $0.method == "martlet.remove" || $0.method == "martlet.pause" })
         #expect(await self.wait(for: "martlet.closeSession")?["keepTransfers"] == true)

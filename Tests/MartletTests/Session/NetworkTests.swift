@@ -145,7 +145,9 @@ struct NetworkTests {
     @Test("A task that runs when its conditions end keeps what it has, waits for them again, and goes on")
     func conditionsEnd() async throws {
         var file = ServedFile(length: 8 << 20)
-        file.rate = 1 << 20
+        // The first answer has no end: it runs until the conditions have ended, however late that is seen.
+        file.interruption = .stallAfter(4 << 20)
+        file.interruptedResponses = 1
         let server = try await ScriptedServer.start { [file] in .file(file, $0) }
         let weather = Weather()
         let harness = try Harness {

@@ -32,8 +32,10 @@ struct TimeoutTests {
 
     @Test("A request's own timeouts take the place of the configuration's; zero is none", arguments: [true, false])
     func own(_ isZero: Bool) async throws {
-        let server = try await ScriptedServer.start { _ in
-            Reply([.delay(.milliseconds(900))] + Reply.response(200, text: "x").steps)
+        let server = try await ScriptedServer.start { request in
+            // No answer ever comes to the second request, so that nothing can be sooner than its timeout.
+            request.targetIndex == 0
+                ? Reply([.delay(.milliseconds(900))] + Reply.response(200, text: "x").steps) : Reply([.stall])
         }
         let harness = try Harness {
             $0.requestTimeout = isZero ? .milliseconds(300) : .zero

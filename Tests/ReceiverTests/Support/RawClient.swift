@@ -46,6 +46,7 @@ final class RawClient {
         while sent < bytes.count {
             let count = bytes[sent...]
                 .withUnsafeBytes { Glibc.send(self.socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+            if count < 0, errno == EINTR { continue }
             guard count > 0 else { return false }
             sent += count
         }
@@ -69,7 +70,8 @@ final class RawClient {
     /// Reads some bytes; empty at the end.
     func read() -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
-        let count = recv(self.socket, &buffer, buffer.count, 0)
+        var count: Int
+        repeat { count = recv(self.socket, &buffer, buffer.count, 0) } while count < 0 && errno == EINTR
         return count > 0 ? Array(buffer[..<count]) : []
     }
 

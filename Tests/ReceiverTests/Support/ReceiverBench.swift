@@ -61,7 +61,7 @@ final class ReceiverBench {
             }
     }
 
-    /// Waits until something holds, at most ten seconds; it is looked at whenever an unfinished upload changes.
+    /// Waits until something holds, at most thirty seconds; it is looked at whenever an unfinished upload changes.
     ///
     /// - Source: inotify(7).
     func eventually(_ condition: () -> Bool) async -> Bool {
@@ -69,7 +69,7 @@ final class ReceiverBench {
         defer { close(watch) }
         let kinds = IN_CREATE | IN_DELETE | IN_MODIFY | IN_MOVED_FROM | IN_MOVED_TO
         _ = inotify_add_watch(watch, self.directory.path(ServedTree.ownDirectory), UInt32(kinds))
-        let end = ContinuousClock.now + .seconds(10)
+        let end = ContinuousClock.now + .seconds(30)
         var events = [UInt8](repeating: 0, count: 4096)
         while !condition() {
             guard ContinuousClock.now < end else { return false }

@@ -1,7 +1,9 @@
 import Glibc
+import NIOCore
 import NIOPosix
 import Synchronization
 import Testing
+import TransferCore
 import TransferTesting
 
 @testable import Receiver
@@ -13,6 +15,21 @@ private final class Asked: Sendable {
     var count: Int { self.counts.withLock { $0[pthread_self(), default: 0] } }
 
     func note() { self.counts.withLock { $0[pthread_self(), default: 0] += 1 } }
+}
+
+/// Counts how often it was cut off.
+private final class CountedConnection: ExchangeConnection {
+    let eventLoop: any EventLoop
+    private(set) var aborts = 0
+
+    init(_ eventLoop: any EventLoop) { self.eventLoop = eventLoop }
+
+    func hold() {}
+    func release() {}
+    func interim(_ status: Int, _ fields: HTTPFields) {}
+    func answer(_ answer: Answer) {}
+    func abort() { self.aborts += 1 }
+    func blocking<Value: Sendable>(_ work: @escaping @Sendable () -> Value, then: @escaping (Value) -> Void) {}
 }
 
 @Suite("Requests for one upload")
@@ -46,8 +63,27 @@ struct ActiveUploadsTests {
             }
             return await group.reduce(into: [(Bool, Int)]()) { ends, end in if let end { ends.append(end) } }
         }
-        #expect(ends.map(\.0) == [false, true, true, true, true])
-        #expect(ends.first?.1 == 1)
+        #expect(ends.count { $0.0 } == 4)
+        let refused = ends.filter { !$0.0 }
+        #expect(refused.map(\.1) == [1])
         try await pool.shutdownGracefully()
+    }
+
+    @Test("are not cut off any more once they have ended, though that was asked before", arguments: [false, true])
+    func lateCut(hasEnded: Bool) async throws {
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let (connection, cut) =
+            try await loop.submit {
+                let connection = CountedConnection(loop)
+                let cut = CutSwitch()
+                cut.connect(connection)
+                // Asked on the loop: it is done behind what the loop is doing now.
+                cut.cut()
+                if hasEnded { cut.disconnect() }
+                return (NIOLoopBound(connection, eventLoop: loop), cut)
+            }
+            .get()
+        #expect(try await loop.submit { connection.value.aborts }.get() == (hasEnded ? 0 : 1))
+        withExtendedLifetime(cut) {}
     }
 }

@@ -252,7 +252,9 @@ struct TusTests {
     func refusals() async throws {
         let bench = try await ReceiverBench { $0.limits.upload = 50_000 }
         func post(_ fields: [(String, String)]) throws -> Int {
-            try bench.request("POST", "/", fields, body: []).status
+            let answer = try bench.request("POST", "/", fields, body: [])
+            #expect(answer.fields["Tus-Resumable"] == "1.0.0")
+            return answer.status
         }
         #expect(try post([("Tus-Resumable", "0.2.2"), ("Upload-Length", "1")]) == 412)
         #expect(try post([Self.version]) == 400)
@@ -278,7 +280,7 @@ struct TusTests {
             let path = method == "POST" ? "/" : UploadName().path
             let answer = try bench.request(method, path, fields, body: method == "HEAD" ? nil : [])
             #expect(answer.status == 412)
-            #expect(answer.fields["Tus-Version"] == "1.0.0")
+            #expect(answer.fields["Tus-Version"] == "1.0.0" && answer.fields["Tus-Resumable"] == "1.0.0")
         }
         await bench.receiver.stop()
     }

@@ -56,8 +56,8 @@ struct LaneQueue: Sendable {
     private var isFetching = false
     /// Whether the store has nothing that is not taken.
     private var isExhausted = false
-    /// Whether something was added since the last read began.
-    private var hasMore = false
+    /// The greatest priority of what was added since the last read began.
+    private var addedPriority: Int?
     /// Those taken back before they ran: the next read must not pass over them.
     private var returning: Set<GID> = []
 
@@ -79,20 +79,26 @@ struct LaneQueue: Sendable {
         let room = self.limit + self.lookAhead - taken
         guard room * 2 >= self.lookAhead else { return nil }
         self.isFetching = true
-        self.hasMore = false
+        self.addedPriority = nil
         return Fetch(limit: room, excluded: Set(self.entries.keys), generation: self.generation)
     }
 
     /// The store's answer.
     ///
-    /// - Returns: Those that are to be given to the engine, in their order; none where the answer is out of date.
+    /// - Parameters:
+    ///   - fetch: The read.
+    ///   - found: What it found in the store's order, the greatest priority first.
+    /// - Returns: Those that are to be given to the engine, in their order; none where the answer is out of date, and
+    ///   only those that still go first where something of a greater priority was added meanwhile.
     mutating func fetched(_ fetch: Fetch, _ found: [StoredTransfer]) -> [Entry] {
         self.isFetching = false
         guard fetch.generation == self.generation, self.holds.isEmpty else { return [] }
-        self.isExhausted = found.count < fetch.limit && !self.hasMore
+        self.isExhausted = found.count < fetch.limit && self.addedPriority == nil
+        let least = self.addedPriority ?? .min
         var taken: [Entry] = []
         taken.reserveCapacity(found.count)
-        for transfer in found where self.entries[transfer.id] == nil && !fetch.excluded.contains(transfer.id) {
+        for transfer in found.prefix(while: { $0.priority >= least })
+        where self.entries[transfer.id] == nil && !fetch.excluded.contains(transfer.id) {
             self.nextRun += 1
             let entry = Entry(run: self.nextRun, phase: .staged, transfer: transfer)
             self.entries[transfer.id] = entry
@@ -106,10 +112,12 @@ struct LaneQueue: Sendable {
     mutating func fetchFailed(_ fetch: Fetch) { self.isFetching = false }
 
     /// Something waits that did not; it does not go before those that were taken.
-    mutating func added() {
+    ///
+    /// - Parameter priority: The greatest priority among what was added, at the end of its line.
+    mutating func added(priority: Int) {
         self.isExhausted = false
-        // A read under way may have passed its place; what it found still goes first.
-        self.hasMore = true
+        // A read under way may have passed its place.
+        self.addedPriority = max(self.addedPriority ?? priority, priority)
     }
 
     /// The store's answer to the next read may differ from one under way.

@@ -6,6 +6,7 @@ final class CutSwitch: Sendable {
     private struct State {
         var cut: (@Sendable () -> Void)?
         var isCut = false
+        var isOver = false
     }
 
     private let state = Mutex(State())
@@ -16,7 +17,10 @@ final class CutSwitch: Sendable {
     func connect(_ connection: any ExchangeConnection) {
         let loop = connection.eventLoop
         let bound = NIOLoopBound(connection, eventLoop: loop)
-        let cut: @Sendable () -> Void = { loop.execute { bound.value.abort() } }
+        let cut: @Sendable () -> Void = { [weak self] in
+            // On the loop the request may have ended by then, and its answer be on its way.
+            loop.execute { [weak self] in if self?.isOver == false { bound.value.abort() } }
+        }
         let isCut = self.state.withLock { state -> Bool in
             state.cut = cut
             return state.isCut
@@ -38,6 +42,9 @@ final class CutSwitch: Sendable {
         self.state.withLock { state in
             state.cut = nil
             state.isCut = true
+            state.isOver = true
         }
     }
+
+    private var isOver: Bool { self.state.withLock { $0.isOver } }
 }

@@ -27,7 +27,14 @@ enum TusProtocol {
     /// The refusal of another version, or `nil`.
     static func versionRefusal(_ fields: HTTPFields) -> UploadRefusal? {
         guard fields["Tus-Resumable"] != self.version else { return nil }
-        return UploadRefusal(412, "only tus \(self.version) is spoken here", ["Tus-Version": self.version])
+        return self.told(UploadRefusal(412, "only tus \(self.version) is spoken here", ["Tus-Version": self.version]))
+    }
+
+    /// A refusal to a client that speaks tus: every answer tells the version.
+    static func told(_ refusal: UploadRefusal) -> UploadRefusal {
+        var refusal = refusal
+        if refusal.fields["Tus-Resumable"] == nil { refusal.fields.append("Tus-Resumable", self.version) }
+        return refusal
     }
 
     /// An answer's fields, with the version in front.

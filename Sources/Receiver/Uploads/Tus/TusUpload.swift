@@ -36,7 +36,7 @@ final class TusUpload: UploadFlow {
             case .append(let name): return try self.append(name, checksum)
             }
         } catch {
-            throw self.told(error)
+            throw TusProtocol.told(error)
         }
     }
 
@@ -118,7 +118,7 @@ final class TusUpload: UploadFlow {
             }
             return self.answer(upload, sink.offset, isWhole: isWhole)
         } catch {
-            return self.told(error).answer
+            return TusProtocol.told(error).answer
         }
     }
 
@@ -134,11 +134,4 @@ final class TusUpload: UploadFlow {
     }
 
     func interrupted() { self.session.release() }
-
-    /// Every answer tells the version.
-    private func told(_ refusal: UploadRefusal) -> UploadRefusal {
-        var refusal = refusal
-        if refusal.status != 412 { refusal.fields.append("Tus-Resumable", TusProtocol.version) }
-        return refusal
-    }
 }
