@@ -15,6 +15,7 @@ final class ScriptedConnection: ChannelInboundHandler {
     typealias OutboundOut = ByteBuffer
 
     private static let blockSize: Int64 = 16 * 1024
+    private static let mostStepsInARow = 16
 
     private let index: Int
     private let record: ServerRecord
@@ -59,7 +60,11 @@ final class ScriptedConnection: ChannelInboundHandler {
         guard !self.isRunning else { return }
         self.isRunning = true
         defer { self.isRunning = false }
+        var count = 0
         while !self.hasEnded, !self.isSuspended, context.channel.isWritable {
+            // The other connections of this loop have their turn, too, whatever a quick client takes.
+            guard count < Self.mostStepsInARow else { return self.suspend(for: .microseconds(100), context) }
+            count += 1
             guard let step = self.steps.popFirst() else {
                 guard self.takeRequest(context) else { return }
                 continue
