@@ -36,6 +36,11 @@ public final class SharedLoops: Sendable {
     /// Whether the threads end or have ended.
     var isShutDown: Bool { self.hasEnded.withLock { $0 } }
 
+    /// Runs work on one of the loops, from any thread; once the threads end, nobody waits for it and it is dropped.
+    func execute(on loop: any EventLoop, _ work: @escaping @Sendable () -> Void) {
+        self.hasEnded.withLock { if !$0 { loop.execute(work) } }
+    }
+
     /// Ends the threads; the transports that share them must have been shut down before.
     public func shutdown() async {
         guard self.end() else { return }

@@ -26,7 +26,7 @@ extension Connection {
         askingFor timeout: Int64?,
         _ context: ChannelHandlerContext
     ) {
-        let writer = ContentWriter(content, over: context, isPlain: !self.route.hasTLS) { [weak self] in
+        let writer = ContentWriter(content, over: context, of: self.lane, isPlain: !self.route.hasTLS) { [weak self] in
             self?.contentFailed()
         }
         self.writer = writer

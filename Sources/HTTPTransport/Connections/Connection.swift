@@ -32,7 +32,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
     /// When the last response ended.
     private(set) var idleSince = NIODeadline.now()
 
-    private let lane: Lane
+    let lane: Lane
     private var context: ChannelHandlerContext?
     private var phase = Phase.opening
     private var openingError: TransportError?

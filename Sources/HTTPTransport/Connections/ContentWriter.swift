@@ -18,6 +18,7 @@ final class ContentWriter: @unchecked Sendable {
 
     private let content: any RequestContent
     private let context: ChannelHandlerContext
+    private let lane: Lane
     /// Whether the bytes go to the socket as they are, so that the kernel can send a file by itself (sendfile(2)).
     private let isPlain: Bool
     private let isChunked: Bool
@@ -47,16 +48,19 @@ final class ContentWriter: @unchecked Sendable {
     /// - Parameters:
     ///   - content: What is sent.
     ///   - context: The connection's place in its channel.
+    ///   - lane: The connection's lane.
     ///   - isPlain: Whether nothing encrypts on the way to the socket.
     ///   - whenFailed: Called when the content cannot be gone on with.
     init(
         _ content: any RequestContent,
         over context: ChannelHandlerContext,
+        of lane: Lane,
         isPlain: Bool,
         whenFailed: @escaping () -> Void
     ) {
         self.content = content
         self.context = context
+        self.lane = lane
         self.isPlain = isPlain
         self.isChunked = content.length == nil
         self.left = content.length ?? Int64.max
@@ -105,9 +109,9 @@ final class ContentWriter: @unchecked Sendable {
         while self.phase == .sending, !self.isPulling, self.waiting == nil, self.underWay < Self.window {
             if self.left == 0 { return self.finish() }
             self.isPulling = true
-            let loop = self.context.eventLoop
+            let lane = self.lane
             let piece = self.content.next { piece in
-                if loop.inEventLoop { self.take(piece) } else { loop.execute { self.take(piece) } }
+                if lane.loop.inEventLoop { self.take(piece) } else { lane.execute { self.take(piece) } }
             }
             guard let piece else {
                 self.flushHead()
@@ -248,14 +252,14 @@ final class ContentWriter: @unchecked Sendable {
         self.isPulling = true
         let first = min(count, Self.readSize)
         let prefix = self.prefix(first)
-        let loop = self.context.eventLoop
+        let lane = self.lane
         let allocator = self.context.channel.allocator
         NIOThreadPool.singleton.submit { _ in
             var filled = allocator.buffer(capacity: prefix.readableBytes + first + 2)
             filled.writeImmutableBuffer(prefix)
             let isWhole = Self.read(file, offset, first, into: &filled)
             let result = filled
-            loop.execute {
+            lane.execute {
                 guard self.phase == .sending else { return }
                 guard isWhole else {
                     _ = self.failed()

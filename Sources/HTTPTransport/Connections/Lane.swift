@@ -38,6 +38,9 @@ final class Lane: @unchecked Sendable {
         self.pool = ConnectionPool(maximumPerHost: configuration.maximumIdlePerHost)
     }
 
+    /// Runs work on the lane's loop, from any thread, unless the threads end.
+    func execute(_ work: @escaping @Sendable () -> Void) { self.loops.execute(on: self.loop, work) }
+
     // MARK: - Connections
 
     /// The way to a URL.
