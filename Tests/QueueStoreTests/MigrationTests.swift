@@ -2,6 +2,7 @@ import Control
 import GRDB
 import Glibc
 import Testing
+import TransferTesting
 
 @testable import QueueStore
 
@@ -191,8 +192,19 @@ import Testing
         await again.close()
     }
 
-    @Test(arguments: ["", "/nowhere/at/all/queue.db", "/"])
+    @Test(arguments: ["", "/nowhere/at/all/queue.db"])
     func aPathThatCannotBeOpenedIsNamed(path: String) {
         #expect(self.code { _ = try QueueStore(path: path) }?.code == .inputOutput)
+    }
+
+    @Test(arguments: ["", "-wal"])
+    func aDirectoryInADatabasesPlaceStaysAsItIs(suffix: String) throws {
+        let temporary = try TemporaryDirectory()
+        let path = temporary.path("queue.db")
+        if !suffix.isEmpty { try temporary.write([], to: "queue.db") }
+        try #require(mkdir(path + suffix, 0o755) == 0)
+        let error = self.code { _ = try QueueStore(path: path) }
+        #expect(error?.code == .inputOutput && error?.message.contains(path + suffix) == true)
+        #expect(TemporaryDirectory.permissions(of: path + suffix) == 0o755)
     }
 }

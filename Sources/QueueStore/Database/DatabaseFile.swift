@@ -20,8 +20,17 @@ enum DatabaseFile {
             return
         }
         guard errno == EEXIST else { throw Self.error(path, "made", errno) }
-        for suffix in ["", "-wal", "-shm"] where chmod(path + suffix, 0o600) != 0 && errno != ENOENT {
-            throw Self.error(path + suffix, "made private", errno)
+        for path in ["", "-wal", "-shm"].map({ path + $0 }) {
+            var status = stat()
+            guard stat(path, &status) == 0 else {
+                if errno == ENOENT { continue }
+                throw Self.error(path, "looked at", errno)
+            }
+            // A directory that nobody may enter any more would be lost to its owner.
+            guard status.st_mode & S_IFMT == S_IFREG else {
+                throw QueueStoreError(.inputOutput, "the database '\(path)' is no file; name one, or a free path")
+            }
+            guard chmod(path, 0o600) == 0 else { throw Self.error(path, "made private", errno) }
         }
     }
 

@@ -25,7 +25,7 @@ struct TimeoutTests {
         let server = try await ScriptedServer.start { _ in
             Reply([.head(head), .drip([UInt8](repeating: 1, count: 100_000), every: .milliseconds(20))])
         }
-        let harness = try Harness { $0.resourceTimeout = .seconds(3) }
+        let harness = try Harness { $0.resourceTimeout = .seconds(6) }
         #expect(await code { try await harness.session.data(from: server.text("a")) } == .timeout)
         #expect(server.requests.count == 1)
     }
