@@ -68,8 +68,9 @@ final class FakeDaemon: Sendable {
         try place.make()
         let path = try place.makeSocketDirectory()
         let channel = try await ServerBootstrap(group: self.group)
-            .childChannelInitializer { channel in
-                channel.pipeline.addHandler(FakeConnection(self))
+            .childChannelInitializer { [weak self] channel in
+                guard let self else { return channel.close() }
+                return channel.pipeline.addHandler(FakeConnection(self))
             }
             .bind(unixDomainSocketPath: path, cleanupExistingSocketFile: true).get()
         self.state.withLock { $0.channel = channel }
