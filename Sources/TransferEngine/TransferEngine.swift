@@ -276,7 +276,7 @@ public final class TransferEngine: Sendable {
                 state.stopWaiters.append(continuation)
                 return false
             }
-            if isDone { continuation.resume() }
+            if isDone { self.resumeBehindEvents(continuation) }
         }
         self.settle()
         for reference in self.buffers.withLock({ $0 }) { reference.buffer?.finish() }
@@ -290,8 +290,14 @@ public final class TransferEngine: Sendable {
                 state.drainWaiters.append(continuation)
                 return false
             }
-            if isDone { continuation.resume() }
+            if isDone { self.resumeBehindEvents(continuation) }
         }
+    }
+
+    /// Lets somebody go on who must have heard of every end by then: the last one may be on its way.
+    private func resumeBehindEvents(_ continuation: CheckedContinuation<Void, Never>) {
+        self.hub.post(then: { continuation.resume() })
+        self.hub.deliver()
     }
 
     /// Returns when at most this many transfers wait, or the engine is being stopped: for whoever feeds it a long list.

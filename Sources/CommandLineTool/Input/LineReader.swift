@@ -76,12 +76,13 @@ struct LineReader: ~Copyable {
     private mutating func fill() throws(BadValue) {
         let count = self.buffer.withUnsafeMutableBytes { bytes in
             let room = UnsafeMutableRawBufferPointer(rebasing: bytes[self.end...])
-            var count: Int
-            repeat {
-                count = read(self.descriptor, room.baseAddress, min(room.count, 64 << 10))
-            } while count < 0
-                && errno == EINTR
-            return count
+            while true {
+                let count = read(self.descriptor, room.baseAddress, min(room.count, 64 << 10))
+                guard count < 0, errno == EINTR || errno == EAGAIN else { return count }
+                // Another program that has the same terminal or pipe open does not want to wait for it; this one does.
+                var ready = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
+                if errno == EAGAIN { poll(&ready, 1, -1) }
+            }
         }
         guard count >= 0 else { throw BadValue("reading failed: \(String(cString: strerror(errno)))") }
         self.end += count

@@ -22,7 +22,7 @@ struct StopCommand: QueueCommand {
             guard holder != nil, error.code != .forbidden else { throw error }
             console.tell("martlet: \(error.description)")
         }
-        try await Self.waitForEnd(client.state)
+        try await Self.waitForEnd(of: holder, client.state)
         console.print("stopped")
         return ExitStatus.success
     }
@@ -36,10 +36,11 @@ struct StopCommand: QueueCommand {
         }
     }
 
-    private static func waitForEnd(_ state: StateDirectory) async throws {
+    /// Waits until this process has gone, or, where it is not known, any; the next daemon is another one's.
+    private static func waitForEnd(of holder: Int32?, _ state: StateDirectory) async throws {
         let clock = ContinuousClock()
         let deadline = clock.now + .seconds(30)
-        while let process = DaemonLock.holder(of: state.lockPath) {
+        while let process = DaemonLock.holder(of: state.lockPath), holder == nil || process == holder {
             if clock.now > deadline {
                 throw ControlError(
                     .unreachable,

@@ -22,10 +22,13 @@ struct WaitRun {
         var model = WaitModel(ids)
         try await self.follow("finished,failed,removed") { (client) throws(ControlError) in
             // Whoever ended before the events began, or while they were not read.
-            for start in stride(from: 0, to: model.pending.count, by: 500) {
-                let page = Array(model.pendingInOrder[start..<min(start + 500, model.pendingInOrder.count)])
-                for record in try await Self.standings(of: page, client) { self.tell(model.take(record)) }
-                model.missing(page.filter { id in !model.seen.contains(id) })
+            let asked = model.pendingInOrder
+            for start in stride(from: 0, to: asked.count, by: 500) {
+                let page = asked[start..<min(start + 500, asked.count)]
+                let records = try await Self.standings(of: Array(page), client)
+                for record in records { self.tell(model.take(record)) }
+                let known = Set(records.map(\.id))
+                model.missing(page.filter { !known.contains($0) })
             }
             return model.pending.isEmpty
         } take: { event in
@@ -126,23 +129,22 @@ struct WaitRun {
 struct WaitModel {
     /// Those whose end is not known yet.
     private(set) var pending: Set<GID>
-    /// The same in the order in which they were asked for, as they were at first.
-    private(set) var pendingInOrder: [GID]
-    /// Those of which anything was heard.
-    private(set) var seen: Set<GID> = []
+    /// All in the order in which they were asked for.
+    private let asked: [GID]
     /// The exit status so far.
     private(set) var status = ExitStatus.success
 
     init(_ ids: [GID]) {
         self.pending = Set(ids)
-        self.pendingInOrder = ids
+        self.asked = ids
     }
+
+    /// Those whose end is not known yet, in the order in which they were asked for.
+    var pendingInOrder: [GID] { self.asked.filter { self.pending.contains($0) } }
 
     /// Takes what is known of one of them; gives a line for a person where it failed.
     mutating func take(_ record: TransferRecord) -> String? {
-        guard self.pending.contains(record.id) else { return nil }
-        self.seen.insert(record.id)
-        guard record.state.isEnd else { return nil }
+        guard self.pending.contains(record.id), record.state.isEnd else { return nil }
         self.pending.remove(record.id)
         return self.note(record)
     }

@@ -93,6 +93,12 @@ final class DescriptorSource: ContentStream {
                 return .success(bytes)
             }
             if count == 0 { return .success(nil) }
+            if errno == EAGAIN {
+                // Another program that has the same terminal or pipe open does not want to wait for it; this one does.
+                var ready = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
+                poll(&ready, 1, -1)
+                continue
+            }
             guard errno == EINTR else {
                 let reason = String(cString: strerror(errno))
                 return .failure(TransferFailure(.fileIO, "standard input cannot be read: \(reason)"))

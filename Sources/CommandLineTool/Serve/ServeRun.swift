@@ -17,8 +17,16 @@ enum ServeRun {
             let signals = SignalWatcher()
             OpenFiles.raiseLimit()
             let stopped = try WakeUp()
-            try signals.start(stop: { stopped.wake() }, resized: {})
-            let log = try ServeLog.open(plan.log)
+            let stream = try ServeLog.open(plan.log)
+            // A log whose reader does not read holds up the stop for two seconds at most.
+            try signals.start(
+                stop: {
+                    stream?.hurry()
+                    stopped.wake()
+                },
+                resized: {}
+            )
+            let log = stream.map { stream in AccessLog { stream.write(String(decoding: $0, as: UTF8.self)) } }
             return QueueRun.wait { await self.serve(plan, log, stopped, errors) }
         } catch {
             errors.write("martlet: \(error.description)\n")
@@ -85,12 +93,10 @@ enum ServeLog {
     /// Opens it.
     ///
     /// - Throws: ``BadValue`` where a file cannot be opened.
-    static func open(_ place: ServePlan.Log) throws(BadValue) -> AccessLog? {
+    static func open(_ place: ServePlan.Log) throws(BadValue) -> OutputStream? {
         switch place {
         case .none: return nil
-        case .standardError:
-            let stream = OutputStream(STDERR_FILENO)
-            return AccessLog { stream.write(String(decoding: $0, as: UTF8.self)) }
+        case .standardError: return OutputStream(STDERR_FILENO)
         case .file(let path):
             let descriptor = systemOpenLog(path)
             guard descriptor >= 0 else {
@@ -98,8 +104,7 @@ enum ServeLog {
                     "the log \(DisplayText.clean(path)) cannot be opened: \(String(cString: strerror(errno)))"
                 )
             }
-            let stream = OutputStream(descriptor)
-            return AccessLog { stream.write(String(decoding: $0, as: UTF8.self)) }
+            return OutputStream(descriptor)
         }
     }
 

@@ -1,6 +1,7 @@
 internal import FileStorage
 internal import NIOCore
 internal import NIOPosix
+internal import NIOSSL
 internal import TransferCore
 
 /// One connection: parses requests, hands them to their exchanges and sends the answers.
@@ -101,14 +102,17 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
         }
     }
 
-    func errorCaught(context: ChannelHandlerContext, error: any Error) { self.end() }
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        // Without TLS's goodbye: what that means for the request the end of the input tells, which follows.
+        if case .uncleanShutdown? = error as? NIOSSLError { return }
+        self.end()
+    }
 
     func channelInactive(context: ChannelHandlerContext) {
         self.timer?.cancel()
         self.machine.closed()
         self.pump?.lost()
         self.pump = nil
-        self.core.closed(context.channel)
         self.loseExchange()
         context.fireChannelInactive()
     }

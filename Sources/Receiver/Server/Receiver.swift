@@ -127,11 +127,13 @@ public final class Receiver: Sendable {
         let clock = ContinuousClock()
         let deadline = clock.now + self.core.configuration.limits.grace
         while !self.core.connections.isEmpty, clock.now < deadline { try? await Task.sleep(for: .milliseconds(10)) }
-        for channel in self.core.connections { try? await channel.close() }
+        // All at once: over TLS each may wait for the client's goodbye.
+        let ends = self.core.connections.map { $0.close() }
+        for end in ends { try? await end.get() }
         for chore in self.chores { chore.cancel() }
-        try? await self.group.shutdownGracefully()
-        // What was given to it before runs to its end: a file that is being synced.
+        // What was given to it before runs to its end, a file that is being synced; it answers on the loops.
         try? await self.core.pool.shutdownGracefully()
+        try? await self.group.shutdownGracefully()
         self.core.area?.close()
         self.core.log?.flush()
     }
@@ -198,6 +200,8 @@ public final class Receiver: Sendable {
                         try pipeline.addHandler(FullHouse())
                         return
                     }
+                    // Also where it is closed before it could be used.
+                    channel.closeFuture.whenComplete { _ in core.closed(channel) }
                     if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
                     try pipeline.addHandler(
                         ConnectionHandler(core: core, eventLoop: channel.eventLoop, isSecure: tls != nil)

@@ -82,6 +82,11 @@ extension UploadArea {
     func writeRecord(_ facts: UploadFacts, of file: LandedFile) {
         guard self.records != nil, let name = file.path.name else { return }
         let bytes = facts.record(of: file, received: Timestamp.now).bytes + [0x0A]
-        self.writeOwn(bytes, as: ServedTree.recordName(name), in: file.path.parent)
+        // Of two that landed under one name, the later one's record is written last, or alone.
+        let lock = self.recordLocks[Int(name.hashValue.magnitude % UInt(self.recordLocks.count))]
+        lock.hold {
+            guard self.isCurrent(file) else { return }
+            self.writeOwn(bytes, as: ServedTree.recordName(name), in: file.path.parent)
+        }
     }
 }

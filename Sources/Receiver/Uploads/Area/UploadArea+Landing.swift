@@ -23,7 +23,7 @@ extension UploadArea {
     /// - Throws: ``UploadRefusal``: 409 where the name is taken, 412 where a condition does not hold.
     func check(_ place: LandingPlace, _ fields: HTTPFields) throws(UploadRefusal) {
         guard !place.mayRename else { return }
-        let current = self.current(place)
+        let current = self.current(place.directory + [place.name])
         guard Conditions.verdict(fields, current?.state, isRead: false) == .proceed else {
             throw UploadRefusal(412, "the file is in another state than the request asks for")
         }
@@ -49,19 +49,25 @@ extension UploadArea {
         let number = file.sync()
         guard number == 0 else { throw UploadRefusal(number: number, "syncing") }
         let target = try self.makeDirectory(place.directory)
-        let (name, hasReplaced) = try self.rename(part, place, target, fields)
+        let named = try self.rename(part, place, target, fields)
         do throws(StorageError) {
             try target.sync()
         } catch {
             throw UploadRefusal(500, "the file is there, but its directory could not be synced")
         }
-        // What was known of the file before is not true of this one.
-        if hasReplaced { try? target.unlink(ServedTree.recordName(name)) }
-        // A file that was copied, for its directory is another filesystem, is not the one that is open.
-        var status = file.status()
-        if status?.st_nlink == 0 { status = (try? target.status(name)) ?? nil }
-        guard let status else { throw UploadRefusal(500, "the file cannot be looked at") }
-        return LandedFile(path: place.path(name), facts: FileFacts(status), hasReplaced: hasReplaced)
+        guard let facts = named.facts else { throw UploadRefusal(500, "the file cannot be looked at") }
+        return LandedFile(path: place.path(named.name), facts: facts, hasReplaced: named.hasReplaced)
+    }
+
+    /// Whether a file that has landed is still the one under its name.
+    func isCurrent(_ file: LandedFile) -> Bool { self.current(file.path.names) == file.facts }
+
+    /// A partial file that got its name.
+    private struct Named {
+        var name: String
+        var hasReplaced: Bool
+        /// As it was before another could land under the same name.
+        var facts: FileFacts?
     }
 
     private func rename(
@@ -69,7 +75,7 @@ extension UploadArea {
         _ place: LandingPlace,
         _ target: DirectoryHandle,
         _ fields: HTTPFields
-    ) throws(UploadRefusal) -> (name: String, hasReplaced: Bool) {
+    ) throws(UploadRefusal) -> Named {
         if let named = try self.rename(part, of: self.directory, place, target, fields) { return named }
         // Another filesystem. Copied while the lock is not held: others land meanwhile.
         let copy: String
@@ -97,9 +103,9 @@ extension UploadArea {
         _ place: LandingPlace,
         _ target: DirectoryHandle,
         _ fields: HTTPFields
-    ) throws(UploadRefusal) -> (name: String, hasReplaced: Bool)? {
-        let outcome: Result<(String, Bool)?, UploadRefusal> = self.landing.withLock { _ in
-            let current = place.mayRename ? nil : self.current(place)
+    ) throws(UploadRefusal) -> Named? {
+        let outcome: Result<Named?, UploadRefusal> = self.landing.withLock { _ in
+            let current = place.mayRename ? nil : self.current(place.directory + [place.name])
             if !place.mayRename, Conditions.verdict(fields, current?.state, isRead: false) != .proceed {
                 return .failure(UploadRefusal(412, "the file is in another state than the request asks for"))
             }
@@ -109,7 +115,12 @@ extension UploadArea {
             for attempt in 0...(place.mayRename ? 10_000 : 0) {
                 let name = attempt == 0 ? place.name : FileName.numbered(place.name, attempt)
                 switch source.rename(part, to: target, name, replacing: replacing) {
-                case 0: return .success((name, current != nil && replacing))
+                case 0:
+                    let hasReplaced = current != nil && replacing
+                    // What was known of the file before is not true of this one.
+                    if hasReplaced { try? target.unlink(ServedTree.recordName(name)) }
+                    let status = (try? target.status(name)) ?? nil
+                    return .success(Named(name: name, hasReplaced: hasReplaced, facts: status.map { FileFacts($0) }))
                 case EEXIST where place.mayRename: continue
                 case EXDEV: return .success(nil)
                 case let number: return .failure(UploadRefusal(number: number, "naming the file"))
@@ -121,13 +132,8 @@ extension UploadArea {
     }
 
     /// What lies at a place now, where that is a plain file.
-    private func current(_ place: LandingPlace) -> FileFacts? {
-        guard
-            case .success(let file) = BeneathOpen.open(
-                self.tree.root,
-                place.directory + [place.name],
-                BeneathOpen.pathOnly
-            ),
+    private func current(_ names: [String]) -> FileFacts? {
+        guard case .success(let file) = BeneathOpen.open(self.tree.root, names, BeneathOpen.pathOnly),
             let status = file.status(), status.st_mode & S_IFMT == S_IFREG
         else { return nil }
         return FileFacts(status)

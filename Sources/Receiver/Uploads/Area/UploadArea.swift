@@ -18,6 +18,8 @@ final class UploadArea: Sendable {
     let pool: NIOThreadPool
     /// Held while a name is looked at and taken, so that what was looked at is what is replaced.
     let landing = Mutex(())
+    /// One is held while a record is written, chosen by the file's name.
+    let recordLocks = (0..<64).map { _ in RecordLock() }
     /// The open directory.
     let directory: DirectoryHandle
     private let lock: OpenFile
@@ -99,4 +101,11 @@ final class UploadArea: Sendable {
             self.budget.give(bytes)
         }
     }
+}
+
+/// Lets one record of a file be written after the other.
+final class RecordLock: Sendable {
+    private let mutex = Mutex(())
+
+    func hold(_ body: () -> Void) { self.mutex.withLock { _ in body() } }
 }
