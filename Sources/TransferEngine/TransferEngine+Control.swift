@@ -58,11 +58,12 @@ extension TransferEngine {
             case .paused: state.counts.paused -= 1
             case .running, .finished, .failed, .cancelled: return nil
             }
-            left = transfer.memory.withLock { $0.target }
+            left = transfer.deletable
             upload = transfer
             self.endTransfer(&state, transfer, .cancelled, .cancelled)
             return nil
         }
+        upload?.letGoOfSource()
         if let upload, !keeping { self.terminate(upload) }
         if let left, !keeping { self.pool.run { try? self.store.discardPartial(left) } }
         run?.interrupt(.cancelled(keeping: keeping))

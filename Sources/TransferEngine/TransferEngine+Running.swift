@@ -99,6 +99,7 @@ extension TransferEngine {
             memory.upload.sent += sent
         }
         var discarded: FileTarget?
+        var givenUp: (Transfer, keeping: Bool)?
         self.state.withLock { state in
             state.running[transfer.id] = nil
             let asked = outcome
@@ -129,9 +130,16 @@ extension TransferEngine {
                 self.enqueue(&state, transfer, atFront: true)
             case .cancelled(let keeping):
                 // The run that ended otherwise has kept what there is.
-                if !keeping, !asked.isCancellation { discarded = transfer.memory.withLock { $0.target } }
+                if !asked.isCancellation {
+                    if !keeping { discarded = transfer.deletable }
+                    givenUp = (transfer, keeping)
+                }
                 self.endTransfer(&state, transfer, .cancelled, .cancelled)
             }
+        }
+        if let (transfer, keeping) = givenUp {
+            transfer.letGoOfSource()
+            if !keeping { self.terminate(transfer) }
         }
         if let discarded { self.pool.run { try? self.store.discardPartial(discarded) } }
         self.sync()

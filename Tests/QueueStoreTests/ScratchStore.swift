@@ -35,7 +35,7 @@ final class ScratchStore: Sendable {
 
     func end(_ id: GID, _ state: TransferRecord.State = .finished, at time: Double = 2000) async throws {
         let end = StoredEnd(id: id, state: state, path: nil, bytes: 1, total: 1, at: time)
-        try await self.store.write { (writer) throws(QueueStoreError) in try writer.end([end]) }
+        try await self.store.write { (writer) throws(QueueStoreError) in _ = try writer.end([end]) }
     }
 
     func ids(

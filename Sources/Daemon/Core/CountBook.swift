@@ -2,6 +2,9 @@ internal import Control
 internal import QueueStore
 
 /// How many transfers the store has, by session and state.
+///
+/// What was written is heard of in another order than it was written in: a sum may be below 0 for a moment, which nobody is
+/// shown.
 struct CountBook: Sendable {
     private var bySession: [CountKey: Int] = [:]
     private var totals: [TransferRecord.State: Int] = [:]
@@ -15,19 +18,19 @@ struct CountBook: Sendable {
     }
 
     subscript(session: String?, state: TransferRecord.State) -> Int {
-        self.bySession[CountKey(session: session, state: state)] ?? 0
+        max(0, self.bySession[CountKey(session: session, state: state)] ?? 0)
     }
 
-    subscript(state: TransferRecord.State) -> Int { self.totals[state] ?? 0 }
+    subscript(state: TransferRecord.State) -> Int { max(0, self.totals[state] ?? 0) }
 
     /// Those of a session that have not ended.
     func unfinished(_ session: String?) -> Int { self[session, .waiting] + self[session, .paused] }
 
     mutating func add(_ count: Int, _ session: String?, _ state: TransferRecord.State) {
         let key = CountKey(session: session, state: state)
-        let sum = max(0, (self.bySession[key] ?? 0) + count)
+        let sum = (self.bySession[key] ?? 0) + count
         self.bySession[key] = sum == 0 ? nil : sum
-        self.totals[state] = max(0, (self.totals[state] ?? 0) + count)
+        self.totals[state, default: 0] += count
     }
 
     /// Takes off those that were forgotten; gives how many.

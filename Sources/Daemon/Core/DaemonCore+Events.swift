@@ -227,11 +227,11 @@ extension DaemonCore {
         )
     }
 
-    private func written(_ batch: EndBatch, _ result: Result<[Int64], QueueStoreError>) {
+    private func written(_ batch: EndBatch, _ result: Result<[EndBatch.Outcome], QueueStoreError>) {
         switch result {
-        case .success(let numbers):
+        case .success(let outcomes):
             self.roomIsThere()
-            for (item, number) in zip(batch.items, numbers) { self.settle(item, number) }
+            for (item, outcome) in zip(batch.items, outcomes) { self.settle(item, outcome) }
         case .failure(let error):
             switch error.code {
             case .full: self.isOutOfRoom()
@@ -251,18 +251,16 @@ extension DaemonCore {
         }
     }
 
-    private func settle(_ item: EndBatch.Item, _ number: Int64) {
-        if let session = item.session, number > 0 { self.stored(session, number) }
+    private func settle(_ item: EndBatch.Item, _ outcome: EndBatch.Outcome) {
+        if let session = item.session, outcome.number > 0 { self.stored(session, outcome.number) }
         guard let end = item.end else { return }
         let lane = self.lanes[item.session]
         let before = lane?.queue.entries[item.id]?.transfer ?? item.before
-        let isRemoved = before.state == .removed
-        if !isRemoved {
-            self.book.move(1, item.session, from: before.state == .paused ? .paused : .waiting, to: end.state)
-        }
+        // Where it was paused or removed meanwhile, only the store knows which came first.
+        if let state = outcome.before { self.book.move(1, item.session, from: state, to: end.state) }
         // Before anybody hears of the end: it is stored, and no request can be made twice any more.
         if !before.mayBeCut { self.parts.notes.clear(item.id) }
-        if !isRemoved, self.isHeard {
+        if outcome.before != nil, self.isHeard {
             let record = TransferRecord(before, end: end)
             self.tell(end.state == .finished ? .finished(record) : .failed(record))
         }

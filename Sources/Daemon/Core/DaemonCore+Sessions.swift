@@ -58,14 +58,17 @@ extension DaemonCore {
             self.sessions[identifier]
             ?? SessionState(text: text, wakeCommand: [], acknowledged: 0, last: 0, hasNews: false)
         let isChanged = state.text != text
+        // What is stored may be ahead of what was heard of: the reader that is there is told of it here, or never.
+        let isAhead = stored.last > state.last
         state.text = text
         state.wakeCommand = SessionState.wakeCommand(text)
         state.acknowledged = stored.acknowledged
-        state.last = stored.last
+        state.last = max(state.last, stored.last)
         state.hasNews = false
         state.woken = nil
         _ = state.hold.opened(instance, program, lease: self.configuration.sessionLease, at: self.now)
         self.sessions[identifier] = state
+        if isAhead { state.reader?.wake() }
         if let lane = self.lanes[identifier], isChanged {
             lane.change(self.settings(identifier), renewsEngines: true)
             self.reorder(lane)
@@ -141,16 +144,19 @@ extension DaemonCore {
 
     /// Forgets the session's events up to a number, inclusive.
     package func acknowledge(_ identifier: String, upTo number: Int64) async throws(ControlError) {
-        guard let state = self.sessions[identifier] else {
+        guard self.sessions[identifier] != nil else {
             throw ControlError(.notFound, "there is no session '\(identifier)'", remedy: "open it first")
         }
-        guard number >= 0, number <= state.last else {
-            throw ControlError(.badParameter, "there is no event \(number); the last one is \(state.last)")
-        }
-        let (before, after) = try await self.write { (writer) throws(QueueStoreError) in
+        // The store decides which events there are: a reader has them before this core has heard that they are stored.
+        let (before, after, last) = try await self.write { (writer) throws(QueueStoreError) in
+            let last = try writer.reader.session(identifier)?.last ?? 0
             let before = try writer.reader.counts(session: identifier)
+            guard (0...last).contains(number) else { return (before, before, last) }
             try writer.acknowledge(session: identifier, upTo: number)
-            return (before, try writer.reader.counts(session: identifier))
+            return (before, try writer.reader.counts(session: identifier), last)
+        }
+        guard (0...last).contains(number) else {
+            throw ControlError(.badParameter, "there is no event \(number); the last one is \(last)")
         }
         for (state, count) in before where state.isEnd {
             self.book.add((after[state] ?? 0) - count, identifier, state)

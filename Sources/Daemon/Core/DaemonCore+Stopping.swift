@@ -36,12 +36,13 @@ extension DaemonCore {
         await Self.stop(engines, within: isForced ? .milliseconds(500) : .seconds(4))
         self.drain()
         let progress = self.progressToStore()
-        if !progress.isEmpty {
-            do throws(QueueStoreError) {
-                try await self.store.write { (writer) throws(QueueStoreError) in try writer.setProgress(progress) }
-            } catch {
-                self.configuration.logger.warning("progress was not stored: \(error.message)")
+        // Also where there is none: behind it, what was being written is known, so that ends that came meanwhile follow.
+        do throws(QueueStoreError) {
+            try await self.store.write { (writer) throws(QueueStoreError) in
+                if !progress.isEmpty { try writer.setProgress(progress) }
             }
+        } catch {
+            self.configuration.logger.warning("progress was not stored: \(error.message)")
         }
         // The store closes behind what was asked of it: ends that came meanwhile are among that.
         self.drain()

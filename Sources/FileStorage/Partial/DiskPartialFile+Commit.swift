@@ -43,7 +43,7 @@ extension DiskPartialFile {
         if let modified = options.modified { _ = self.data.setModified(modified) }
         FileAttribute.entityTag.store(options.entityTag, on: self.data)
         FileAttribute.mark.store(options.mark, on: self.data)
-        try self.check(self.data.sync(), "cannot sync")
+        try self.syncData { self.data.sync() }
 
         let number = self.directory.rename(
             self.names.part,

@@ -20,6 +20,8 @@ final class DiskPartialFile: PartialFile {
     private let directorySynced = Atomic<Bool>(false)
     /// One checkpoint or commit at a time; never taken by a write.
     let blocking = Mutex<Void>(())
+    /// Whether a sync failed: the kernel tells that once, and the next one succeeds though bytes are lost (fsync(2)).
+    private let hasLostWrites = Atomic<Bool>(false)
     /// What a commit verified, kept for another try under another name.
     let verified = Mutex<[DigestAlgorithm: [UInt8]]>([:])
 
@@ -123,7 +125,7 @@ final class DiskPartialFile: PartialFile {
     func checkpoint() throws(StorageError) {
         try self.exclusively { () throws(StorageError) in
             let snapshot = self.table.snapshot()
-            try self.check(self.data.syncData(), "cannot sync")
+            try self.syncData { self.data.syncData() }
             self.table.markDurable(snapshot)
             try self.check(self.journal.sync(), "cannot sync the journal of")
             guard !self.directorySynced.load(ordering: .relaxed) else { return }
@@ -133,7 +135,7 @@ final class DiskPartialFile: PartialFile {
     }
 
     func keep() {
-        // A failed sync loses nothing while this kernel runs, and the durable marks lag as they must.
+        // Where it fails, the next run believes only what an earlier checkpoint has brought to the disk.
         try? self.checkpoint()
         self.abandon()
     }
@@ -153,6 +155,18 @@ final class DiskPartialFile: PartialFile {
     func removeFiles() {
         guard (try? self.directory.unlink(self.names.part)) != nil else { return }
         try? self.directory.unlink(self.names.journal)
+    }
+
+    /// Syncs the data; once that has failed, it does so for good, and the journal's marks of what was written count no more.
+    func syncData(_ sync: () -> Int32) throws(StorageError) {
+        guard !self.hasLostWrites.load(ordering: .acquiring) else {
+            throw StorageError(errno: EIO, otherwise: .inputOutput, "an earlier sync failed of", self.path)
+        }
+        let number = sync()
+        guard number != 0 else { return }
+        self.hasLostWrites.store(true, ordering: .releasing)
+        self.journal.store(BootID.unknown)
+        try self.check(number, "cannot sync")
     }
 
     /// Throws where a call gave an error number.

@@ -22,18 +22,24 @@ extension BackgroundRunner {
         while !Task.isCancelled {
             let client = ControlClient(self.place, on: SharedRuntime.loops.next)
             defer { client.close() }
+            var isOpened = false
             do {
                 try await DaemonLauncher(executable: self.daemonPath).startIfNeeded(client)
                 try await self.open(client)
+                isOpened = true
                 delay = .milliseconds(100)
                 misses = 0
                 try await self.serve(client)
                 return
             } catch {
-                guard !Task.isCancelled else { return }
+                guard !Task.isCancelled, !self.hasLeft else { return }
                 let error = error as? ControlError ?? ControlError(.unknown, "\(error)")
-                self.state.withLock { $0.outbox.lost() }
-                let isPatient = error.code == .sessionInUse && ContinuousClock.now < patience
+                self.state.withLock { state in
+                    state.outbox.lost()
+                    state.isCloseSent = false
+                }
+                // Where it was open a moment ago, only the next opening can tell whether another program has it.
+                let isPatient = error.code == .sessionInUse && (isOpened || ContinuousClock.now < patience)
                 guard isPatient || !Self.isFinal(error) else { return self.fail(TransferError(error)) }
                 misses += 1
                 // A daemon that ends just now is followed by another one: only who waits for long is told.
@@ -42,6 +48,10 @@ extension BackgroundRunner {
             try? await Task.sleep(for: delay)
             delay = min(delay * 2, .seconds(10))
         }
+    }
+
+    private var hasLeft: Bool {
+        self.state.withLock { state in if case .left = state.standing { true } else { false } }
     }
 
     private static func isFinal(_ error: ControlError) -> Bool {
@@ -145,21 +155,28 @@ extension BackgroundRunner {
                     "session": "\(self.identifier)", "error": "\(error)",
                 ]
             )
-        let (tasks, waiters, closing) = self.state.withLock { state in
+        let (tasks, waiters, ending) = self.state.withLock { state in
             state.standing = .failed(error)
             defer {
                 state.waiters = []
                 state.entries = [:]
                 state.outbox = Outbox()
             }
-            return (state.entries.values.map(\.task), state.waiters, state.closing)
+            return (state.entries.values.map(\.task), state.waiters, Self.takeEnding(&state))
         }
         for waiter in waiters { waiter(error) }
         for task in tasks { task.endInBackground(error) }
-        if case .leaving(let done) = closing { done() }
+        if case .leaving(let done) = ending.closing { done() }
         guard let session = self.session else { return }
         for member in session.delegates.current { member.tell { $0.session(session, didFailWith: error) } }
-        if case .finishing(let done) = closing { done() }
+        if case .finishing(let done) = ending.closing { done() }
+        ending.whenClosed?()
+    }
+
+    /// What is to be called at the end, once: what it holds would hold the session otherwise.
+    private static func takeEnding(_ state: inout State) -> (closing: Closing?, whenClosed: (@Sendable () -> Void)?) {
+        defer { (state.closing, state.whenClosed) = (nil, nil) }
+        return (state.closing, state.whenClosed)
     }
 
     // MARK: Reading and writing
@@ -168,7 +185,11 @@ extension BackgroundRunner {
     private func serve(_ client: ControlClient) async throws {
         try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask {
-                try await self.read(client)
+                do throws(ControlError) {
+                    try await self.read(client)
+                } catch {
+                    guard self.isCloseSent else { throw error }
+                }
                 return false
             }
             group.addTask {
@@ -177,11 +198,16 @@ extension BackgroundRunner {
             }
             defer { group.cancelAll() }
             while let isClosed = try await group.next() {
-                guard isClosed else { throw ControlError(.unreachable, "the daemon ended the session's stream") }
-                return
+                if isClosed { return }
+                // Where the session is closed, the daemon ends its stream, and the answer is on its way.
+                guard self.isCloseSent else {
+                    throw ControlError(.unreachable, "the daemon ended the session's stream")
+                }
             }
         }
     }
+
+    private var isCloseSent: Bool { self.state.withLock { $0.isCloseSent } }
 
     private func read(_ client: ControlClient) async throws(ControlError) {
         let after = self.state.withLock { $0.returned.received }
@@ -215,6 +241,7 @@ extension BackgroundRunner {
                 )
                 self.state.withLock { $0.acknowledged = max($0.acknowledged, number) }
             case .close(let keepsTransfers):
+                self.state.withLock { $0.isCloseSent = true }
                 _ = try await client.call(
                     "martlet.closeSession",
                     [
@@ -285,7 +312,11 @@ extension BackgroundRunner {
             case .failed, .left: return true
             case .opening, .open: break
             }
-            if case .cancelling = state.closing { return false }
+            if case .cancelling = state.closing {
+                // The last task may be gone before the daemon has answered.
+                if case .finishing(let done) = closing { state.whenClosed = done }
+                return false
+            }
             state.closing = closing
             return false
         }
@@ -299,14 +330,15 @@ extension BackgroundRunner {
     }
 
     private func closed() {
-        let (tasks, closing) = self.state.withLock { state in
+        let (tasks, ending) = self.state.withLock { state in
             state.standing = .left
             defer { state.entries = [:] }
-            return (state.entries.values.map(\.task), state.closing)
+            return (state.entries.values.map(\.task), Self.takeEnding(&state))
         }
         // They go on, without this program.
-        if case .leaving(let done) = closing { return done() }
+        if case .leaving(let done) = ending.closing { return done() }
         for task in tasks { task.endInBackground(.cancelled) }
-        if case .finishing(let done) = closing { done() } else { self.session?.settle() }
+        if case .finishing(let done) = ending.closing { done() } else { self.session?.settle() }
+        ending.whenClosed?()
     }
 }

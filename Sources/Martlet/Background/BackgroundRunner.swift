@@ -60,6 +60,10 @@ final class BackgroundRunner: TransferRunner {
         var backlogEnd: Int64?
         var isFinishDue = false
         var closing: Closing?
+        /// Whether the daemon was told that the session is closed: then it ends the stream of events, too.
+        var isCloseSent = false
+        /// Called when a session that is being cancelled is closed.
+        var whenClosed: (@Sendable () -> Void)?
         var settings: SessionConfiguration
         var session: SessionReference
         var waiters: [@Sendable (TransferError?) -> Void] = []

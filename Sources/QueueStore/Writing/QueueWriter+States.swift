@@ -54,8 +54,10 @@ extension QueueWriter {
     ///
     /// One whose transfer is not there or has ended already is left out.
     ///
+    /// - Returns: For each the state that it had before, or `nil` where it was left out.
     /// - Throws: `wrongState` where the state of an end is none.
-    package func end(_ ends: [StoredEnd]) throws(QueueStoreError) {
+    @discardableResult
+    package func end(_ ends: [StoredEnd]) throws(QueueStoreError) -> [TransferRecord.State?] {
         if let wrong = ends.first(where: { !$0.state.isEnd }) {
             throw QueueStoreError(
                 .wrongState(wrong.id, wrong.state),
@@ -64,8 +66,14 @@ extension QueueWriter {
         }
         var tally = Tally()
         var last = try self.connection.integer("SELECT max(position) FROM transfers INDEXED BY history WHERE state > 1")
+        var before: [TransferRecord.State?] = []
+        before.reserveCapacity(ends.count)
         for end in ends {
-            guard let standing = try self.connection.standing(of: end.id), standing.state < 2 else { continue }
+            guard let standing = try self.connection.standing(of: end.id), standing.state < 2 else {
+                before.append(nil)
+                continue
+            }
+            before.append(TransferRecord.State(code: standing.state))
             let number = (last ?? 0) &+ 1
             last = number
             try self.connection.run(
@@ -82,6 +90,7 @@ extension QueueWriter {
             tally.count(1, state: end.state.code, queue: standing.queue, position: number)
         }
         try tally.store(self.connection)
+        return before
     }
 
     /// Puts failed or removed ones in line again, at the end, waiting, in the order of `ids`.

@@ -247,7 +247,7 @@ extension DownloadRun {
             self.line.run {
                 do throws(StorageError) {
                     let adopted = try self.engine.store.adoptExisting(target, facts: facts)
-                    self.state.withLock { $0.isAdopted = true }
+                    self.transfer.memory.withLock { $0.isAdopted = true }
                     self.goOn(with: adopted)
                 } catch {
                     self.end(.failed(Self.failure(error)), except: nil)

@@ -32,6 +32,8 @@ extension DownloadRun {
         case .partial(let partial):
             let length = self.state.withLock { $0.planner?.length ?? $0.planner?.completed ?? 0 }
             self.line.run {
+                // A checkpoint before it on the line may have failed.
+                guard self.state.withLock({ $0.phase == .committing }) else { return }
                 do throws(StorageError) {
                     let digest = try self.naming { target throws(StorageError) in
                         try partial.commit(as: target, length: length, self.commitOptions(.synced))

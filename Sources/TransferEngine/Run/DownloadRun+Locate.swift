@@ -131,6 +131,8 @@ extension DownloadRun {
 
     /// Opens our partial file and goes on from it.
     func openPartial(_ target: FileTarget) {
+        // Whoever cancels this before it is open knows what to delete.
+        self.transfer.memory.withLock { $0.target = target }
         self.line.run {
             // Where the end has been told already, another transfer may look at the file: it must not find it busy.
             guard self.state.withLock({ $0.phase != .ending }) else { return }
@@ -146,9 +148,17 @@ extension DownloadRun {
                     self.takeNextName()
                     return self.engine.transport.execute(onLane: self.lane) { self.locate() }
                 }
+                // What was looked at is there no more, as where a transfer of the same name was just cancelled: look again.
+                if error.code == .cannotOpen, !self.isStillOurs(target) {
+                    return self.engine.transport.execute(onLane: self.lane) { self.locate() }
+                }
                 self.end(.failed(Self.failure(error)), except: nil)
             }
         }
+    }
+
+    private func isStillOurs(_ target: FileTarget) -> Bool {
+        if case .ours? = (try? self.engine.store.survey(target))?.partial { true } else { false }
     }
 
     /// The partial file is open: fetch what is missing, after comparing bytes where no strong validator guards them.

@@ -50,6 +50,7 @@ extension DownloadRun {
     }
 
     private func makePartial(_ attempt: Attempt, _ target: FileTarget, _ facts: ResourceFacts) {
+        guard self.state.withLock({ $0.phase != .ending }) else { return }
         do throws(StorageError) {
             let partial: any PartialFile
             do throws(StorageError) {
@@ -90,7 +91,8 @@ extension DownloadRun {
                 state.lastCheckpoint = self.now
                 return attempt.extent != nil
             }
-            guard isLive else { return partial.keep() }
+            // Nothing is in it yet.
+            guard isLive else { return partial.discard() }
             // The pieces are dealt out before the first connection reads on: all begin at the same time.
             self.fill(preferring: attempt.lane)
             self.letGo(attempt)

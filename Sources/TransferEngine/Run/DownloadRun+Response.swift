@@ -151,7 +151,12 @@ extension DownloadRun {
                 if case .fetch = attempt.purpose, state.planner != nil { self.assignPiece(&state, follower) }
                 return follower
             }
-            if let follower { self.launch(follower) } else { self.engine.releaseConnection(url.origin) }
+            guard let follower else {
+                // The one that gave the connection away has gone on by now: somebody else may wait for it.
+                self.engine.releaseConnection(url.origin)
+                return self.engine.pump(lane: attempt.lane)
+            }
+            self.launch(follower)
         }
         if slot == url.origin { return next() }
         self.engine.releaseConnection(slot)

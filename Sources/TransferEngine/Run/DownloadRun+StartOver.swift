@@ -71,16 +71,19 @@ extension DownloadRun {
         self.transfer.memory.withLock { $0.provenSources = [] }
         self.quiesce(others) {
             self.line.run {
-                let (file, isAdopted) = self.state.withLock { state in
+                let isAdopted = self.transfer.memory.withLock { memory in
+                    defer { memory.isAdopted = false }
+                    return memory.isAdopted
+                }
+                let file = self.state.withLock { state in
                     defer {
-                        state.isAdopted = false
                         if case .partial = state.file { state.file = .none }
                         state.planner = nil
                         state.facts = nil
                         state.resumedFrom = 0
                         state.serverDigests = []
                     }
-                    return (state.file, state.isAdopted)
+                    return state.file
                 }
                 if case .partial(let partial) = file {
                     if isAdopted { partial.setAside() } else { partial.discard() }

@@ -163,7 +163,11 @@ extension DownloadRun {
             guard let isDone else { return }
             if isDone {
                 self.engine.transport.execute(onLane: attempt.lane) {
-                    self.state.withLock { _ in attempt.exchange }?.cancel()
+                    let exchange = self.state.withLock { _ in
+                        defer { attempt.exchange = nil }
+                        return attempt.exchange
+                    }
+                    exchange?.cancel()
                     self.pieceDone(attempt)
                 }
             } else if self.engine.isThrottling,

@@ -74,8 +74,6 @@ final class DownloadRun: AskingRun {
         var awaitsFirst = false
         /// Bytes that are there are known to be wrong: nothing may go on from them.
         var holdsWrongBytes = false
-        /// The file was the user's own before this run: its bytes are not ours to delete.
-        var isAdopted = false
         /// What an interruption made of the run while it could not end at once.
         var ending: Outcome?
     }
@@ -278,12 +276,22 @@ final class DownloadRun: AskingRun {
     }
 
     private func letGoOfFile(_ outcome: Outcome) {
-        let (file, isWrong, isAdopted) = self.state.withLock { state in
+        let (file, isWrong) = self.state.withLock { state in
             defer { state.file = .none }
-            return (state.file, state.holdsWrongBytes, state.isAdopted)
+            return (state.file, state.holdsWrongBytes)
         }
+        let isAdopted = self.transfer.memory.withLock { $0.isAdopted }
         switch file {
-        case .none, .stream:
+        case .none:
+            // What an earlier run left, or one that was being made or opened: behind that on the line.
+            guard case .cancelled(keeping: false) = outcome, let left = self.transfer.deletable else {
+                return self.engine.runEnded(self, outcome)
+            }
+            self.line.run {
+                try? self.engine.store.discardPartial(left)
+                self.engine.runEnded(self, outcome)
+            }
+        case .stream:
             self.engine.runEnded(self, outcome)
         case .small(let small):
             if case .finished = outcome {} else { small.discard() }

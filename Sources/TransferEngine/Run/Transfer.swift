@@ -56,6 +56,8 @@ final class Transfer: Sendable {
         var received: Int64 = 0
         /// Where the file will be, once a response or the user has told.
         var target: FileTarget?
+        /// Whether the bytes at the beginning of the file were the user's own; they are never deleted.
+        var isAdopted = false
         /// Where the body goes instead of to memory, once the policy has said so.
         var diversion: Diversion?
         /// Whether the policy was told of the response.
@@ -65,6 +67,14 @@ final class Transfer: Sendable {
         /// What an upload has come to.
         var upload = UploadPosition()
         var wakeUp: (any Timer)?
+    }
+
+    /// The partial file that a cancellation may delete, where there may be one.
+    var deletable: FileTarget? { self.memory.withLock { $0.isAdopted ? nil : $0.target } }
+
+    /// Lets an upload's stream know that nothing more is taken from it; more than once does no harm.
+    func letGoOfSource() {
+        if case .upload(let request) = self.work, case .stream(let stream) = request.content { stream.cancel() }
     }
 
     /// How far a stream has come; its bytes cannot be taken back.

@@ -57,6 +57,38 @@ struct CoreSessionTests {
         await harness.stop()
     }
 
+    /// Stores an event of which the core has not heard yet.
+    private static func storeEvent(_ harness: CoreHarness) async throws -> Int64 {
+        try await harness.store.write { (writer) throws(QueueStoreError) in
+            try writer.appendEvent(session: "s", transfer: .random(), json: #"{"kind":"waiting"}"#)
+        }
+    }
+
+    @Test("An event that is read before the core hears of it can be acknowledged")
+    func earlyAcknowledgement() async throws {
+        let harness = try await CoreHarness()
+        _ = try await Self.open(harness)
+        let number = try await Self.storeEvent(harness)
+        try await harness.core.acknowledge("s", upTo: number)
+        #expect(await controlCode { try await harness.core.acknowledge("s", upTo: number + 1) } == .badParameter)
+        #expect(await controlCode { try await harness.core.acknowledge("s", upTo: -1) } == .badParameter)
+        await harness.stop()
+    }
+
+    @Test("A program that opens its session again while it reads misses no event")
+    func reopenedWhileReading() async throws {
+        let harness = try await CoreHarness()
+        _ = try await Self.open(harness)
+        let stream = try await harness.core.sessionEvents("s", instance: "a", after: 0)
+        // The first page is empty: the reader waits when the event is stored.
+        let reading = Task { await Self.read(stream) { _ in true } }
+        let first = try await Self.storeEvent(harness)
+        #expect(try await Self.open(harness).last == first)
+        await harness.core.stored("s", first)
+        #expect(await reading.value.map(\.number) == [first])
+        await harness.stop()
+    }
+
     @Test("Events come while they are read, and are still there after the daemon's restart")
     func liveAndRestart() async throws {
         let gate = Gate()

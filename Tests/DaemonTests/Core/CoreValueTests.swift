@@ -1,7 +1,9 @@
 import Control
+import QueueStore
 import Testing
 import TransferCore
 import TransferEngine
+import TransferTesting
 
 @testable import Daemon
 
@@ -125,5 +127,55 @@ struct FrequencyTests {
         let allowed = [0, 100, 200, 999, 1000, 1001, 1002, 5000]
             .map { frequency.allows(at: begin + .milliseconds($0)) }
         #expect(allowed == [true, true, false, false, true, true, false, true])
+    }
+}
+
+@Suite("Ends that are stored behind something else")
+struct EndBatchTests {
+    @Test("One that was removed meanwhile is no end: nothing is told, and nothing counted")
+    func removed() async throws {
+        let temporary = try TemporaryDirectory()
+        let store = try QueueStore(path: temporary.path("queue.sqlite"))
+        let transfers = try [waiting(1), waiting(2), waiting(3)]
+        let batch = EndBatch(
+            items: transfers.map { one in
+                EndBatch.Item(
+                    session: "s",
+                    id: one.id,
+                    run: 1,
+                    end: StoredEnd(id: one.id, state: .finished, path: nil, bytes: 1, total: 1, at: 2),
+                    event: ["kind": "finished"],
+                    before: one
+                )
+            }
+        )
+        let outcomes = try await store.write { (writer) throws(QueueStoreError) in
+            try writer.saveSession("s", configuration: "{}")
+            try writer.add(
+                transfers.map { one in
+                    var one = one
+                    one.session = "s"
+                    return one
+                },
+                at: nil
+            )
+            try writer.setState(.paused, of: [transfers[2].id])
+            let first = transfers[0].id
+            try writer.end([StoredEnd(id: first, state: .removed, path: nil, bytes: 0, total: nil, at: 1)])
+            return try batch.write(writer)
+        }
+        #expect(outcomes.map(\.before) == [nil, .waiting, .paused])
+        #expect(outcomes.map(\.number) == [0, 1, 2])
+        await store.close()
+    }
+
+    @Test("Counts are right in the end, in whatever order what was stored is heard of")
+    func order() {
+        var book = CountBook([CountKey(session: nil, state: .waiting): 1])
+        // It was paused, and ended; the end is heard of first.
+        book.move(1, nil, from: .paused, to: .finished)
+        #expect(book[nil, .paused] == 0 && book[.paused] == 0 && book[.waiting] == 1)
+        book.move(1, nil, from: .waiting, to: .paused)
+        #expect(book[nil, .waiting] == 0 && book[nil, .paused] == 0 && book[.paused] == 0 && book[.finished] == 1)
     }
 }

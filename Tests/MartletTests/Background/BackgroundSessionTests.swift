@@ -470,6 +470,26 @@ struct BackgroundSessionTests {
         #expect(await code { try session.downloadTask(for: "http://example.com/") } == .invalidated)
     }
 
+    @Test("a session is closed and invalid once, though its stream ends before the answer", arguments: [false, true])
+    func invalidOnce(cancels: Bool) async throws {
+        try await self.daemon.start()
+        let observer = BackgroundObserver()
+        var session: TransferSession? = try TransferSession(
+            configuration: self.daemon.configuration(),
+            delegate: observer
+        )
+        weak let reference = session
+        await self.daemon.streams.wait(for: 1)
+        if cancels { session?.invalidateAndCancel() } else { session?.finishTasksAndInvalidate() }
+        await observer.log.wait(for: "invalid")
+        session = nil
+        while reference != nil, !Task.isCancelled { await Task.yield() }
+        #expect(observer.log.entries.count { $0 == "invalid" } == 1)
+        let methods = self.daemon.calls.entries.map(\.method)
+        #expect(methods.count { $0 == "martlet.openSession" } == 1)
+        #expect(methods.count { $0 == "martlet.closeSession" } == 1)
+    }
+
     @Test("finishing lets the tasks go on, and forgets the session when all is told and acknowledged")
     func finish() async throws {
         try await self.daemon.start()

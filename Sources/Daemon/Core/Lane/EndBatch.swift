@@ -17,23 +17,34 @@ struct EndBatch: Sendable {
         var before: StoredTransfer
     }
 
+    /// What became of one thing.
+    struct Outcome: Sendable {
+        /// The event's number, 0 where there is none.
+        var number: Int64 = 0
+        /// The state of a transfer that ended, as the store had it before; `nil` where it had ended there already.
+        var before: TransferRecord.State?
+    }
+
     var items: [Item] = []
 
     /// Writes all of it.
     ///
-    /// - Returns: The events' numbers, 0 where there is none.
-    func write(_ writer: borrowing QueueWriter) throws(QueueStoreError) -> [Int64] {
+    /// The end of a transfer that was removed meanwhile is none: it has been told that it is removed.
+    ///
+    /// - Returns: What became of each.
+    func write(_ writer: borrowing QueueWriter) throws(QueueStoreError) -> [Outcome] {
         let ends = self.items.compactMap(\.end)
-        if !ends.isEmpty { try writer.end(ends) }
-        var numbers: [Int64] = []
-        numbers.reserveCapacity(self.items.count)
+        var states = try (ends.isEmpty ? [] : writer.end(ends))[...]
+        var outcomes: [Outcome] = []
+        outcomes.reserveCapacity(self.items.count)
         for item in self.items {
-            guard let session = item.session, let event = item.event else {
-                numbers.append(0)
-                continue
+            var outcome = Outcome()
+            if item.end != nil { outcome.before = states.popFirst() ?? nil }
+            if let session = item.session, let event = item.event, item.end == nil || outcome.before != nil {
+                outcome.number = try writer.appendEvent(session: session, transfer: item.id, json: event.text)
             }
-            numbers.append(try writer.appendEvent(session: session, transfer: item.id, json: event.text))
+            outcomes.append(outcome)
         }
-        return numbers
+        return outcomes
     }
 }

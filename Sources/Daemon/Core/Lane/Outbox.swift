@@ -6,7 +6,7 @@ internal import TransferEngine
 final class Outbox: Sendable {
     enum Item: Sendable {
         case engine(lane: String?, TransferEvent)
-        case committed(EndBatch, Result<[Int64], QueueStoreError>)
+        case committed(EndBatch, Result<[EndBatch.Outcome], QueueStoreError>)
     }
 
     private struct State {

@@ -144,11 +144,13 @@ final class FakeDaemon: Sendable {
     fileprivate func called(_ body: [UInt8], on channel: any Channel) {
         guard let json = try? JSON(parsing: body), let method = json["method"]?.string else { return }
         let call = Call(method: method, parameters: json["params"] ?? .null)
-        let answer = self.state.withLock { state in
+        let (answer, isUsual) = self.state.withLock { state in
             state.counts[method, default: 0] += 1
-            return state.script?(call, state.counts[method] ?? 0) ?? self.usual(call, &state)
+            let scripted = state.script?(call, state.counts[method] ?? 0)
+            return (scripted ?? self.usual(call, &state), scripted == nil)
         }
         self.calls.add(call)
+        if isUsual, method == "martlet.closeSession" { return self.closed(call, on: channel) }
         switch answer {
         case .result(let result): Self.respond(["jsonrpc": "2.0", "id": 1, "result": result], to: channel)
         case .refusal(let reason, let message):
@@ -159,6 +161,19 @@ final class FakeDaemon: Sendable {
         case .lost: channel.close(promise: nil)
         case .none: break
         }
+    }
+
+    /// As the daemon does it: first the removed ones are told, then the stream ends, and then comes the answer.
+    private func closed(_ call: Call, on channel: any Channel) {
+        let (transfers, streams) = self.state.withLock { ($0.transfers, $0.streams) }
+        if call.parameters["keepTransfers"] != true {
+            for transfer in transfers { self.emit(["kind": "removed", "id": transfer["id"] ?? .null, "path": .null]) }
+        }
+        let ends = streams.map { stream in stream.writeAndFlush(ByteBuffer()).flatMap { stream.close() } }
+        EventLoopFuture.andAllComplete(ends, on: channel.eventLoop)
+            .whenComplete { _ in
+                Self.respond(["jsonrpc": "2.0", "id": 1, "result": [:]], to: channel)
+            }
     }
 
     private func usual(_ call: Call, _ state: inout State) -> Answer {
