@@ -56,6 +56,9 @@ final class FakeDaemon: Sendable {
         }
     }
 
+    /// Knows no transfer any more.
+    func forgetAll() { self.queue.records.withLock { $0 = [] } }
+
     /// Answers a method so from now on.
     func answer(_ method: String, _ result: Result<JSON, ControlError>) {
         self.queue.answers.withLock { $0[method] = result }

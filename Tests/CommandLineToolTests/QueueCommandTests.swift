@@ -388,6 +388,32 @@ import TransferTesting
         #expect(result.errors.contains("the daemon went away"))
     }
 
+    @Test func waitLooksAtAllWhoseEndIsNotKnownAfterALoss() async throws {
+        let daemon = try await FakeDaemon.start()
+        let ids = (1...1001).map { number in String(String(UInt64(number) | 1 << 60, radix: 16)) }
+        // The first six hundred have ended at the first look; the others end where no event tells of it.
+        for (index, id) in ids.enumerated() { daemon.put(try self.record(id, index < 600 ? .finished : .active)) }
+        daemon.give(events: Array(repeating: [], count: 300))
+        let waiting = Task {
+            try await commandResult(["wait", "--state-dir", daemon.state.path] + ids)
+        }
+        let end = ContinuousClock.now + .seconds(20)
+        while daemon.calls(of: "martlet.show").count < 3, ContinuousClock.now < end { await Task.yield() }
+        for id in ids[600...] { daemon.put(try self.record(id, .finished)) }
+        #expect(try await waiting.value.status == 0)
+    }
+
+    @Test func waitEndsForOneThatIsForgottenMeanwhile() async throws {
+        let daemon = try await FakeDaemon.start()
+        daemon.put(try self.record(self.id, .active))
+        daemon.give(events: Array(repeating: [], count: 300))
+        let waiting = Task { try await daemon.run("wait", self.id) }
+        let end = ContinuousClock.now + .seconds(20)
+        while daemon.calls(of: "martlet.show").isEmpty, ContinuousClock.now < end { await Task.yield() }
+        daemon.forgetAll()
+        #expect(try await waiting.value.status == 7)
+    }
+
     @Test func waitForAllEndsWhenNothingIsLeft() async throws {
         let daemon = try await FakeDaemon.start()
         #expect(try await daemon.run("wait", "--all").status == 0)

@@ -40,6 +40,22 @@ import TransferEngine
         #expect(try DiskStore(bootID: secondBoot).extents(target) == [0..<1000])
     }
 
+    @Test func afterASyncThatFailedOnlyWhatWasDurableIsBelieved() throws {
+        let target = self.directory.target("f")
+        let file = try #require(try self.store.createPartial(target, facts: someFacts) as? DiskPartialFile)
+        let extent = try #require(file.beginExtent(at: 0))
+        try pattern(1000).withUnsafeBytes { try file.write($0, extent: extent) }
+        try file.checkpoint()
+        try pattern(1000, from: 1000).withUnsafeBytes { try file.write($0, extent: extent) }
+        #expect(failure { try file.syncData { ENOSPC } }?.code == .noSpace)
+        // The kernel says it once; the next sync would succeed.
+        #expect(failure { try file.checkpoint() }?.code == .inputOutput)
+        #expect(failure { _ = try file.commit(as: target, length: 2000, CommitOptions()) } != nil)
+        file.keep()
+        #expect(try self.store.extents(target) == [0..<1000])
+        #expect(self.directory.entries() == ["f.part", "f.part.journal"])
+    }
+
     @Test func aFileShorterThanItsJournalIsTrusted() throws {
         let target = self.directory.target("f")
         let file = try self.store.createPartial(target, facts: someFacts)

@@ -27,8 +27,30 @@ extension DaemonCore {
         return place
     }
 
-    /// Changes a transfer's options; one that runs takes limits at once and starts anew for the others.
-    package func changeOptions(_ id: GID, _ options: TransferOptions) async throws(ControlError) {
+    /// Waits until nothing else is read, changed and written whole; ``endChange()`` must follow.
+    private func beginChange() async {
+        guard self.isChanging else {
+            self.isChanging = true
+            return
+        }
+        await withCheckedContinuation { self.changeWaiters.append($0) }
+    }
+
+    /// Hands the turn to the next one, if there is one.
+    private func endChange() {
+        if self.changeWaiters.isEmpty { self.isChanging = false } else { self.changeWaiters.removeFirst().resume() }
+    }
+
+    /// Merges options into a transfer's, in the store.
+    ///
+    /// - Returns: The transfer as it was and as it is.
+    private func storeOptions(
+        _ id: GID,
+        _ options: TransferOptions
+    ) async throws(ControlError) -> (before: StoredTransfer, after: StoredTransfer) {
+        // Two at once each change their own.
+        await self.beginChange()
+        defer { self.endChange() }
         guard let before = try await self.read({ (reader) throws(QueueStoreError) in try reader.transfer(id) }) else {
             throw ControlError(QueueStoreError(.notFound(id), ""))
         }
@@ -48,6 +70,12 @@ extension DaemonCore {
                 try writer.setPriority(after.priority, of: [id])
             }
         }
+        return (before, after)
+    }
+
+    /// Changes a transfer's options; one that runs takes limits at once and starts anew for the others.
+    package func changeOptions(_ id: GID, _ options: TransferOptions) async throws(ControlError) {
+        let (before, after) = try await self.storeOptions(id, options)
         guard !before.state.isEnd else { return }
         let lane = self.lane(before.session)
         lane.queue.update(id) {
@@ -106,6 +134,8 @@ extension DaemonCore {
 
     /// Changes the global options; they survive a restart.
     package func changeGlobalOptions(_ options: TransferOptions) async throws(ControlError) {
+        await self.beginChange()
+        defer { self.endChange() }
         var merged = self.globalOptions.merging(options)
         for name in [OptionName.gid, .pause, .position, .out, .checksum] { merged[name] = nil }
         let settings = try LaneSettings(shared: self.configuration.shared, options: merged)
@@ -150,6 +180,8 @@ extension DaemonCore {
         if let connections, !(1...10_000).contains(connections) {
             throw ControlError(.badParameter, "'connections' is out of range", remedy: "give 1 to 10000, or null")
         }
+        await self.beginChange()
+        defer { self.endChange() }
         var limits = self.hostLimits
         limits[name] = connections
         guard limits.count <= 10_000 else {
@@ -161,11 +193,8 @@ extension DaemonCore {
         try await self.write { (writer) throws(QueueStoreError) in
             try writer.setSetting(SettingName.hostLimits.rawValue, json.text)
         }
-        // Two at once each change their own.
-        let all = self.snapshot.withLock { snapshot in
-            snapshot.hostLimits[name] = connections
-            return snapshot.hostLimits
-        }
+        let all = limits
+        self.snapshot.withLock { $0.hostLimits = all }
         for lane in self.lanes.values { lane.setHostLimits(all) }
     }
 

@@ -55,6 +55,9 @@ package actor DaemonCore: TransferService {
     /// Those who wait until a transfer has left its engine.
     var leaveWaiters: [GID: [CheckedContinuation<Void, Never>]] = [:]
     var stopWaiters: [CheckedContinuation<Void, Never>] = []
+    /// Whether something that is stored whole is being read, changed and written.
+    var isChanging = false
+    var changeWaiters: [CheckedContinuation<Void, Never>] = []
     var work: [Task<Void, Never>] = []
 
     /// Opens the queue that a store holds, and begins to run it.

@@ -245,7 +245,10 @@ struct CoreRunningTests {
         let paused = try await first.add(server.text("paused"), isPaused: true)
         try await first.events.wait(for: 1_000_000, of: running)
         try await first.core.changeGlobalOptions(TransferOptions(["max-download-limit": ["0"]]))
-        try await first.core.setHostLimit("Localhost", 3)
+        // At once: none of them takes the other's away.
+        async let one: Void = first.core.setHostLimit("Localhost", 3)
+        async let two: Void = first.core.setHostLimit("example.org", 4)
+        _ = try await (one, two)
         await first.stop()
         #expect(await controlCode { try await first.core.record(running) } == .stopping)
         let second = try await CoreHarness(first.directory)
@@ -255,7 +258,7 @@ struct CoreRunningTests {
         #expect(server.bodyBytesSent(for: "/file") < Self.length + 1_500_000)
         #expect(try await second.core.record(paused).state == .paused)
         #expect(try await second.core.record(gone).state == .failed)
-        #expect(second.core.hostLimits == ["localhost": 3])
+        #expect(second.core.hostLimits == ["localhost": 3, "example.org": 4])
         #expect(second.core.globalOptions[.maxDownloadLimit] == "0")
         await second.stop()
     }

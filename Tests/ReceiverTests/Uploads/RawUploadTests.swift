@@ -1,5 +1,7 @@
 import Control
+import Dispatch
 import Glibc
+import Synchronization
 import Testing
 import TransferCore
 import TransferTesting
@@ -176,6 +178,30 @@ struct RawUploadTests {
         #expect(try growing.response().status == 507)
         #expect(await full.eventually { full.unfinished.isEmpty })
         await full.receiver.stop()
+    }
+
+    @Test("to one name at once are each told their own entity tag, and the record is that of the file that stays")
+    func namesakes() async throws {
+        let bench = try await ReceiverBench {
+            $0.overwrites = true
+            $0.servesHidden = true
+            $0.records = try? RecordChoice()
+        }
+        let tags = Mutex<[Int: String]>([:])
+        let port = bench.receiver.address.port
+        DispatchQueue.concurrentPerform(iterations: 24) { index in
+            let length = 16 + index
+            let client = try? RawClient(port: port)
+            let tag = try? client?.request("PUT", "/f", body: Array(repeating: 1, count: length)).fields["ETag"]
+            tags.withLock { $0[length] = tag ?? "" }
+        }
+        for (length, tag) in tags.withLock({ $0 }) {
+            #expect(tag.hasPrefix("\"" + String(length, radix: 16) + "-"), "\(length): \(tag)")
+        }
+        let size = try bench.directory.read("f").count
+        let record = try JSON(parsing: try bench.directory.read(".f.martlet.json"))
+        #expect(record["size"]?.integer == Int64(size))
+        await bench.receiver.stop()
     }
 
     @Test("have records that nobody is served, and that hold no credential")
