@@ -249,6 +249,22 @@ struct PolicyTests {
         #expect(stage.store.files["d/new"]?.bytes == [1, 2, 3])
     }
 
+    @Test("a decision that comes when the transfer is paused is none: it is asked again")
+    func lateDecision() throws {
+        let stage = Stage()
+        let policy = Policy(nil)
+        let id = try self.add(stage, policy, Memory())
+        try self.file.head(stage.exchange())
+        stage.engine.pause(id)
+        policy.decideNow(.cancel)
+        #expect(stage.engine.state(of: id) == .paused)
+        stage.engine.resume(id)
+        try self.file.head(stage.exchange())
+        #expect(policy.questions.count == 2)
+        policy.decideNow(.cancel)
+        #expect(stage.end(id) == "cancelled")
+    }
+
     @Test("a diverted body that breaks off is gone on with as a file")
     func divertResumes() throws {
         let stage = Stage()

@@ -109,9 +109,10 @@ package final class SessionPolicy: TransferPolicy {
                     case .allow: later(.proceed)
                     case .cancel: later(.cancel)
                     case .becomeDownload(let destination):
-                        guard let data = task as? DataTask, let box = request.userInfo as? TaskBox else {
-                            return later(.proceed)
-                        }
+                        // One that was suspended or has ended meanwhile is no download: nobody would hear of its end.
+                        guard let data = task as? DataTask, let box = request.userInfo as? TaskBox,
+                            data.state == .running
+                        else { return later(.proceed) }
                         do throws(TransferError) {
                             let download = try task.session.turn(data, into: destination, request.id, box)
                             later(.divert(download.place.diversion))

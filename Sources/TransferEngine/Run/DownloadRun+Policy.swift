@@ -33,14 +33,10 @@ extension DownloadRun {
         _ length: Int64?,
         then take: @escaping @Sendable () -> ReadDecision
     ) -> ReadDecision {
-        let isFirst =
-            self.policy != nil
-            && self.transfer.memory.withLock { memory in
-                defer { memory.isResponseDecided = true }
-                return !memory.isResponseDecided
-            }
-        guard isFirst else { return take() }
+        guard self.policy != nil, !self.transfer.memory.withLock({ $0.isResponseDecided }) else { return take() }
         return self.ask(.response(head, length: length), attempt) { decision in
+            // Only now: an answer that comes when the run has ended is none, and the next run asks again.
+            self.transfer.memory.withLock { $0.isResponseDecided = true }
             switch decision {
             case .proceed, .refuse, .repeat: break
             case .divert(let diversion): self.divert(to: diversion)

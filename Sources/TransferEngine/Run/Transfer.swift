@@ -60,7 +60,7 @@ final class Transfer: Sendable {
         var isAdopted = false
         /// Where the body goes instead of to memory, once the policy has said so.
         var diversion: Diversion?
-        /// Whether the policy was told of the response.
+        /// Whether the policy has decided about the response.
         var isResponseDecided = false
         /// What a stream has been given already.
         var stream = StreamPosition()

@@ -106,14 +106,11 @@ extension UploadRun {
             )
             return self.drain(attempt, head, then: .fail(failure))
         }
-        let isFirst =
-            self.policy != nil
-            && self.transfer.memory.withLock { memory in
-                defer { memory.isResponseDecided = true }
-                return !memory.isResponseDecided
-            }
-        guard isFirst else { return self.take(attempt, head) }
+        guard self.policy != nil, !self.transfer.memory.withLock({ $0.isResponseDecided }) else {
+            return self.take(attempt, head)
+        }
         return self.ask(.response(head, length: ResponseJudge.length(head)), attempt) { decision in
+            self.transfer.memory.withLock { $0.isResponseDecided = true }
             if case .cancel = decision {
                 self.end(.cancelled(keeping: false), except: attempt)
                 return .close

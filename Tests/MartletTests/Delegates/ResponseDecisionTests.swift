@@ -95,6 +95,23 @@ struct ResponseDecisionTests {
         #expect((try harness.directory.read("file") == [UInt8]("mine")) == (rule != .overwrite))
     }
 
+    @Test("A decision that comes after the task's end makes no task")
+    func tooLate() async throws {
+        let server = try await self.server()
+        let harness = try Harness()
+        let decisions = Log<@Sendable (ResponseDecision) -> Void>()
+        let observer = Observer { $0.response = { _, decide in decisions.add(decide) } }
+        harness.session.addDelegate(observer)
+        let task = try harness.session.dataTask(for: server.text("a"))
+        task.resume()
+        await decisions.wait(for: 1)
+        task.cancel()
+        await observer.waitForEnds()
+        decisions.entries[0](.becomeDownload(to: .file(harness.path("file"))))
+        #expect(await harness.session.tasks().isEmpty)
+        #expect(observer.story.last == "failed cancelled" && harness.directory.entries().isEmpty)
+    }
+
     @Test("For a download becoming one is taking the body")
     func download() async throws {
         let server = try await self.server()
