@@ -128,13 +128,13 @@ package final class DirectoryHandle: Sendable {
 
     /// Flushes the directory's entries, and once those of the parents it was made in.
     package func sync() throws(StorageError) {
-        let parents = self.unsyncedParents.withLock { parents -> [String] in
-            defer { parents = [] }
-            return parents
-        }
-        for parent in parents {
-            guard let descriptor = try Self.openExisting(parent) else { continue }
-            _ = descriptor.sync()
+        // Held as long as that takes: whoever comes meanwhile counts on them, too.
+        try self.unsyncedParents.withLock { (parents) throws(StorageError) in
+            for parent in parents {
+                guard let descriptor = try Self.openExisting(parent) else { continue }
+                _ = descriptor.sync()
+            }
+            parents = []
         }
         let result = self.descriptor.sync()
         // EBADF: opened by path only; EINVAL: a filesystem whose directories cannot be synced.
