@@ -43,3 +43,14 @@ struct SourceTests {
         #expect(directory.entries().count == 2)
     }
 }
+
+@Suite struct UploadJournalTests {
+    @Test func whatIsOldGoesWithWhatKillsLeft() throws {
+        let directory = try TemporaryDirectory()
+        for name in ["a.upload", "new.upload", ".martlet-abcd1234", ".martlet-new01234", "other"] {
+            try directory.write([1], to: name, modified: name.contains("new") ? nil : 1000)
+        }
+        DiskUploadJournal.removeOld(in: directory.path, olderThan: 3600)
+        #expect(directory.entries() == [".martlet-new01234", "new.upload", "other"])
+    }
+}

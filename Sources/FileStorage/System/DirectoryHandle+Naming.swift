@@ -11,6 +11,9 @@ extension DirectoryHandle {
         return String(decoding: name, as: UTF8.self)
     }
 
+    /// Whether a name is such a one: what a kill in the middle of a replacement left.
+    static func isTemporary(_ name: String) -> Bool { name.hasPrefix(".martlet-") && name.utf8.count == 17 }
+
     /// Gives an unnamed file a name (linkat(2)); 0, or the error number, `EEXIST` where the name is taken.
     ///
     /// By descriptor where the kernel lets us (a capability, or Linux 6.10), which spares the walk through /proc.

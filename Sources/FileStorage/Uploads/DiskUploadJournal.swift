@@ -62,7 +62,8 @@ public final class DiskUploadJournal: UploadJournal {
         throw StorageError(errno: errno, otherwise: .inputOutput, "cannot remove", path)
     }
 
-    /// Removes the records in a directory that nobody touched for so many seconds; their servers have forgotten them.
+    /// Removes the records in a directory that nobody touched for so many seconds, for their servers have forgotten them,
+    /// and what kills in the middle of writing them left.
     public static func removeOld(in directory: String, olderThan seconds: Int64) {
         guard let stream = opendir(directory) else { return }
         defer { closedir(stream) }
@@ -72,7 +73,7 @@ public final class DiskUploadJournal: UploadJournal {
             let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
                 pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
-            guard name.hasSuffix(Self.suffix) else { continue }
+            guard name.hasSuffix(Self.suffix) || DirectoryHandle.isTemporary(name) else { continue }
             var status = stat()
             guard fstatat(dirfd(stream), name, &status, AT_SYMLINK_NOFOLLOW) == 0,
                 status.st_mode & S_IFMT == S_IFREG, Int64(now.tv_sec) - Int64(status.st_mtim.tv_sec) > seconds
