@@ -151,11 +151,11 @@ extension DaemonCore {
         let (before, after, last) = try await self.write { (writer) throws(QueueStoreError) in
             let last = try writer.reader.session(identifier)?.last ?? 0
             let before = try writer.reader.counts(session: identifier)
-            guard (0...last).contains(number) else { return (before, before, last) }
+            guard number >= 0, number <= last else { return (before, before, last) }
             try writer.acknowledge(session: identifier, upTo: number)
             return (before, try writer.reader.counts(session: identifier), last)
         }
-        guard (0...last).contains(number) else {
+        guard number >= 0, number <= last else {
             throw ControlError(.badParameter, "there is no event \(number); the last one is \(last)")
         }
         for (state, count) in before where state.isEnd {
