@@ -53,40 +53,6 @@ private final class Program: Sendable {
     }
 }
 
-/// A port of this machine that nobody else gets while this is held, also when the server that has it is dead.
-///
-/// Who reuses addresses may listen to it, as the server does, for this is bound and does not listen (socket(7)).
-private final class HeldPort: Sendable {
-    let port: Int
-    private let descriptor: Int32
-
-    init() throws {
-        #if canImport(Darwin)
-        let descriptor = socket(AF_INET, SOCK_STREAM, 0)
-        #else
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        #endif
-        var reuses: Int32 = 1
-        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &reuses, socklen_t(MemoryLayout<Int32>.size))
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian
-        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let bound = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                bind(descriptor, address, length) == 0 && getsockname(descriptor, address, &length) == 0
-            }
-        }
-        guard descriptor >= 0, bound else {
-            throw TestSupportError("no port can be had: \(String(cString: strerror(errno)))")
-        }
-        self.descriptor = descriptor
-        self.port = Int(UInt16(bigEndian: address.sin_port))
-    }
-
-    deinit { close(self.descriptor) }
-}
-
 /// Resumable uploads from `martlet put` to `martlet serve`, cut again and again.
 ///
 /// Scripts/kill-uploads does this longer, to another server, too, and counts every byte.
@@ -117,7 +83,7 @@ struct UploadKillTests {
         let (source, place) = (try TemporaryDirectory(), try TemporaryDirectory())
         let pattern = TestPattern(seed: 9)
         try source.write(pattern.bytes(0..<Int64(Self.size)), to: "file.bin")
-        let held = try HeldPort()
+        let held = try RefusingPort(isShared: true)
         var server = try await Self.serve(place, port: held.port)
         let relay = try await RelayServer.start(to: held.port)
         // Nothing goes before it is said how much.

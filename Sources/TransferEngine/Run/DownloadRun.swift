@@ -280,7 +280,6 @@ final class DownloadRun: AskingRun {
             defer { state.file = .none }
             return (state.file, state.holdsWrongBytes)
         }
-        let isAdopted = self.transfer.memory.withLock { $0.isAdopted }
         switch file {
         case .none:
             // What an earlier run left, or one that was being made or opened: behind that on the line.
@@ -299,6 +298,7 @@ final class DownloadRun: AskingRun {
         case .partial(let partial):
             if case .finished = outcome { return self.engine.runEnded(self, outcome) }
             let isCancelled = if case .cancelled(keeping: false) = outcome { true } else { false }
+            let isAdopted = self.transfer.memory.withLock { $0.isAdopted }
             self.line.run {
                 if isWrong, isAdopted || self.options.keepBad {
                     partial.setAside()

@@ -16,13 +16,17 @@ public final class RefusingPort: Sendable {
 
     /// Takes a port and listens to nothing.
     ///
+    /// - Parameter isShared: Whether a server that reuses addresses may listen to it, for this does not (socket(7)): the
+    ///   port stays the server's while that is dead.
     /// - Throws: ``TestSupportError`` where no port can be had.
-    public init() throws {
+    public init(isShared: Bool = false) throws {
         #if canImport(Darwin)
         let descriptor = socket(AF_INET, SOCK_STREAM, 0)
         #else
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         #endif
+        var reuses: Int32 = isShared ? 1 : 0
+        setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &reuses, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_addr.s_addr = in_addr_t(0x7F00_0001).bigEndian

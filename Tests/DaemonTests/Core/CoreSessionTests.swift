@@ -80,7 +80,7 @@ struct CoreSessionTests {
         let harness = try await CoreHarness()
         _ = try await Self.open(harness)
         let stream = try await harness.core.sessionEvents("s", instance: "a", after: 0)
-        // The first page is empty: the reader waits when the event is stored.
+        // As a rule the first page is empty, and the reader waits when the event is stored.
         let reading = Task { await Self.read(stream) { _ in true } }
         let first = try await Self.storeEvent(harness)
         #expect(try await Self.open(harness).last == first)
