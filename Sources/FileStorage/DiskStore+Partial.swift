@@ -1,4 +1,5 @@
 import Glibc
+public import TransferCore
 public import TransferEngine
 
 extension DiskStore {
@@ -75,28 +76,56 @@ extension DiskStore {
         return partial
     }
 
-    /// Syncs the final file, makes its journal, then renames it; a kill in between leaves it under its name.
-    public func adoptExisting(_ target: FileTarget, facts: ResourceFacts) throws(StorageError) -> any PartialFile {
-        let data = try self.openExisting(target, O_RDWR)
+    /// Makes a journal that vouches for nothing, copies and syncs the bytes, then vouches for them.
+    public func copyExisting(_ target: FileTarget, facts: ResourceFacts) throws(StorageError) -> any PartialFile {
+        let original = try self.openExisting(target, O_RDONLY)
         let directory = try self.directories.making(target.directory)
         let names = PartialNames(target.name)
-        if let reason = Self.foreignness(data.status(), of: target.path) {
-            throw StorageError(.cannotOpen, "cannot go on: \(reason); move it away or choose another name")
-        }
         try self.removeOurs(directory, target, names)
-        let synced = data.syncData()
-        if synced != 0 { throw StorageError(errno: synced, otherwise: .inputOutput, "cannot sync", target.path) }
-        let size = min(Int64(data.status()?.st_size ?? 0), JournalMark.maximum)
-        let slots = size > 0 ? [SlotRecord(index: 0, start: 0, written: size, durable: size)] : []
-        // Killed before the rename, the journal is alone and the file still has its name.
-        let (contents, journal) = try self.createJournal(directory, names, facts: facts, state: .active, slots: slots)
-        let number = directory.rename(target.name, to: directory, names.part, replacing: false)
-        if number != 0 {
+        var (contents, journal) = try self.createJournal(directory, names, facts: facts, state: .active, slots: [])
+        do throws(StorageError) {
+            let data = try Self.createData(directory, names)
+            let number = FileMover.copy(original, data)
+            if number != 0 {
+                try? directory.unlink(names.part)
+                throw StorageError(errno: number, otherwise: .inputOutput, "cannot copy", target.path)
+            }
+            let size = min(Int64(data.status()?.st_size ?? 0), JournalMark.maximum)
+            if size > 0 {
+                contents.slots = [SlotRecord(index: 0, start: 0, written: size, durable: size)]
+                for slot in contents.slots {
+                    for field in SlotField.allCases { journal.store(slot[field], field, slot: slot.index) }
+                }
+            }
+            return DiskPartialFile(
+                target: target,
+                directory: directory,
+                data: data,
+                journal: journal,
+                contents: contents
+            )
+        } catch {
             try? directory.unlink(names.journal)
-            let path = directory.path(names.part)
-            throw StorageError(errno: number, otherwise: .cannotCreate, "cannot create", path)
+            throw error
         }
-        return DiskPartialFile(target: target, directory: directory, data: data, journal: journal, contents: contents)
+    }
+
+    /// Deletes the older data, then renames the journal over the older journal, then the data.
+    ///
+    /// A journal without data is ours and empty, so that a crash between the renames mixes nothing.
+    public func movePartial(_ old: FileTarget, to new: FileTarget) throws(StorageError) {
+        guard let directory = try self.directories.existing(old.directory), old.directory == new.directory else {
+            throw StorageError(errno: ENOENT, otherwise: .cannotOpen, "cannot move", old.path)
+        }
+        let (from, to) = (PartialNames(old.name), PartialNames(new.name))
+        try self.removeOurs(directory, new, to)
+        for (name, final) in [(from.journal, to.journal), (from.part, to.part)] {
+            let number = directory.rename(name, to: directory, final, replacing: false)
+            if number != 0 {
+                throw StorageError(errno: number, otherwise: .cannotCreate, "cannot create", directory.path(final))
+            }
+        }
+        try directory.sync()
     }
 
     /// Deletes what is ours under this name and leaves everything else alone.

@@ -19,7 +19,7 @@ extension DiskStore {
                 isRegular: isRegular,
                 size: Int64(status.st_size),
                 modified: Int64(status.st_mtim.tv_sec),
-                entityTag: isRegular ? FileAttribute.entityTag.read(directory, target.name, status) : nil,
+                recorded: isRegular ? RecordedVersion.read(directory, target.name, status) : nil,
                 mark: isRegular ? FileAttribute.mark.read(directory, target.name, status) : nil
             )
         }

@@ -292,7 +292,15 @@ extension TransferEngine {
 
     func acquireConnection(_ origin: Origin) -> Bool {
         let now = self.time.now
-        return self.state.withLock { $0.scheduler.acquireConnection(origin, now: now) }
+        return self.state.withLock { $0.scheduler.acquireFurtherConnection(origin, now: now) }
+    }
+
+    /// A host refused a further connection for a file: the connections that it has now are its limit for some time.
+    ///
+    /// Called under a run's lock, after the refused connection was released.
+    func connectionRefused(_ origin: Origin) {
+        let now = self.time.now
+        self.state.withLock { $0.scheduler.connectionRefused(origin, now: now) }
     }
 
     func takeConnection(_ origin: Origin) {

@@ -32,7 +32,15 @@ import TransferEngine
         #expect(
             self.line(.finished(.init(path: "d/a", bytes: 10, received: 6, duration: .seconds(2), digest: [1, 0xAB])))
                 == #"{"event":"finished",\#(head),"bytes":10,"total":10,"received":6,"seconds":2,"rate":3,"#
-                + #""skipped":false,"verified":true,"digest":"md5:01ab"}"#
+                + #""skipped":false,"verified":false,"digest":"md5:01ab"}"#
+        )
+        var completion = TransferEvent.Completion(path: "d/a", bytes: 10, received: 6, duration: .seconds(2))
+        completion.verified = true
+        completion.consistency = .singleResponse
+        #expect(
+            self.line(.finished(completion))
+                == #"{"event":"finished",\#(head),"bytes":10,"total":10,"received":6,"seconds":2,"rate":3,"#
+                + #""skipped":false,"verified":true,"consistency":"single-response"}"#
         )
         #expect(self.line(.failed(failure)) == #"{"event":"failed",\#(head),\#(error)}"#)
         #expect(self.line(.cancelled) == #"{"event":"cancelled",\#(head)}"#)

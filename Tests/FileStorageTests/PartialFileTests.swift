@@ -179,21 +179,38 @@ import TransferEngine
         }
     }
 
-    @Test func anExistingFileIsAdoptedWhole() throws {
+    @Test func anExistingFileIsCopiedAndKeepsItsName() throws {
         try self.directory.write(pattern(100), to: "f")
         let target = self.directory.target("f")
-        let file = try self.store.adoptExisting(target, facts: someFacts)
+        let file = try self.store.copyExisting(target, facts: someFacts)
         #expect(file.initialExtents == [0..<100])
-        #expect(self.directory.entries() == ["f.part", "f.part.journal"])
+        #expect(self.directory.entries() == ["f", "f.part", "f.part.journal"])
+        #expect(self.directory.contents("f.part") == pattern(100))
         file.crash()
         #expect(try DiskStore(bootID: secondBoot).extents(target) == [0..<100])
+        #expect(self.directory.contents("f") == pattern(100))
+    }
+
+    @Test func aPartialFileMovesOverAnOlderOne() throws {
+        let (old, new) = (self.directory.target("f"), self.directory.target("f.new"))
+        let older = try self.store.createPartial(old, facts: someFacts)
+        try older.put(pattern(10), at: 0)
+        older.keep()
+        let newer = try self.store.createPartial(new, facts: someFacts)
+        try newer.put(pattern(5, from: 3), at: 0)
+        newer.keep()
+        try self.store.movePartial(new, to: old)
+        #expect(self.directory.entries() == ["f.part", "f.part.journal"])
+        #expect(self.directory.contents("f.part") == pattern(5, from: 3))
+        #expect(try self.store.extents(old) == [0..<5])
     }
 
     @Test func whatIsSetAsideIsNeitherLostNorGoneOnWith() throws {
         try self.directory.write(pattern(100), to: "f")
         try self.directory.write([1], to: "f.martlet-bad")
         let target = self.directory.target("f")
-        let file = try self.store.adoptExisting(target, facts: someFacts)
+        let file = try self.store.copyExisting(target, facts: someFacts)
+        FileMover.remove(target.path)
         #expect(file.setAside()?.hasSuffix("f.martlet-bad.1") == true)
         #expect(self.directory.entries() == ["f.martlet-bad", "f.martlet-bad.1"])
         #expect(self.directory.contents("f.martlet-bad.1") == pattern(100))

@@ -62,32 +62,44 @@ struct InterleavingTests {
         #expect(stage.end(next) == "finished" && stage.holds(file), "\(stage.words(next))")
     }
 
-    @Test("bytes that were the user's own outlast a pause and a cancellation", arguments: [false, true])
-    func adopted(isCancelled: Bool) throws {
+    @Test(
+        "a file of the user's own keeps its name until all of it is there, and outlasts a cancellation",
+        arguments: 0..<3
+    )
+    func continued(way: Int) throws {
         let stage = Stage()
         var file = Served(length: Served.large)
         stage.store.add(.init(file.pattern.bytes(0..<2_000_000)), at: "f")
         let id = try stage.add("http://a/f") { $0.ifExists = .resume }
-        // Bytes of the overlap are compared first.
-        while stage.store.partials["f"] == nil, let exchange = stage.open.first { file.answer(exchange) }
         let exchange = try stage.exchange()
         let range = file.head(exchange)
-        exchange.body(file.pattern, range.lowerBound..<(range.lowerBound + 1000))
+        exchange.body(file.pattern, range.lowerBound..<2_001_000)
+        let own = TestPattern(seed: 7).bytes(0..<2_000_000)
+        #expect(stage.store.files["f"]?.bytes == own)
+        #expect(stage.store.partials["f"]?.extents == [0..<2_001_000])
         stage.engine.pause(id)
         #expect(stage.engine.state(of: id) == .paused)
-        if isCancelled {
+        if way == 0 {
             stage.engine.cancel(id)
-        } else {
-            // Another file is there now: it is begun anew, and what was the user's is set aside.
+            #expect(stage.store.partials.isEmpty)
+            #expect(stage.store.files["f"]?.bytes == own)
+            return
+        }
+        // Another version is there now: it gets another name.
+        if way == 1 {
             file.tag = "\"two\""
             file.pattern = TestPattern(seed: 8)
-            stage.engine.resume(id)
-            while let exchange = stage.open.first { file.answer(exchange) }
-            stage.run(until: id)
         }
-        let whole = TestPattern(seed: 7).bytes(0..<2_000_000)
-        let kept = stage.store.partials.values.map(\.bytes) + stage.store.files.values.map(\.bytes)
-        #expect(kept.contains { $0.starts(with: whole) }, "\(stage.words(id))")
+        stage.engine.resume(id)
+        while let exchange = stage.open.first { file.answer(exchange) }
+        stage.run(until: id)
+        #expect(stage.end(id) == "finished", "\(stage.words(id))")
+        if way == 1 {
+            #expect(stage.store.files["f"]?.bytes == own)
+            #expect(stage.completion(id)?.path == "f.1" && stage.holds(file, at: "f.1"))
+        } else {
+            #expect(stage.store.files.count == 1 && stage.holds(file))
+        }
     }
 
     @Test("a connection that is waited for by one that has gone is given to the next in line")

@@ -136,9 +136,20 @@ struct PolicyTests {
         let second = try stage.exchange()
         second.respond(200, fields, framing: .length(300_000))
         second.body(file.pattern, 0..<300_000, piece: 7777)
-        second.end()
+        if !keepsBytes {
+            // The same validator in spite of a 200: If-Range may not be implemented, so it is left out once.
+            #expect(second["If-Range"] == "\"one\"" && second.isCancelled)
+            let third = try stage.exchange()
+            #expect(third["If-Range"] == nil && third["Range"] == "bytes=100000-")
+            third.respond(200, fields, framing: .length(300_000))
+            third.body(file.pattern, 0..<300_000, piece: 7777)
+            third.end()
+        } else {
+            second.end()
+        }
         #expect(stage.end(id) == "finished", "\(stage.failure(id)?.message ?? "")")
-        #expect(memory.bytes.withLock { $0 } == file.pattern.bytes(0..<300_000))
+        let isWhole = memory.bytes.withLock { $0 } == file.pattern.bytes(0..<300_000)
+        #expect(isWhole)
     }
 
     @Test("a whole that is read again and has other bytes fails, and nothing wrong is given")

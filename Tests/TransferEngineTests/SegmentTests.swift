@@ -152,30 +152,50 @@ struct SegmentTests {
 struct MirrorTests {
     private let file = Served(length: 8 << 20)
 
-    @Test("a mirror is asked for bytes that are there, and used once they agree, whatever its tag")
+    @Test("a mirror with equal entity tag, Last-Modified and length is used beside the first source")
     func agreeing() throws {
         let stage = Stage()
+        var file = self.file
+        file.modified = "Tue, 01 Jul 2025 10:00:00 GMT"
         let id = try stage.add("http://a/f", "http://b/f") { $0.connections = .fixed(2) }
         let first = try stage.exchange()
-        self.file.head(first)
-        first.body(self.file.pattern, 0..<1_000_000)
-        stage.clock.advance(by: .milliseconds(200))
-        let probe = try #require(stage.open.dropFirst().first)
-        #expect(probe.request.url.redacted == "http://b/f")
-        #expect(self.file.asked(probe).map { $0.upperBound - $0.lowerBound } == 4096)
-        var mirror = self.file
-        mirror.tag = "\"mirror\""
-        mirror.answer(probe)
-        let fetch = try #require(stage.open.dropFirst().first)
-        #expect(fetch.request.url.redacted == "http://b/f")
-        #expect(fetch["If-Range"] == nil)
-        mirror.answer(fetch)
-        first.body(self.file.pattern, 1_000_000..<self.file.length)
+        file.head(first)
+        let second = try stage.exchange(1)
+        #expect(second.request.url.redacted == "http://b/f")
+        #expect(second["If-Range"] == nil)
+        file.answer(second)
+        first.body(file.pattern, 0..<file.length)
         while let exchange = stage.open.first {
-            if exchange === first { first.end() } else { mirror.answer(exchange) }
+            if exchange === first { first.end() } else { file.answer(exchange) }
         }
         #expect(stage.end(id) == "finished")
-        #expect(stage.holds(self.file))
+        #expect(stage.holds(file))
+        #expect(stage.completion(id)?.consistency == .entityTag)
+    }
+
+    @Test("a mirror that nothing shows to have the same version continues the file only where no other source can")
+    func fallback() throws {
+        let stage = Stage()
+        let file = self.file
+        let id = try stage.add("http://a/f", "http://b/f") { $0.connections = .fixed(2) }
+        let first = try stage.exchange()
+        file.head(first)
+        var mirror = file
+        mirror.tag = "\"mirror\""
+        let beside = try stage.exchange(1)
+        mirror.answer(beside)
+        #expect(beside.isCancelled)
+        #expect(stage.open.allSatisfy { $0.request.url.redacted == "http://a/f" })
+        first.body(file.pattern, 0..<1_000_000)
+        for exchange in stage.open { exchange.fail(TransportError(.reset, "gone")) }
+        let last = try stage.exchange()
+        #expect(last.request.url.redacted == "http://b/f")
+        #expect(last["Range"] == "bytes=934464-4194303")
+        while let exchange = stage.open.first { mirror.answer(exchange) }
+        stage.run(until: id, timers: 500)
+        #expect(stage.end(id) == "finished")
+        #expect(stage.holds(file))
+        #expect(stage.completion(id)?.consistency == .overlap)
     }
 
     @Test("a mirror that disagrees, in bytes or length or by not doing ranges, is dropped", arguments: 0..<3)

@@ -85,7 +85,8 @@ enum JSONEvents {
             self.add("status", completion.status.map(Int64.init), to: &object)
         }
         object.add("skipped", completion.skipped)
-        object.add("verified", completion.verifiedLength)
+        object.add("verified", completion.verified)
+        if let consistency = completion.consistency { object.add("consistency", consistency.rawValue) }
         if let digest = completion.digest, let algorithm {
             object.add("digest", algorithm.rawValue + ":" + Hexadecimal.encode(digest))
         }

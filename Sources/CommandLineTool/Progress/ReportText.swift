@@ -1,11 +1,11 @@
 import TransferCore
 import TransferEngine
 
-/// The lines that tell a person of an event.
+/// Formats events as lines for people.
 struct ReportText {
-    /// Whether details are told, too.
+    /// Whether details are printed, too.
     var verbose = false
-    /// Whether nothing but failures is told.
+    /// Whether nothing but failures is printed.
     var quiet = false
     /// Whether the first word is coloured.
     var colour = false
@@ -14,7 +14,7 @@ struct ReportText {
     /// Whether text keeps ASCII only.
     var asciiOnly = false
 
-    /// The line of an event, or `nil` where it is not told.
+    /// The line of an event, or `nil` if it is not printed.
     func line(_ report: EventMailbox.Report) -> String? {
         let name = report.name
         switch report.event.kind {
@@ -35,7 +35,9 @@ struct ReportText {
         var line = self.word("done", 32) + ": \(name) (\(Quantity.bytes(completion.bytes))"
         line += " in \(Quantity.elapsed(completion.duration)), \(Quantity.rate(rate)))"
         if let status = completion.status { line += ", status \(status)" }
-        if !completion.verifiedLength { line += ", the server did not tell the length" }
+        if !completion.verifiedLength { line += ", the server did not declare the length" }
+        // A heuristic, and reported as such.
+        if completion.consistency == .overlap { line += ", continued after comparing an overlap" }
         if let digest = completion.digest, let algorithm = self.algorithm {
             line += " \(algorithm.rawValue):\(Hexadecimal.encode(digest))"
         }

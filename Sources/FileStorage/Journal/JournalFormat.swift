@@ -1,3 +1,4 @@
+import TransferCore
 import TransferEngine
 
 /// A kernel's boot: what was written but not synced is believed only while it runs.

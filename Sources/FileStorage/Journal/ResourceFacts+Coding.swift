@@ -1,36 +1,45 @@
-import TransferEngine
+import TransferCore
 
 extension ResourceFacts {
-    private static let absent = UInt32.max
-
-    /// The journal's form: the length (-1 for unknown), then six strings, each behind its count of UTF-8 bytes.
+    /// The journal's form.
+    ///
+    /// The length (-1 for unknown), then strings, each behind its count of UTF-8 bytes: URL, final URL, entity tag,
+    /// Last-Modified, Date, Content-Encoding. Journals written before November 2026 end here. Then the time of
+    /// reception (-1 for unknown), media type, Repr-Digest and consistency as strings, a byte that is 1 if the source
+    /// is unreliable, and the former versions behind their count.
     func encoded() -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.append(littleEndian: UInt64(bitPattern: self.length ?? -1))
         for string in [self.url, self.finalURL, self.entityTag, self.lastModified, self.date, self.contentEncoding] {
-            guard let string else {
-                bytes.append(littleEndian: Self.absent)
-                continue
-            }
-            let utf8 = Array(string.utf8)
-            bytes.append(littleEndian: UInt32(truncatingIfNeeded: utf8.count))
-            bytes.append(contentsOf: utf8)
+            bytes.append(string: string)
         }
+        bytes.append(littleEndian: UInt64(bitPattern: self.received ?? -1))
+        for string in [self.mediaType, self.representationDigest, self.consistency?.rawValue] {
+            bytes.append(string: string)
+        }
+        bytes.append(self.isUnreliable ? 1 : 0)
+        bytes.append(littleEndian: UInt32(self.formerVersions.count))
+        for version in self.formerVersions { bytes.append(string: version) }
         return bytes
     }
 
     /// The facts as they fit into `capacity` bytes.
     ///
-    /// What is dropped makes resuming stricter, never laxer: the final URL is only told to the user; without a
-    /// validator the bytes are compared; a shortened URL equals no other, so that the file begins anew.
+    /// What is dropped makes resuming stricter, never laxer: the final URL is only shown to the user; without a
+    /// validator the bytes are compared; a shortened URL equals no other, so that the file restarts. If the former
+    /// versions do not fit, the source counts as unreliable.
     func encoded(capacity: Int) -> [UInt8] {
         var facts = self
         var bytes = facts.encoded()
         if bytes.count > capacity {
             facts.finalURL = ""
+            facts.mediaType = nil
+            facts.representationDigest = nil
             bytes = facts.encoded()
         }
         if bytes.count > capacity {
+            if !facts.formerVersions.isEmpty { facts.isUnreliable = true }
+            facts.formerVersions = []
             facts.entityTag = nil
             facts.lastModified = nil
             facts.date = nil
@@ -46,24 +55,14 @@ extension ResourceFacts {
         return bytes
     }
 
-    /// Reads the journal's form; `nil` where it is cut off or says what cannot be.
+    /// Reads the journal's form; `nil` if it is cut off or impossible.
     init?(encoded bytes: ArraySlice<UInt8>) {
         var rest = bytes
         guard let word: UInt64 = rest.removeLittleEndian() else { return nil }
         let length = Int64(bitPattern: word)
-        guard length >= -1 else { return nil }
-        var strings: [String?] = []
-        for _ in 0..<6 {
-            guard let count: UInt32 = rest.removeLittleEndian() else { return nil }
-            if count == Self.absent {
-                strings.append(nil)
-                continue
-            }
-            guard count <= rest.count else { return nil }
-            strings.append(String(decoding: rest.prefix(Int(count)), as: UTF8.self))
-            rest = rest.dropFirst(Int(count))
+        guard length >= -1, let strings = rest.removeStrings(6), let url = strings[0], let finalURL = strings[1] else {
+            return nil
         }
-        guard let url = strings[0], let finalURL = strings[1] else { return nil }
         self.init(
             url: url,
             finalURL: finalURL,
@@ -71,12 +70,36 @@ extension ResourceFacts {
             entityTag: strings[2],
             lastModified: strings[3],
             date: strings[4],
-            contentEncoding: strings[5]
+            contentEncoding: strings[5]?.lowercased()
         )
+        // An earlier build's journal ends here.
+        if rest.isEmpty { return }
+        guard let received: UInt64 = rest.removeLittleEndian(), let more = rest.removeStrings(3),
+            let isUnreliable = rest.popFirst(), let count: UInt32 = rest.removeLittleEndian(),
+            count <= Self.formerLimit, let former = rest.removeStrings(Int(count))
+        else { return nil }
+        self.received = received == .max ? nil : Int64(bitPattern: received)
+        self.mediaType = more[0]
+        self.representationDigest = more[1]
+        // A word of a later build must not be taken for more than it may be.
+        self.consistency = more[2].map { Consistency(rawValue: $0) ?? .overlap }
+        self.isUnreliable = isUnreliable != 0
+        self.formerVersions = former.compactMap(\.self)
     }
 }
 
+/// The count that stands for a string that is absent.
+private let absentString = UInt32.max
+
 extension Array where Element == UInt8 {
+    /// Appends a string behind its count of UTF-8 bytes.
+    fileprivate mutating func append(string: String?) {
+        guard let string else { return self.append(littleEndian: absentString) }
+        let utf8 = Array(string.utf8)
+        self.append(littleEndian: UInt32(truncatingIfNeeded: utf8.count))
+        self.append(contentsOf: utf8)
+    }
+
     /// Appends a number, its lowest byte first.
     mutating func append<Number: FixedWidthInteger>(littleEndian number: Number) {
         Swift.withUnsafeBytes(of: number.littleEndian) { self.append(contentsOf: $0) }
@@ -104,5 +127,21 @@ extension ArraySlice where Element == UInt8 {
         let number = self.withUnsafeBytes { Number(littleEndian: $0.loadUnaligned(as: Number.self)) }
         self = self.dropFirst(size)
         return number
+    }
+
+    /// Takes this many strings from the front, each behind its count; `nil` if they are cut off.
+    fileprivate mutating func removeStrings(_ count: Int) -> [String?]? {
+        var strings: [String?] = []
+        for _ in 0..<count {
+            guard let size: UInt32 = self.removeLittleEndian() else { return nil }
+            if size == absentString {
+                strings.append(nil)
+                continue
+            }
+            guard size <= self.count else { return nil }
+            strings.append(String(decoding: self.prefix(Int(size)), as: UTF8.self))
+            self = self.dropFirst(Int(size))
+        }
+        return strings
     }
 }

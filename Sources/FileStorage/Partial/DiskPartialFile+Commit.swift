@@ -4,10 +4,9 @@ import TransferCore
 import TransferEngine
 
 extension DiskPartialFile {
-    /// Verifies, syncs, names and forgets the journal, see `PartialFile`.
+    /// Verifies, syncs unless `options.durability` is `none`, names the file and deletes the journal, see `PartialFile`.
     ///
-    /// A file with a journal is always synced before it gets its name, whatever
-    /// `options.durability` says, and has its name when this returns.
+    /// The file has its name when this returns.
     func commit(
         as target: FileTarget,
         length: Int64,
@@ -41,9 +40,10 @@ extension DiskPartialFile {
         self.journal.store(.committing)
         try self.check(self.data.truncate(length), "cannot set the length of")
         if let modified = options.modified { _ = self.data.setModified(modified) }
-        FileAttribute.entityTag.store(options.entityTag, on: self.data)
+        options.recorded?.store(on: self.data)
         FileAttribute.mark.store(options.mark, on: self.data)
-        try self.syncData { self.data.sync() }
+        let isSynced = options.durability != .none
+        if isSynced { try self.syncData { self.data.sync() } } else { try self.requireIntact() }
 
         let number = self.directory.rename(
             self.names.part,
@@ -55,7 +55,7 @@ extension DiskPartialFile {
             self.journal.store(.active)
             throw StorageError(errno: number, otherwise: .cannotCreate, "cannot create", target.path)
         }
-        try destination.sync()
+        if isSynced { try destination.sync() }
         try self.directory.unlink(self.names.journal)
         let closed = self.data.close()
         _ = self.journal.close()

@@ -157,11 +157,16 @@ final class DiskPartialFile: PartialFile {
         try? self.directory.unlink(self.names.journal)
     }
 
-    /// Syncs the data; once that has failed, it does so for good, and the journal's marks of what was written count no more.
-    func syncData(_ sync: () -> Int32) throws(StorageError) {
+    /// Throws if an earlier sync failed: then bytes that were written may be lost.
+    func requireIntact() throws(StorageError) {
         guard !self.hasLostWrites.load(ordering: .acquiring) else {
             throw StorageError(errno: EIO, otherwise: .inputOutput, "an earlier sync failed of", self.path)
         }
+    }
+
+    /// Syncs the data; a failure is final, and the journal's marks of what was written count no more.
+    func syncData(_ sync: () -> Int32) throws(StorageError) {
+        try self.requireIntact()
         let number = sync()
         guard number != 0 else { return }
         self.hasLostWrites.store(true, ordering: .releasing)

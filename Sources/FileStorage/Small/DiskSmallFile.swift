@@ -52,7 +52,7 @@ final class DiskSmallFile: SmallFile {
         }
         let digest = try self.verify(target, length, options)
         if let modified = options.modified { _ = self.file.setModified(modified) }
-        FileAttribute.entityTag.store(options.entityTag, on: self.file)
+        options.recorded?.store(on: self.file)
         FileAttribute.mark.store(options.mark, on: self.file)
         var destination = try self.store.directories.making(target.directory)
         if options.durability == .grouped {
@@ -78,6 +78,10 @@ final class DiskSmallFile: SmallFile {
         if options.durability == .synced { try destination.sync() }
         try self.finish(target)
         return digest
+    }
+
+    func read(_ range: ByteRange) throws(StorageError) -> [UInt8] {
+        try self.file.bytes(range, path: self.directory.path)
     }
 
     func discard() {

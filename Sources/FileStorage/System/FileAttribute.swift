@@ -1,10 +1,13 @@
 import Glibc
+import TransferEngine
 
 /// An extended attribute that remembers something about a finished file: "SIZE MTIME VALUE".
 ///
 /// With the size and the time that it belongs to, it is not believed once the file was changed.
 enum FileAttribute: String {
-    /// The entity tag that came with the file.
+    /// The validators of the response that the file was taken from: entity tag, Last-Modified and Date, a line each.
+    case version = "user.martlet.version"
+    /// The entity tag alone, as builds before November 2026 stored it.
     case entityTag = "user.martlet.etag"
     /// The mark of the transfer that brought it: how a crash between the file's name and the record of it is noticed.
     case mark = "user.martlet.transfer"
@@ -29,5 +32,23 @@ enum FileAttribute: String {
             Int64(parts[1]) == Int64(status.st_mtim.tv_sec)
         else { return nil }
         return String(parts[2])
+    }
+}
+
+extension RecordedVersion {
+    /// Stores the validators with a file, if there are any and the filesystem can.
+    func store(on file: FileDescriptor) {
+        let fields = [self.entityTag ?? "", self.lastModified ?? "", self.date ?? ""]
+        FileAttribute.version.store(fields.joined(separator: "\n"), on: file)
+    }
+
+    /// Reads the validators of a file whose status is `status`; `nil` if none are stored or the file was changed since.
+    static func read(_ directory: DirectoryHandle, _ name: String, _ status: stat) -> RecordedVersion? {
+        guard let text = FileAttribute.version.read(directory, name, status) else {
+            return FileAttribute.entityTag.read(directory, name, status).map { RecordedVersion(entityTag: $0) }
+        }
+        let fields = text.split(separator: "\n", omittingEmptySubsequences: false).map { $0.isEmpty ? nil : String($0) }
+        guard fields.count == 3 else { return nil }
+        return RecordedVersion(entityTag: fields[0], lastModified: fields[1], date: fields[2])
     }
 }

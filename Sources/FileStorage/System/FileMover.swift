@@ -91,8 +91,16 @@ public enum FileMover {
     }
 
     /// Copies all bytes and syncs them; 0, or the error number.
-    private static func copy(_ source: FileDescriptor, _ target: FileDescriptor) -> Int32 {
-        withUnsafeTemporaryAllocation(byteCount: 1 << 20, alignment: 16) { buffer in
+    ///
+    /// copy_file_range(2) shares the blocks if the filesystem can.
+    static func copy(_ source: FileDescriptor, _ target: FileDescriptor) -> Int32 {
+        while true {
+            let count = LinuxCalls.copyRange(source.raw, target.raw, 1 << 30)
+            if count < 0, errno == EINTR { continue }
+            if count <= 0 { break }
+        }
+        // What it could not copy, or all of it, goes through memory: both offsets stand where it ended.
+        return withUnsafeTemporaryAllocation(byteCount: 1 << 20, alignment: 16) { buffer in
             while true {
                 let count = read(source.raw, buffer.baseAddress, buffer.count)
                 if count < 0, errno == EINTR { continue }

@@ -22,6 +22,10 @@ enum LinuxCalls {
     private typealias SetAttribute =
         @convention(c) (Int32, UnsafePointer<CChar>, UnsafeRawPointer, Int, Int32) -> Int32
 
+    private typealias CopyRange =
+        @convention(c) (Int32, UnsafeMutablePointer<Int64>?, Int32, UnsafeMutablePointer<Int64>?, Int, UInt32) -> Int
+
+    private static let copyCall = unsafeBitCast(dlsym(nil, "copy_file_range"), to: CopyRange?.self)
     private static let renameCall = unsafeBitCast(dlsym(nil, "renameat2"), to: Rename?.self)
     private static let syncCall = unsafeBitCast(dlsym(nil, "syncfs"), to: SyncFilesystem?.self)
     private static let allocateCall = unsafeBitCast(dlsym(nil, "fallocate"), to: Allocate?.self)
@@ -33,6 +37,12 @@ enum LinuxCalls {
     static func renameWithoutReplacing(_ from: Int32, _ old: String, _ to: Int32, _ new: String) -> Int32 {
         guard let renameCall else { return unsupported() }
         return renameCall(from, old, to, new, 1)
+    }
+
+    /// copy_file_range(2) at both files' offsets.
+    static func copyRange(_ from: Int32, _ to: Int32, _ count: Int) -> Int {
+        guard let copyCall else { return Int(unsupported()) }
+        return copyCall(from, nil, to, nil, count, 0)
     }
 
     /// syncfs(2).

@@ -33,6 +33,8 @@ package struct Scheduler: Sendable {
     private var nextTicket: UInt64 = 0
     private var connections: [Origin: Int] = [:]
     private var heldBack: [Origin: Int64] = [:]
+    /// The connections that a host was seen to allow, and until when that is believed.
+    private var learnedLimits: [Origin: (count: Int, until: Int64)] = [:]
 
     /// Creates a scheduler.
     package init(limit: Int, perHost: Int) {
@@ -110,6 +112,27 @@ package struct Scheduler: Sendable {
         self.connections[origin, default: 0] += 1
         return true
     }
+
+    /// Takes one more connection for a file that has one already: where the cap allows it, and the host has not refused
+    /// as many lately.
+    package mutating func acquireFurtherConnection(_ origin: Origin, now: Int64) -> Bool {
+        if let learned = self.learnedLimits[origin] {
+            if learned.until <= now {
+                self.learnedLimits[origin] = nil
+            } else if self.connections[origin, default: 0] >= learned.count {
+                return false
+            }
+        }
+        return self.acquireConnection(origin, now: now)
+    }
+
+    /// The host refused a connection beyond those that it has now.
+    package mutating func connectionRefused(_ origin: Origin, now: Int64) {
+        self.learnedLimits[origin] = (max(1, self.connections[origin, default: 0]), now + Self.learnedPeriod)
+    }
+
+    /// How long a host's limit is believed, in nanoseconds.
+    private static let learnedPeriod: Int64 = 300_000_000_000
 
     /// Takes a connection to a host whatever the cap says: for a transfer that runs and must not wait.
     package mutating func takeConnection(_ origin: Origin) {

@@ -32,10 +32,6 @@ package struct SegmentPlanner: Sendable {
     /// The bytes that are there.
     package private(set) var completed: Int64 = 0
 
-    /// The end of the run of bytes that begins at 0 and is there, as far as it was known when the planner was made
-    /// or has grown since from its end.
-    package private(set) var prefix: Int64 = 0
-
     /// Creates a plan for what is missing.
     ///
     /// - Parameters:
@@ -50,7 +46,6 @@ package struct SegmentPlanner: Sendable {
             let upper = min(max(range.upperBound, lower), end)
             if lower > position { self.pieces.append(Self.piece(position, lower)) }
             self.completed += upper - lower
-            if position == lower, self.pieces.isEmpty { self.prefix = upper }
             position = upper
         }
         if position < end { self.pieces.append(Self.piece(position, end)) }
@@ -68,6 +63,24 @@ package struct SegmentPlanner: Sendable {
     package func piece(of connection: Connection) -> Piece? {
         self.pieces.first { $0.owner == connection }
     }
+
+    /// The bytes that are there from 0 on without a gap.
+    package var heldPrefix: Int64 {
+        self.pieces.min { $0.start < $1.start }.map { $0.written } ?? self.completed
+    }
+
+    /// The bytes that are there directly before the beginning of a piece.
+    package func run(before offset: Int64) -> Int64 {
+        offset - (self.pieces.lazy.map(\.end).filter { $0 <= offset }.max() ?? 0)
+    }
+
+    /// The bytes that a connection still has to fetch; 0 without a piece.
+    package func remaining(of connection: Connection) -> Int64 {
+        self.piece(of: connection).map { $0.end - $0.reserved } ?? 0
+    }
+
+    /// Whether a piece is without an owner.
+    package var hasFreePiece: Bool { self.pieces.contains { $0.owner == nil } }
 
     /// Whether a further connection would get anything.
     package func canAssign(minimumSplit: Int64) -> Bool {
@@ -114,7 +127,6 @@ package struct SegmentPlanner: Sendable {
         guard let index = self.pieces.firstIndex(where: { $0.owner == connection }) else { return true }
         let piece = self.pieces[index]
         precondition(piece.written + Int64(count) <= piece.reserved, "more was written than was handed out")
-        if piece.written == self.prefix { self.prefix += Int64(count) }
         self.pieces[index].written += Int64(count)
         self.completed += Int64(count)
         guard self.pieces[index].written == piece.end else { return false }
@@ -128,6 +140,19 @@ package struct SegmentPlanner: Sendable {
         self.pieces[index].owner = nil
         self.pieces[index].start = self.pieces[index].written
         self.pieces[index].reserved = self.pieces[index].written
+    }
+
+    /// Extends a connection's piece over pieces without an owner that adjoin its end, as far as its response goes.
+    package mutating func reclaim(for connection: Connection, upTo limit: Int64) {
+        guard let index = self.pieces.firstIndex(where: { $0.owner == connection }) else { return }
+        while let free = self.pieces.firstIndex(where: { piece in
+            piece.owner == nil && piece.start == self.pieces[index].end && piece.end <= limit
+        }) {
+            self.pieces[index].end = self.pieces[free].end
+            self.pieces.remove(at: free)
+            // The removal may have moved the connection's own piece.
+            return self.reclaim(for: connection, upTo: limit)
+        }
     }
 
     /// The length became known: from a `Content-Range`, or because the body has ended.

@@ -164,6 +164,10 @@ public struct TransferEvent: Sendable {
         public var notModified = false
         /// Whether the length was confirmed by the server's framing; false where only the connection's end told it.
         public var verifiedLength: Bool
+        /// Whether the bytes were compared with a digest of the whole, the caller's or the server's.
+        public var verified = false
+        /// What shows that all bytes are of one version; `nil` if nothing was fetched, and for uploads.
+        public var consistency: Consistency?
         /// Of an upload: the bytes of content sent since it was added, those sent twice counted twice; otherwise `nil`.
         public var sent: Int64?
         /// Of an upload: the status of the response that said so, where there was one.

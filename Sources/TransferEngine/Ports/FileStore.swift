@@ -9,7 +9,7 @@ public protocol FileStore: Sendable {
     /// A few system calls; never hashes or reads the file's data.
     func survey(_ target: FileTarget) throws(StorageError) -> FileSurvey
 
-    /// Begins a file of at most 1 MiB that leaves nothing behind when the process dies.
+    /// Begins a small file that leaves nothing behind when the process dies.
     func createSmall(_ target: FileTarget) throws(StorageError) -> any SmallFile
 
     /// Begins a partial file with its journal: `NAME.part` and `NAME.part.journal`, neither of which may exist
@@ -19,11 +19,11 @@ public protocol FileStore: Sendable {
     /// Opens our partial file to go on with it.
     func openPartial(_ target: FileTarget) throws(StorageError) -> any PartialFile
 
-    /// Makes an existing final file `NAME` into our partial file whose bytes `0..<size` are there
-    /// (`--if-exists resume`; the caller has compared the overlap with the server first).
-    func adoptExisting(_ target: FileTarget, facts: ResourceFacts) throws(StorageError) -> any PartialFile
+    /// Begins a partial file whose bytes `0..<size` are a copy of the existing final file `NAME`, by reflink if the
+    /// filesystem can (`--if-exists resume`); the final file stays as it is.
+    func copyExisting(_ target: FileTarget, facts: ResourceFacts) throws(StorageError) -> any PartialFile
 
-    /// Reads bytes of the existing final file `NAME`, for comparing an overlap before it is adopted.
+    /// Reads bytes of the existing final file `NAME`, for comparing an overlap before it is copied.
     func readExisting(_ target: FileTarget, _ range: ByteRange) throws(StorageError) -> [UInt8]
 
     /// Computes the digest of the existing final file `NAME`.
@@ -35,8 +35,14 @@ public protocol FileStore: Sendable {
     /// Opens a regular file whose bytes are to be sent; a few system calls. Throws `.cannotOpen`.
     func openSource(_ path: String) throws(StorageError) -> any SourceFile
 
-    /// Deletes our partial file and journal under this name, where they are.
+    /// Deletes our partial file and journal under this name, if they exist.
     func discardPartial(_ target: FileTarget) throws(StorageError)
+
+    /// Moves a partial file and its journal to another final name, where none of ours may be open; an older partial
+    /// file there is deleted.
+    ///
+    /// Both must be closed. A crash in between loses the bytes of at most one of them, never mixes them.
+    func movePartial(_ old: FileTarget, to new: FileTarget) throws(StorageError)
 
     /// Makes the files committed under `durability: .grouped` durable, then gives them their names. (`--durable`)
     ///
@@ -94,19 +100,36 @@ public struct ExistingFile: Sendable {
     public var size: Int64
     /// Its modification time, whole seconds since 1970.
     public var modified: Int64
-    /// The entity tag that a Martlet stored with it (extended attribute `user.martlet.etag`, which also
-    /// holds the size and the modification time it belongs to; `nil` where they no longer agree).
-    public var entityTag: String?
-    /// The mark of the transfer that brought it (extended attribute `user.martlet.transfer`, believed as the tag is).
+    /// The validators that Martlet stored when it finished the file (extended attribute `user.martlet.version`, which
+    /// also holds the size and the modification time it belongs to; `nil` if they no longer agree).
+    public var recorded: RecordedVersion?
+    /// The mark of the transfer that fetched it (extended attribute `user.martlet.transfer`, believed as the version is).
     public var mark: String?
 
     /// Creates the description of a file.
-    public init(isRegular: Bool, size: Int64, modified: Int64, entityTag: String?, mark: String? = nil) {
+    public init(isRegular: Bool, size: Int64, modified: Int64, recorded: RecordedVersion? = nil, mark: String? = nil) {
         self.isRegular = isRegular
         self.size = size
         self.modified = modified
-        self.entityTag = entityTag
+        self.recorded = recorded
         self.mark = mark
+    }
+}
+
+/// The validators of the response that a finished file was taken from.
+public struct RecordedVersion: Hashable, Sendable {
+    /// `ETag` as sent.
+    public var entityTag: String?
+    /// `Last-Modified` as sent.
+    public var lastModified: String?
+    /// `Date` of that response, as sent.
+    public var date: String?
+
+    /// Creates a record.
+    public init(entityTag: String? = nil, lastModified: String? = nil, date: String? = nil) {
+        self.entityTag = entityTag
+        self.lastModified = lastModified
+        self.date = date
     }
 }
 
@@ -124,53 +147,14 @@ public enum PartialState: Sendable {
     case foreign(String)
 }
 
-/// Where a partial file's bytes come from: what the journal remembers of the resource.
-public struct ResourceFacts: Hashable, Sendable {
-    /// The URL that was asked for first, before any redirect, without user information.
-    ///
-    /// Resuming asks it again.
-    public var url: String
-    /// The URL that answered, without user information and query.
-    public var finalURL: String
-    /// The whole length, or `nil` while unknown.
-    public var length: Int64?
-    /// `ETag` as sent, weak ones included.
-    public var entityTag: String?
-    /// `Last-Modified` as sent.
-    public var lastModified: String?
-    /// `Date` of that response, as sent.
-    public var date: String?
-    /// `Content-Encoding` as sent, where not identity.
-    public var contentEncoding: String?
-
-    /// Creates the facts.
-    public init(
-        url: String,
-        finalURL: String = "",
-        length: Int64? = nil,
-        entityTag: String? = nil,
-        lastModified: String? = nil,
-        date: String? = nil,
-        contentEncoding: String? = nil
-    ) {
-        self.url = url
-        self.finalURL = finalURL
-        self.length = length
-        self.entityTag = entityTag
-        self.lastModified = lastModified
-        self.date = date
-        self.contentEncoding = contentEncoding
-    }
-}
-
 /// How a finished file gets its name.
 public struct CommitOptions: Sendable {
     /// What to do where the final name exists by now.
     public var overwrite: Bool
     /// The modification time to set, seconds since 1970, or `nil`.
     public var modified: Int64?
-    /// The entity tag to store with the file, where there is no modification time to recognise it by.
-    public var entityTag: String?
+    /// The validators to store with the file, or `nil` if its modification time says as much.
+    public var recorded: RecordedVersion?
     /// The transfer's mark to store with the file.
     public var mark: String?
     /// How durable the file is when the call returns.
@@ -184,7 +168,7 @@ public struct CommitOptions: Sendable {
 
     /// How durable a committed file is.
     public enum Durability: Sendable {
-        /// As every peer: not synced (small files).
+        /// Not synced, as with every peer: for files of at most 1 MiB.
         case none
         /// Synced, renamed, directory synced, before the call returns.
         case synced
@@ -196,7 +180,7 @@ public struct CommitOptions: Sendable {
     public init(
         overwrite: Bool = false,
         modified: Int64? = nil,
-        entityTag: String? = nil,
+        recorded: RecordedVersion? = nil,
         mark: String? = nil,
         durability: Durability = .none,
         expected: [ExpectedDigest] = [],
@@ -205,7 +189,7 @@ public struct CommitOptions: Sendable {
     ) {
         self.overwrite = overwrite
         self.modified = modified
-        self.entityTag = entityTag
+        self.recorded = recorded
         self.mark = mark
         self.durability = durability
         self.expected = expected
@@ -241,7 +225,10 @@ public protocol SmallFile: AnyObject, Sendable {
     /// - Returns: The digest asked for by `report`.
     func commit(as target: FileTarget, _ options: CommitOptions) throws(StorageError) -> [UInt8]?
 
-    /// Lets go of the bytes.
+    /// Reads back bytes that were appended.
+    func read(_ range: ByteRange) throws(StorageError) -> [UInt8]
+
+    /// Drops the bytes.
     func discard()
 }
 

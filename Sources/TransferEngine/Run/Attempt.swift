@@ -6,26 +6,10 @@ internal import TransferCore
 /// Everything mutable is touched under the run's lock only, hence `@unchecked`.
 final class Attempt: AskedAttempt, @unchecked Sendable {
     enum Purpose {
-        /// Learn length and validators, to compare with a file that is there.
-        case examine
-        /// Read bytes that are there already, and compare.
-        case probe(Probe)
+        /// Learn length and validators, to compare with a file that exists; by GET if the server refuses HEAD.
+        case examine(byGET: Bool)
         /// Fetch bytes of the file.
         case fetch
-    }
-
-    struct Probe {
-        enum Then {
-            /// The existing final file becomes our partial file.
-            case adopt
-            /// Fetching goes on where the partial file ends.
-            case goOn
-        }
-
-        var range: ByteRange
-        var expected: [UInt8]
-        var compared = 0
-        var then: Then
     }
 
     /// What to do once the rest of a response that nobody wants was read, so that its connection can be kept.
@@ -34,7 +18,7 @@ final class Attempt: AskedAttempt, @unchecked Sendable {
         case redirect(HTTPURL)
         case `repeat`
         case notModified
-        case skip
+        case examineByGET
         case examined(agrees: Bool)
     }
 
@@ -46,18 +30,54 @@ final class Attempt: AskedAttempt, @unchecked Sendable {
 
     let url: HTTPURL
     let origin: Origin
-    var purpose: Purpose
+    let purpose: Purpose
     let hops: Int
     /// Whether a redirect turned the request into a GET without content (RFC 9110 §15.4).
     var isRewritten = false
     /// How often credentials were refused on the way here.
     var refusals = 0
-    /// The connection that it holds at its origin, until it gives it back.
+    /// The connection that it holds at its origin, until it is released.
     var slot: Origin?
+    /// Whether the run had received bytes when the request was made: its failure is never the file's.
+    var isAdditional = false
+    /// Whether it goes directly to where an earlier request was redirected.
+    var isPinned = false
+
+    // MARK: What is requested
+
+    /// The range requested, beginning with the overlap; `nil` for the whole.
     var range: ByteRange?
+    /// How many bytes that are held the range begins with.
+    var overlap: Int64 = 0
+    /// The held bytes of the overlap.
+    var expected: [UInt8] = []
+    /// Whether the request carried `If-Range`.
+    var sentIfRange = false
+    /// Whether it asks whether the file ends where the held bytes do.
+    var isEndProbe = false
+    /// Whether the request carried the caller's conditions, so that a 304 may answer it.
+    var isConditional = false
+
+    // MARK: What is received
+
     var exchange: (any Exchange)?
-    /// What a probe's response told, for the facts of a file that is adopted.
-    var validators = Validators()
+    /// Whether its bytes are being taken, or compared with held ones.
+    var isTaken = false
+    /// What vouches for its bytes, unless the comparison does.
+    var basis: Consistency?
+    /// The facts of the response, taken over once its overlap agrees.
+    var facts: ResourceFacts?
+    /// How many bytes of the overlap have been compared.
+    var compared: Int64 = 0
+    var isComparing = false
+    /// The bytes behind the overlap that arrived before the file was ready.
+    var leftover: [UInt8] = []
+    /// Bytes of a whole response that are held already and passed over.
+    var repeated: Int64 = 0
+    /// The end of the response's range, as far as it is known.
+    var responseEnd: Int64?
+    /// Whether the response is a part (206), whose end does not tell the file's.
+    var isPart = false
     /// The digests that the server gives of the part.
     var partExpected: [ExpectedDigest] = []
     /// The part's declared length.
@@ -66,11 +86,11 @@ final class Attempt: AskedAttempt, @unchecked Sendable {
     ///
     /// Set under the lock with the head, never changed after: those who take the bytes, one at a time, read it without.
     var partDigests: (any DigestComputation)?
-    /// Bytes of the whole that a stream was given before and that now come again.
-    var repeated: Int64 = 0
     var extent: Int?
     var isConnected = false
     var hasHead = false
+    /// How long the head took, in nanoseconds.
+    var headTime: Int64?
     var isOver = false
     /// Reading waits for the disk or for the rate limit; the stall clock stands still.
     var isHeld = false
@@ -78,12 +98,11 @@ final class Attempt: AskedAttempt, @unchecked Sendable {
     var drained = 0
     /// The most bytes of a body nobody wants that are worth reading.
     var drainLimit = DownloadRun.drainable
-    /// Whether the request carried the caller's conditions, so that a 304 may answer it.
-    var isConditional = false
-    /// The head of a response that failed, and the first bytes of its body, where the policy may want them.
+    /// The head of a response that failed, and the first bytes of its body, if the policy may want them.
     var failedHead: ResponseHead?
     var prefix: [UInt8] = []
     var lastActivity: Int64
+    /// The bytes received behind the overlap.
     var bytes: Int64 = 0
     var window = RateWindow(span: 5_000_000_000)
     var bodySince: Int64?
@@ -112,6 +131,8 @@ final class Attempt: AskedAttempt, @unchecked Sendable {
         self.startedAt = now
         self.lastActivity = now
     }
+
+    var isFetch: Bool { if case .fetch = self.purpose { true } else { false } }
 
     func exchangeConnected() { self.run.connected(self) }
 

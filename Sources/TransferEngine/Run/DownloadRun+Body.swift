@@ -1,12 +1,12 @@
 internal import Synchronization
 internal import TransferCore
 
-/// Bytes on their way to the disk: the data path.
+/// The data path: bytes on their way to the disk.
 extension DownloadRun {
     private enum Sink {
         case nowhere
         case small(any SmallFile)
-        case partial(any PartialFile, extent: Int, count: Int)
+        case partial(any PartialFile, extent: Int, repeated: Int, count: Int)
         case stream(StreamSink, repeated: Int, count: Int)
         case compare
     }
@@ -23,25 +23,25 @@ extension DownloadRun {
                 }
                 return attempt.drained > attempt.drainLimit ? nil : .nowhere
             }
-            if case .probe = attempt.purpose { return .compare }
+            let repeated = Int(min(attempt.repeated, Int64(body.count)))
+            if attempt.isComparing, repeated == 0 { return .compare }
             attempt.bytes += Int64(body.count)
             state.received += Int64(body.count)
             switch state.file {
-            case .none: return nil
+            case .none, .existing: return nil
             case .small(let file):
                 state.smallReceived += Int64(body.count)
                 return .small(file)
             case .partial(let file):
                 guard let extent = attempt.extent else { return nil }
-                return .partial(
-                    file,
-                    extent: extent,
-                    count: state.planner?.reserve(body.count, for: attempt.number) ?? 0
-                )
-            case .stream(let stream):
-                let repeated = Int(min(attempt.repeated, Int64(body.count)))
                 attempt.repeated -= Int64(repeated)
                 let count = state.planner?.reserve(body.count - repeated, for: attempt.number) ?? 0
+                return .partial(file, extent: extent, repeated: repeated, count: count)
+            case .stream(let stream):
+                attempt.repeated -= Int64(repeated)
+                // What follows the repetition may have to be compared first.
+                let new = attempt.isComparing ? 0 : body.count - repeated
+                let count = state.planner?.reserve(new, for: attempt.number) ?? 0
                 return .stream(stream, repeated: repeated, count: count)
             }
         }
@@ -61,21 +61,24 @@ extension DownloadRun {
             case .nowhere: return .read
             case .compare: return self.compare(body, attempt)
             case .small(let file): try file.append(body)
-            case .partial(let file, let extent, let count):
-                let kept = UnsafeRawBufferPointer(rebasing: body[..<count])
+            case .partial(let file, let extent, let repeated, let count):
+                if repeated == body.count { break }
+                let kept = UnsafeRawBufferPointer(rebasing: body[repeated..<repeated + count])
                 try file.write(kept, extent: extent)
                 attempt.partDigests?.update(kept)
-                if self.wrote(count, of: body.count, by: attempt, now) { return .close }
+                if self.wrote(count, of: body.count - repeated, by: attempt, now) { return .close }
             case .stream(let stream, let repeated, let count):
                 if repeated > 0, !self.isRepetition(body, repeated, of: stream, attempt) { return .close }
                 if repeated == body.count { return .read }
-                let new = UnsafeRawBufferPointer(rebasing: body[repeated..<repeated + count])
+                let rest = UnsafeRawBufferPointer(rebasing: body[repeated...])
+                if self.state.withLock({ _ in attempt.isComparing }) { return self.compare(rest, attempt) }
+                let new = UnsafeRawBufferPointer(rebasing: rest[..<count])
                 switch stream {
                 case .blocking(let sink):
                     self.pass(new, to: sink, from: attempt)
                     return .pause
                 case .immediate(let receiver):
-                    return self.hand(new, of: body.count - repeated, to: receiver, attempt)
+                    return self.hand(new, of: rest.count, to: receiver, attempt)
                 }
             }
         } catch {
@@ -96,8 +99,8 @@ extension DownloadRun {
             if wantsCheckpoint { state.sinceCheckpoint = 0 }
             guard let piece = state.planner?.piece(of: attempt.number) else { return (true, wantsCheckpoint) }
             guard state.planner?.wrote(count, by: attempt.number) ?? true else { return (false, wantsCheckpoint) }
-            // Where the response ends with the piece, its end is awaited, so that the connection can be kept.
-            let end = attempt.range?.upperBound ?? state.planner?.length
+            // If the response ends with the piece, its end is awaited, so that the connection can be kept.
+            let end = attempt.responseEnd ?? attempt.range?.upperBound ?? state.planner?.length
             return (arrived > count || end != piece.end, wantsCheckpoint)
         }
         if wantsCheckpoint { self.checkpoint() }
@@ -126,24 +129,28 @@ extension DownloadRun {
         }
         if let next { return self.afterDrain(attempt, next) }
         if self.state.withLock({ _ in attempt.isOver }) { return }
-        if case .probe(let probe) = attempt.purpose { return self.probeEnded(attempt, probe) }
-        if case .examine = attempt.purpose { return self.attemptFailed(attempt, Self.oddEnd) }
+        guard attempt.isFetch, !self.state.withLock({ _ in attempt.isComparing || attempt.repeated > 0 }) else {
+            return self.attemptFailed(attempt, Self.oddEnd)
+        }
         switch file {
-        case .none: self.attemptFailed(attempt, Self.oddEnd)
+        case .none, .existing: self.attemptFailed(attempt, Self.oddEnd)
         case .small(let small): self.smallEnded(attempt, small)
-        case .stream where self.state.withLock({ _ in attempt.repeated > 0 }):
-            self.attemptFailed(attempt, Self.oddEnd)
         case .partial, .stream:
-            let isMissing = self.state.withLock { state -> Bool in
+            let isUseless = self.state.withLock { state -> Bool in
                 guard let piece = state.planner?.piece(of: attempt.number) else { return false }
-                guard piece.end == Int64.max else { return piece.written < piece.end }
+                if piece.end != Int64.max { return piece.written < piece.end && attempt.bytes == 0 }
+                if attempt.isPart {
+                    // A part's end does not tell the file's. If it brought nothing new, the file may end here.
+                    if attempt.bytes == 0 { state.probesEnd = true }
+                    return false
+                }
                 // The response told the length by ending.
                 _ = state.planner?.setLength(piece.written)
                 state.facts?.length = piece.written
                 state.verifiedLength = cleanly
                 return false
             }
-            if isMissing, attempt.bytes == 0 { return self.attemptFailed(attempt, Self.oddEnd) }
+            if isUseless { return self.attemptFailed(attempt, Self.oddEnd) }
             self.pieceDone(attempt)
         }
     }
@@ -154,7 +161,7 @@ extension DownloadRun {
         isRetryable: true
     )
 
-    /// An attempt has nothing more to fetch; its connection goes to another piece, or the file is complete.
+    /// An attempt has nothing more to fetch: its connection takes another piece, or the file is complete.
     func pieceDone(_ attempt: Attempt) {
         if let failure = self.partFailure(attempt) {
             self.state.withLock { $0.holdsWrongBytes = true }
@@ -169,7 +176,7 @@ extension DownloadRun {
         guard let isComplete else { return }
         if isComplete { return self.commit() }
         self.fill(preferring: attempt.lane)
-        // What this file did not take of its host's connections is another's.
+        // Connections of the host that this file did not take are for others.
         self.engine.pump(lane: attempt.lane)
     }
 
@@ -185,75 +192,132 @@ extension DownloadRun {
 
     // MARK: Comparing
 
+    /// Compares the overlap that a response begins with, then takes what follows it.
     private func compare(_ body: UnsafeRawBufferPointer, _ attempt: Attempt) -> ReadDecision {
-        let agrees: Bool = self.state.withLock { _ in
-            guard case .probe(var probe) = attempt.purpose else { return false }
-            let room = probe.expected.count - probe.compared
-            let count = min(room, body.count)
-            let agrees = body[..<count].elementsEqual(probe.expected[probe.compared..<probe.compared + count])
-            probe.compared += count
-            attempt.purpose = .probe(probe)
-            return agrees
+        enum Result {
+            case differs
+            case more
+            case agrees
         }
-        if agrees { return .read }
-        if case .probe(let probe) = attempt.purpose, case .goOn = probe.then,
-            attempt.source != 0, self.state.withLock({ $0.attempts.count > 1 })
-        {
-            self.sourceDisagrees(attempt)
-            return .close
-        }
-        return self.startOver(attempt, "the bytes that are there are not the server's", head: nil)
-    }
-
-    func sourceDisagrees(_ attempt: Attempt) {
-        self.note("\(attempt.url.redacted) has another file: it is not used")
-        self.transfer.memory.withLock { _ = $0.badSources.insert(attempt.source) }
-        if self.state.withLock({ $0.awaitsFirst }) {
-            // It was alone: the next run asks another source.
-            let failure = TransferFailure(.badResponse, "a mirror has another file", isRetryable: true)
-            return self.end(.retry(failure), except: attempt)
-        }
-        self.state.withLock { self.retire(&$0, attempt) }
-        self.fill(preferring: attempt.lane)
-    }
-
-    private func probeEnded(_ attempt: Attempt, _ probe: Attempt.Probe) {
-        guard probe.compared == probe.expected.count else { return self.attemptFailed(attempt, Self.oddEnd) }
-        self.transfer.memory.withLock { memory in
-            memory.rangesProven = true
-            _ = memory.provenSources.insert(attempt.source)
-        }
-        let (isAlone, target): (Bool, FileTarget) = self.state.withLock { state in
-            state.serverDoesRanges = true
-            let isAlone = state.attempts.count == 1
-            if isAlone {
-                state.heldSlot = attempt.slot
-                attempt.slot = nil
+        let count = self.state.withLock { _ in Int(min(attempt.overlap - attempt.compared, Int64(body.count))) }
+        let result: Result = self.state.withLock { state in
+            state.received += Int64(count)
+            let bytes = UnsafeRawBufferPointer(rebasing: body[..<count])
+            let offset = Int(attempt.compared)
+            if case .stream(.immediate(let receiver)) = state.file, receiver.keepsBytes {
+                let start = (state.planner?.completed ?? 0) - attempt.overlap
+                guard receiver.holds(bytes, at: start + attempt.compared) else { return .differs }
+            } else {
+                guard offset + count <= attempt.expected.count,
+                    attempt.expected.withUnsafeBytes({
+                        UnsafeRawBufferPointer(rebasing: $0[offset..<offset + count]).elementsEqual(bytes)
+                    })
+                else { return .differs }
             }
-            self.retire(&state, attempt)
-            return (isAlone, state.target)
+            attempt.compared += Int64(count)
+            return attempt.compared < attempt.overlap ? .more : .agrees
         }
-        switch probe.then {
-        case .goOn:
-            if isAlone { self.launchFirst(.fetch) } else { self.fill(preferring: attempt.lane) }
-        case .adopt:
-            let facts = ResourceFacts(
-                url: self.request.sources[attempt.source].withoutUserInfo,
-                finalURL: attempt.url.redacted,
-                entityTag: attempt.validators.entityTag,
-                lastModified: attempt.validators.lastModified,
-                date: attempt.validators.date
-            )
-            self.line.run {
-                do throws(StorageError) {
-                    let adopted = try self.engine.store.adoptExisting(target, facts: facts)
-                    self.transfer.memory.withLock { $0.isAdopted = true }
-                    self.goOn(with: adopted)
-                } catch {
-                    self.end(.failed(Self.failure(error)), except: nil)
+        attempt.partDigests?.update(UnsafeRawBufferPointer(rebasing: body[..<count]))
+        let rest = UnsafeRawBufferPointer(rebasing: body[count...])
+        switch result {
+        case .differs: return self.restart(attempt, "the held bytes are not the server's")
+        case .more: return .read
+        case .agrees: return self.overlapAgrees(attempt, rest)
+        }
+    }
+
+    /// The overlap is what is held: the bytes behind it continue the file.
+    private func overlapAgrees(_ attempt: Attempt, _ rest: UnsafeRawBufferPointer) -> ReadDecision {
+        enum Next {
+            case takeOn
+            case copy(FileTarget, ResourceFacts)
+            case skip(FileTarget, Int64)
+            case fail
+        }
+        let next: Next = self.state.withLock { state in
+            guard !attempt.isOver else { return .fail }
+            attempt.isComparing = false
+            attempt.expected = []
+            if case .existing(let existing) = state.file, let facts = attempt.facts {
+                if facts.length == existing.size { return .skip(state.target, existing.size) }
+                attempt.leftover = Array(rest)
+                attempt.isHeld = true
+                return .copy(state.target, facts)
+            }
+            return self.acceptRange(&state, attempt) ? .takeOn : .fail
+        }
+        switch next {
+        case .fail:
+            self.attemptFailed(attempt, TransferFailure(.fileIO, "the part does not fit the file", isRetryable: true))
+            return .close
+        case .skip(let target, let size):
+            // All of it exists already.
+            self.skip(target, size: size, except: attempt)
+            return .close
+        case .copy(let target, let facts):
+            self.line.run { self.copyExisting(attempt, target, facts) }
+            return .pause
+        case .takeOn:
+            self.fill(preferring: attempt.lane)
+            return rest.isEmpty ? .read : self.received(rest, on: attempt)
+        }
+    }
+
+    /// Copies the user's file, which stays under its name, and continues the copy.
+    private func copyExisting(_ attempt: Attempt, _ target: FileTarget, _ facts: ResourceFacts) {
+        guard self.state.withLock({ $0.phase != .ending }) else { return }
+        do throws(StorageError) {
+            var facts = facts
+            facts.consistency = .overlap
+            let partial = try self.engine.store.copyExisting(target, facts: facts)
+            let isLive = self.state.withLock { state in
+                guard state.phase != .ending, !attempt.isOver else { return false }
+                state.file = .partial(partial)
+                return self.acceptRange(&state, attempt)
+            }
+            guard isLive else { return partial.keep() }
+            self.transfer.memory.withLock { $0.target = target }
+            self.engine.transport.execute(onLane: attempt.lane) {
+                let leftover = self.state.withLock { _ in
+                    defer { attempt.leftover = [] }
+                    return attempt.leftover
+                }
+                let decision = leftover.isEmpty ? .read : leftover.withUnsafeBytes { self.received($0, on: attempt) }
+                switch decision {
+                case .read: self.letGo(attempt)
+                case .pause: break
+                case .close: self.close(attempt)
                 }
             }
+        } catch {
+            self.end(.failed(Self.failure(error)), except: nil)
         }
+    }
+
+    /// Closes an attempt's exchange from outside its callbacks; on its lane.
+    func close(_ attempt: Attempt) {
+        let exchange = self.state.withLock { _ in
+            defer { attempt.exchange = nil }
+            return attempt.exchange
+        }
+        exchange?.cancel()
+    }
+
+    /// A mirror has another file: it is not used any more.
+    func sourceDisagrees(_ attempt: Attempt) -> ReadDecision {
+        self.note("\(attempt.url.redacted) has another file: it is not used")
+        self.transfer.memory.withLock { _ = $0.badSources.insert(attempt.source) }
+        let isAlone = self.state.withLock { $0.attempts.count == 1 }
+        if isAlone {
+            // The next run requests it from another source.
+            self.end(
+                .retry(TransferFailure(.badResponse, "a mirror has another file", isRetryable: true)),
+                except: attempt
+            )
+        } else {
+            self.dismiss(attempt, isRefusal: false)
+        }
+        return .close
     }
 
     // MARK: Rate limits
@@ -268,7 +332,7 @@ extension DownloadRun {
     }
 
     private func hold(_ attempt: Attempt, _ tickets: TransferEngine.Tickets, _ wait: Int64) {
-        // A limit can change while one waits for it: long waits are looked at again.
+        // A limit can change meanwhile: long waits are examined again.
         self.engine.time.schedule(after: min(wait, Self.longestHold)) {
             if self.state.withLock({ _ in attempt.isOver }) { return }
             let left = self.engine.wait(for: tickets, of: self.transfer, now: self.now)

@@ -5,17 +5,27 @@ internal import TransferCore
 extension DownloadRun {
     private func commitOptions(_ durability: CommitOptions.Durability) -> CommitOptions {
         let (facts, overwrite) = self.state.withLock { ($0.facts, $0.overwrite) }
-        let modified = facts?.lastModified.flatMap { HTTPDate.parse($0) }
+        let recorded = facts.flatMap { facts in
+            Validators(facts).isEmpty
+                ? nil
+                : RecordedVersion(entityTag: facts.entityTag, lastModified: facts.lastModified, date: facts.date)
+        }
         return CommitOptions(
             overwrite: overwrite,
-            modified: modified,
-            entityTag: modified == nil ? facts?.entityTag : nil,
+            modified: facts?.lastModified.flatMap { HTTPDate.parse($0) },
+            recorded: recorded,
             mark: self.request.mark,
             durability: durability,
             expected: self.expectedDigests(),
             report: self.options.reportDigest,
-            keepBad: self.options.keepBad
+            keepBad: self.options.keepBad && !self.mayTakeSingleResponse
         )
+    }
+
+    /// Whether a file that does not have its digest is fetched once more, in one response: its bytes are of several.
+    private var mayTakeSingleResponse: Bool {
+        let isJoined = self.state.withLock { $0.facts?.consistency != nil }
+        return isJoined && !self.transfer.memory.withLock { $0.takesSingleResponse }
     }
 
     /// Every byte of a journaled file, or of a stream, is there.
@@ -27,20 +37,32 @@ extension DownloadRun {
         }
         guard let file else { return }
         switch file {
-        case .none, .small: break
+        case .none, .small, .existing: break
         case .stream: self.commitStream()
         case .partial(let partial):
             let length = self.state.withLock { $0.planner?.length ?? $0.planner?.completed ?? 0 }
             self.line.run {
                 // A checkpoint before it on the line may have failed.
                 guard self.state.withLock({ $0.phase == .committing }) else { return }
+                let mayRepeat = self.mayTakeSingleResponse
+                let isSynced = length > Self.syncedAbove || self.options.durable
                 do throws(StorageError) {
                     let digest = try self.naming { target throws(StorageError) in
-                        try partial.commit(as: target, length: length, self.commitOptions(.synced))
+                        try partial.commit(as: target, length: length, self.commitOptions(isSynced ? .synced : .none))
+                    }
+                    if let older = self.state.withLock({ $0.olderPartial }) {
+                        try? self.engine.store.discardPartial(older.target)
                     }
                     self.complete(path: self.state.withLock { $0.target.path }, bytes: length, digest: digest)
                 } catch {
-                    self.end(.failed(Self.failure(error)), except: nil)
+                    var failure = Self.failure(error)
+                    guard error.code == .digestMismatch, mayRepeat else {
+                        return self.end(.failed(failure), except: nil)
+                    }
+                    // Responses of several versions were joined: once more, over one connection.
+                    self.transfer.memory.withLock { $0.takesSingleResponse = true }
+                    failure.isRetryable = true
+                    self.end(.retry(failure), except: nil)
                 }
             }
         }
@@ -65,7 +87,7 @@ extension DownloadRun {
         }
     }
 
-    /// Tries names until one is free: somebody may have taken it since it was looked at.
+    /// Tries names until one is free: another process may have taken it since it was examined.
     private func naming(_ commit: (FileTarget) throws(StorageError) -> [UInt8]?) throws(StorageError) -> [UInt8]? {
         while true {
             do throws(StorageError) {
@@ -85,20 +107,19 @@ extension DownloadRun {
     }
 
     func complete(path: String, bytes: Int64, digest: [UInt8]?) {
-        let (received, verified) = self.state.withLock { ($0.received, $0.verifiedLength) }
+        let (received, verified, facts) = self.state.withLock { ($0.received, $0.verifiedLength, $0.facts) }
+        let isDigestCompared = !self.expectedDigests().isEmpty
         let before = self.transfer.memory.withLock { ($0.received, $0.activeTime) }
-        self.end(
-            .finished(
-                TransferEvent.Completion(
-                    path: path,
-                    bytes: bytes,
-                    received: before.0 + received,
-                    duration: .nanoseconds(before.1 + self.now - self.startedAt),
-                    digest: digest,
-                    verifiedLength: verified
-                )
-            ),
-            except: nil
+        var completion = TransferEvent.Completion(
+            path: path,
+            bytes: bytes,
+            received: before.0 + received,
+            duration: .nanoseconds(before.1 + self.now - self.startedAt),
+            digest: digest,
+            verifiedLength: verified
         )
+        completion.verified = isDigestCompared
+        completion.consistency = isDigestCompared ? .digest : facts?.consistency ?? .singleResponse
+        self.end(.finished(completion), except: nil)
     }
 }

@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import TransferCore
 
-/// What the bytes are compared with.
+/// Digests that the bytes are compared with.
 extension DownloadRun {
     /// The digests that a whole answer gives of the file.
     static func digests(in head: ResponseHead) -> [ExpectedDigest] {
@@ -9,7 +9,17 @@ extension DownloadRun {
         return self.once(DigestFields.representation(head.fields) + DigestFields.content(head.fields))
     }
 
-    /// One per algorithm is enough; the first said counts.
+    /// The digests that a journal remembers.
+    static func digests(of facts: ResourceFacts) -> [ExpectedDigest] {
+        facts.representationDigest.map { self.once(DigestFields.parse($0, source: "Repr-Digest")) } ?? []
+    }
+
+    /// What the user, and an earlier response, expect of the whole file.
+    func expectedDigests(_ facts: ResourceFacts) -> [ExpectedDigest] {
+        self.request.expected + Self.digests(of: facts)
+    }
+
+    /// One per algorithm is enough; the first counts.
     private static func once(_ digests: [ExpectedDigest]) -> [ExpectedDigest] {
         var seen: Set<DigestAlgorithm> = []
         return digests.filter { seen.insert($0.algorithm).inserted }
@@ -33,7 +43,8 @@ extension DownloadRun {
             self.state.withLock { _ in attempt.partLength = length }
         }
         self.state.withLock { state in
-            if state.serverDigests.isEmpty { state.serverDigests = whole }
+            // Of a response whose version is still being compared nothing is taken.
+            if state.serverDigests.isEmpty, !attempt.isComparing { state.serverDigests = whole }
             attempt.partExpected = part
             attempt.partDigests = digests
         }
@@ -43,7 +54,7 @@ extension DownloadRun {
     func takeDigests(trailers: HTTPFields, _ attempt: Attempt) {
         let whole = DigestFields.representation(trailers)
         // Of the content only where it was the whole file: a part's bytes have gone by.
-        let content = attempt.range == nil ? DigestFields.content(trailers) : []
+        let content = attempt.isPart || attempt.range != nil ? [] : DigestFields.content(trailers)
         guard !whole.isEmpty || !content.isEmpty else { return }
         self.state.withLock { $0.serverDigests = Self.once($0.serverDigests + whole + content) }
     }

@@ -1,13 +1,13 @@
 internal import Synchronization
 internal import TransferCore
 
-/// Finding the file's name, and what lies there already.
+/// Finds the file's name, and what exists under it.
 extension DownloadRun {
     private enum Step {
         case nextName(String)
         case fetch
-        case resume
-        case adopt(ExistingFile)
+        case resume(isForeign: Bool)
+        case continueExisting(ExistingFile)
         case examine(ExistingFile)
         case digest
         case replayedCommit
@@ -15,7 +15,7 @@ extension DownloadRun {
         case fail(TransferFailure)
     }
 
-    /// Looks under the name, and under numbered ones after it, until it is clear what to do.
+    /// Examines the name, and numbered ones after it, until it is clear what to do.
     func locate() {
         while true {
             let target = self.state.withLock { $0.target }
@@ -26,18 +26,19 @@ extension DownloadRun {
                     if let failure = self.nameIsNotFree(target, reason) {
                         return self.end(.failed(failure), except: nil)
                     }
-                    if !reason.isEmpty { self.note("\(target.name): \(reason); another name is taken") }
+                    if !reason.isEmpty { self.note("\(target.name): \(reason); using another name") }
                     self.takeNextName()
                     continue
                 case .fetch:
                     return self.launchFirst(.fetch)
-                case .resume:
+                case .resume(let isForeign):
+                    self.state.withLock { $0.isForeign = isForeign }
                     return self.openPartial(target)
-                case .adopt(let existing):
-                    return self.prepareAdoption(target, existing)
+                case .continueExisting(let existing):
+                    return self.continueExisting(existing)
                 case .examine(let existing):
                     self.state.withLock { $0.existing = existing }
-                    return self.launchFirst(.examine)
+                    return self.launchFirst(.examine(byGET: false))
                 case .digest:
                     return self.compareDigests(target)
                 case .replayedCommit:
@@ -55,14 +56,23 @@ extension DownloadRun {
     }
 
     private func step(_ survey: FileSurvey, _ target: FileTarget) -> Step {
+        var isForeign = false
+        var written: Int64 = 0
+        var isReplaced = false
         switch survey.partial {
         case .busy: return .nextName("another process is fetching it")
         case .foreign(let reason): return .nextName(reason)
         case .committed: return .replayedCommit
-        case .ours(let facts, _):
-            guard self.isOurs(facts) else { return .nextName("the partial file is of \(facts.url)") }
-            // The answer to a POST, or to a range of the caller's own, is asked for anew.
-            if survey.existing == nil { return self.transfer.asksForWhole ? .resume : .fetch }
+        case .ours(let facts, let count):
+            written = count
+            isReplaced = !facts.formerVersions.isEmpty
+            isForeign = !self.isOurs(facts)
+            if isForeign, !self.mayContinue(facts) { return .nextName("the partial file is of \(facts.url)") }
+            // The response to a POST, or to a range of the caller's own, is requested again.
+            if survey.existing == nil {
+                if self.transfer.asksForWhole { return .resume(isForeign: isForeign) }
+                return isForeign ? .nextName("the partial file is of \(facts.url)") : .fetch
+            }
         case .none: break
         }
         guard let existing = survey.existing else { return .fetch }
@@ -85,11 +95,14 @@ extension DownloadRun {
                 return .fail(TransferFailure(.fileExists, "\(target.path) exists and is not a regular file"))
             }
             self.state.withLock { $0.overwrite = true }
-            if case .ours = survey.partial, self.transfer.asksForWhole { return .resume }
+            if case .ours = survey.partial, self.transfer.asksForWhole { return .resume(isForeign: isForeign) }
             return .fetch
         case .resume:
-            guard canReplace, self.transfer.asksForWhole else { return .nextName("it cannot be gone on with") }
-            return existing.size > 0 ? .adopt(existing) : .examine(existing)
+            guard canReplace, self.transfer.asksForWhole else { return .nextName("it cannot be continued") }
+            // Unless another version has taken the place of the copy that an earlier run continued.
+            self.state.withLock { $0.overwrite = !isReplaced }
+            if written > 0 { return .resume(isForeign: isForeign) }
+            return existing.size > 0 ? .continueExisting(existing) : .fetch
         case .auto:
             guard canReplace, self.transfer.asksForWhole else { return .nextName("it cannot be compared") }
             return self.request.expected.isEmpty ? .examine(existing) : .digest
@@ -99,6 +112,16 @@ extension DownloadRun {
     private func isOurs(_ facts: ResourceFacts) -> Bool {
         self.request.sources.contains { $0.withoutUserInfo == facts.url }
     }
+
+    /// Whether a partial file that another URL began may be continued, if the responses show the same version: the user
+    /// names it, or the link differs in its query alone, such as one that was signed again.
+    private func mayContinue(_ facts: ResourceFacts) -> Bool {
+        if self.request.nameIsExact || self.state.withLock({ $0.isNamedByUser }) { return true }
+        let path = Self.withoutQuery(facts.url)
+        return self.request.sources.contains { Self.withoutQuery($0.withoutUserInfo) == path }
+    }
+
+    private static func withoutQuery(_ url: String) -> Substring { url.prefix { $0 != "?" } }
 
     /// Takes the next number for the base name that no other transfer of this engine has taken.
     func takeNextName() {
@@ -129,12 +152,12 @@ extension DownloadRun {
         self.end(.finished(completion), except: current)
     }
 
-    /// Opens our partial file and goes on from it.
+    /// Opens the partial file and continues it.
     func openPartial(_ target: FileTarget) {
-        // Whoever cancels this before it is open knows what to delete.
+        // A cancellation before it is open must know what to delete.
         self.transfer.memory.withLock { $0.target = target }
         self.line.run {
-            // Where the end has been told already, another transfer may look at the file: it must not find it busy.
+            // Once the end has been reported, another transfer may look at the file: it must not find it busy.
             guard self.state.withLock({ $0.phase != .ending }) else { return }
             do throws(StorageError) {
                 let partial = try self.engine.store.openPartial(target)
@@ -148,7 +171,7 @@ extension DownloadRun {
                     self.takeNextName()
                     return self.engine.transport.execute(onLane: self.lane) { self.locate() }
                 }
-                // What was looked at is there no more, as where a transfer of the same name was just cancelled: look again.
+                // It is gone, as when a transfer of the same name was just cancelled: look again.
                 if error.code == .cannotOpen, !self.isStillOurs(target) {
                     return self.engine.transport.execute(onLane: self.lane) { self.locate() }
                 }
@@ -161,80 +184,57 @@ extension DownloadRun {
         if case .ours? = (try? self.engine.store.survey(target))?.partial { true } else { false }
     }
 
-    /// The partial file is open: fetch what is missing, after comparing bytes where no strong validator guards them.
+    /// The partial file is open: fetch what is missing.
     func goOn(with partial: any PartialFile) {
-        let plan = SegmentPlanner(length: partial.facts.length, have: partial.initialExtents)
+        var plan = SegmentPlanner(length: partial.facts.length, have: partial.initialExtents)
+        if partial.facts.length == nil, let first = partial.initialExtents.first {
+            // Without a length only the bytes from the beginning on can be continued.
+            plan = SegmentPlanner(length: nil, have: first.lowerBound == 0 ? [first] : [])
+        }
         // The next attempt, and a cancellation, must find the same name.
         let target = self.state.withLock { $0.target }
-        self.transfer.memory.withLock { $0.target = target }
+        let takesSingleResponse = self.transfer.memory.withLock { memory in
+            memory.target = target
+            return memory.takesSingleResponse
+        }
+        let isVouched = partial.facts.consistency != .digest || !self.expectedDigests(partial.facts).isEmpty
         let isEnded = self.state.withLock { state in
             guard state.phase != .ending else { return true }
             state.file = .partial(partial)
             state.facts = partial.facts
+            state.serverDigests = Self.digests(of: partial.facts)
             state.planner = plan
             state.resumedFrom = plan.completed
             state.phase = .active
             state.awaitsFirst = true
             state.serverDoesRanges = self.transfer.memory.withLock { $0.rangesProven }
+            // Several versions are behind the address, or only a digest that is not known any more held it together.
+            state.requestsWhole = partial.facts.isUnreliable || takesSingleResponse || !isVouched
             return false
         }
         if isEnded {
             partial.keep()
             return
         }
-        if plan.isComplete { return self.commit() }
-        self.engine.transport.execute(onLane: self.lane) {
-            let isForeign = self.state.withLock { self.isUnprovenMirror(self.pickSource(&$0), of: partial.facts) }
-            if plan.completed > 0, isForeign || !self.hasStrongValidator(partial.facts) {
-                self.probe(partial, .goOn)
-            } else if isForeign {
-                let isEnded = self.state.withLock { state in
-                    if state.phase == .ending { return true }
-                    state.phase = .opening
-                    return false
-                }
-                if !isEnded { self.beginAnew(closing: []) }
-            } else {
-                self.launchFirst(.fetch)
-            }
-        }
+        // What a killed process left of a second partial file holds less than this one.
+        try? self.engine.store.discardPartial(Self.besideTarget(target))
+        if plan.isComplete, isVouched { return self.commit() }
+        if partial.facts.isUnreliable, plan.completed > 0, !self.mayRestart(Self.alternation(partial.facts)) { return }
+        self.engine.transport.execute(onLane: self.lane) { self.launchFirst(.fetch) }
     }
 
-    func hasStrongValidator(_ facts: ResourceFacts) -> Bool {
-        if self.transfer.memory.withLock({ $0.tagsUnreliable }) { return false }
-        return Validators(entityTag: facts.entityTag, lastModified: facts.lastModified, date: facts.date).strong != nil
-    }
-
-    /// Asks for the last bytes of what is there, and compares.
-    private func probe(_ partial: any PartialFile, _ then: Attempt.Probe.Then) {
-        guard let last = partial.initialExtents.last else { return self.launchFirst(.fetch) }
-        let range = max(last.lowerBound, last.upperBound - Self.overlap)..<last.upperBound
-        self.line.run {
-            do throws(StorageError) {
-                let bytes = try partial.read(range)
-                self.engine.transport.execute(onLane: self.lane) {
-                    self.launchFirst(.probe(Attempt.Probe(range: range, expected: bytes, then: then)))
-                }
-            } catch {
-                self.end(.failed(Self.failure(error)), except: nil)
-            }
+    /// `--if-exists resume`: a response continues a copy of the existing file if it begins with the file's last bytes.
+    private func continueExisting(_ existing: ExistingFile) {
+        self.state.withLock { state in
+            guard state.phase != .ending else { return }
+            state.existing = existing
+            state.file = .existing(existing)
+            state.planner = SegmentPlanner(length: nil, have: [0..<existing.size])
+            state.resumedFrom = existing.size
+            state.phase = .active
+            state.awaitsFirst = true
         }
-    }
-
-    /// `--if-exists resume`: the end of the existing file is compared before the file is touched.
-    private func prepareAdoption(_ target: FileTarget, _ existing: ExistingFile) {
-        let range = max(0, existing.size - Self.adoptionOverlap)..<existing.size
-        self.line.run {
-            do throws(StorageError) {
-                let bytes = try self.engine.store.readExisting(target, range)
-                self.state.withLock { $0.existing = existing }
-                self.engine.transport.execute(onLane: self.lane) {
-                    self.launchFirst(.probe(Attempt.Probe(range: range, expected: bytes, then: .adopt)))
-                }
-            } catch {
-                self.end(.failed(Self.failure(error)), except: nil)
-            }
-        }
+        self.launchFirst(.fetch)
     }
 
     private func compareDigests(_ target: FileTarget) {
@@ -254,19 +254,27 @@ extension DownloadRun {
         }
     }
 
-    /// Whether an existing file is what the server would send, as far as length and validators tell.
-    static func agrees(_ existing: ExistingFile, with head: ResponseHead) -> Bool {
+    /// Whether an existing file is what a response would bring.
+    func isCurrent(_ existing: ExistingFile, _ head: ResponseHead) -> Bool {
         let length: Int64? =
             if case .length(let length) = head.framing { length } else {
                 head.fields["Content-Length"].flatMap { Int64($0) }
             }
-        guard length == existing.size else { return false }
-        if let tag = existing.entityTag, tag == head.fields["ETag"] { return true }
-        return head.fields["Last-Modified"].flatMap { HTTPDate.parse($0) } == existing.modified
+        let response = ResourceFacts(url: "", length: length, fields: head.fields, received: self.engine.time.wallNow)
+        let recorded = existing.recorded.map { recorded in
+            ResourceFacts(
+                url: "",
+                length: existing.size,
+                entityTag: recorded.entityTag,
+                lastModified: recorded.lastModified,
+                date: recorded.date,
+                contentEncoding: response.contentEncoding
+            )
+        }
+        let file = VersionJudge.FinishedFile(size: existing.size, modified: existing.modified, recorded: recorded)
+        return VersionJudge.isCurrent(file, response)
     }
 
-    /// The bytes compared before a partial file without a strong validator is continued.
-    static let overlap: Int64 = 1024
     /// The bytes compared before a file that no journal vouches for is continued.
-    static let adoptionOverlap: Int64 = 1 << 20
+    static let existingOverlap: Int64 = 1 << 20
 }

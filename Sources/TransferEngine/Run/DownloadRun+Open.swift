@@ -1,30 +1,52 @@
 internal import Synchronization
 internal import TransferCore
 
-/// Making the file for a first response.
+/// Makes the file for a first response.
 extension DownloadRun {
     /// Files up to this declared length go without a journal.
-    static let smallLimit: Int64 = 1 << 20
+    static let smallLimit: Int64 = 128 << 10
+    /// Larger files are synced before they get their name, smaller ones only if durability is requested.
+    static let syncedAbove: Int64 = 1 << 20
 
-    func openFile(_ attempt: Attempt, _ head: ResponseHead, _ length: Int64?) -> ReadDecision {
+    /// Makes the file for a response that begins at byte 0.
+    ///
+    /// - Parameters:
+    ///   - attempt: Its request.
+    ///   - head: Its head.
+    ///   - length: The length of the whole representation, if the response declares it.
+    ///   - part: The range that the response carries, if not the whole.
+    /// - Returns: Whether to read on.
+    func openFile(_ attempt: Attempt, _ head: ResponseHead, _ length: Int64?, part: ByteRange? = nil) -> ReadDecision {
         if let decision = self.rename(attempt, by: head) { return decision }
         let facts = self.facts(of: head, from: attempt, length: length)
-        let digests = Self.digests(in: head)
-        let target: FileTarget = self.state.withLock { state in
-            state.facts = facts
-            state.serverDigests = digests
-            state.serverDoesRanges =
-                head.fields["Accept-Ranges"].map { $0.lowercased() == "bytes" } ?? false
-                && !self.transfer.memory.withLock { $0.rangesRefused }
-            state.verifiedLength = head.framing != .untilClose
-            return state.target
-        }
+        let target = self.take(facts, head, attempt, part: part)
         self.transfer.memory.withLock { $0.target = target }
         self.report(head, length)
-        if let length, length <= Self.smallLimit { return self.openSmall(attempt, target, length) }
+        if part == nil, let length, length <= Self.smallLimit { return self.openSmall(attempt, target, length) }
         self.state.withLock { _ in attempt.isHeld = true }
         self.line.run { self.makePartial(attempt, target, facts) }
         return .pause
+    }
+
+    /// Takes over the facts of a response from which the file is made.
+    func take(_ facts: ResourceFacts, _ head: ResponseHead, _ attempt: Attempt, part: ByteRange?) -> FileTarget {
+        let digests = part == nil ? Self.digests(in: head) : Self.digests(of: facts)
+        let refusesRanges = self.transfer.memory.withLock { $0.rangesRefused || $0.takesSingleResponse }
+        return self.state.withLock { state in
+            state.facts = facts
+            state.serverDigests = digests
+            state.serverDoesRanges =
+                !refusesRanges
+                && (part != nil || head.fields["Accept-Ranges"].map { $0.lowercased() == "bytes" } ?? false)
+            state.verifiedLength = head.framing != .untilClose
+            state.hasTaken = true
+            state.requestsWhole = false
+            attempt.isTaken = true
+            attempt.isPart = part != nil
+            attempt.responseEnd = part?.upperBound ?? facts.length
+            self.pin(&state, attempt)
+            return state.target
+        }
     }
 
     private func openSmall(_ attempt: Attempt, _ target: FileTarget, _ length: Int64) -> ReadDecision {
@@ -49,14 +71,14 @@ extension DownloadRun {
         }
     }
 
-    private func makePartial(_ attempt: Attempt, _ target: FileTarget, _ facts: ResourceFacts) {
+    func makePartial(_ attempt: Attempt, _ target: FileTarget, _ facts: ResourceFacts) {
         guard self.state.withLock({ $0.phase != .ending }) else { return }
         do throws(StorageError) {
             let partial: any PartialFile
             do throws(StorageError) {
                 partial = try self.engine.store.createPartial(target, facts: facts)
             } catch {
-                // Somebody made a partial file of this name since it was looked at.
+                // Another process made a partial file of this name since it was examined.
                 guard error.code == .exists, self.state.withLock({ $0.phase != .ending }),
                     !self.request.nameIsExact
                 else { throw error }
@@ -93,7 +115,7 @@ extension DownloadRun {
             }
             // Nothing is in it yet.
             guard isLive else { return partial.discard() }
-            // The pieces are dealt out before the first connection reads on: all begin at the same time.
+            // The pieces are assigned before the first connection reads on: all begin at the same time.
             self.fill(preferring: attempt.lane)
             self.letGo(attempt)
         } catch {
@@ -117,7 +139,7 @@ extension DownloadRun {
 
     /// Takes the name that the response proposes, unless the user chose one.
     ///
-    /// - Returns: What to answer where the new name leads elsewhere; `nil` to go on with this response.
+    /// - Returns: The decision if the new name leads elsewhere; `nil` to continue with this response.
     private func rename(_ attempt: Attempt, by head: ResponseHead) -> ReadDecision? {
         if !self.state.withLock({ $0.isNamedByUser }), let field = head.fields["Content-Disposition"],
             let proposed = ContentDisposition(field).fileName.flatMap({ FileName.sanitize($0) })
@@ -137,7 +159,7 @@ extension DownloadRun {
         return nil
     }
 
-    /// The final name is only known now, with the response at hand: look at what lies under it.
+    /// The final name is known only now, with the response at hand: examine what exists under it.
     private func relocate(_ attempt: Attempt, _ head: ResponseHead) -> ReadDecision? {
         while true {
             let target = self.state.withLock { $0.target }
@@ -151,7 +173,7 @@ extension DownloadRun {
             if case .ours(let facts, let written) = survey.partial, written > 0, survey.existing == nil,
                 self.request.sources.contains(where: { $0.withoutUserInfo == facts.url })
             {
-                // Going on from our bytes needs another request.
+                // Continuing our bytes needs another request.
                 self.transfer.memory.withLock { $0.target = target }
                 self.state.withLock { state in
                     state.heldSlot = attempt.slot
@@ -184,7 +206,7 @@ extension DownloadRun {
             case .overwrite where existing.isRegular:
                 self.state.withLock { $0.overwrite = true }
                 return nil
-            case .auto where existing.isRegular && Self.agrees(existing, with: head):
+            case .auto where existing.isRegular && self.isCurrent(existing, head):
                 self.skip(target, size: existing.size, except: attempt)
                 return .close
             case .auto, .rename, .resume, .overwrite:
@@ -194,15 +216,12 @@ extension DownloadRun {
     }
 
     func facts(of head: ResponseHead, from attempt: Attempt, length: Int64?) -> ResourceFacts {
-        let encoding = head.fields["Content-Encoding"]
-        return ResourceFacts(
+        ResourceFacts(
             url: self.request.sources[attempt.source].withoutUserInfo,
             finalURL: attempt.url.redacted,
             length: length,
-            entityTag: head.fields["ETag"],
-            lastModified: head.fields["Last-Modified"],
-            date: head.fields["Date"],
-            contentEncoding: encoding?.lowercased() == "identity" ? nil : encoding
+            fields: head.fields,
+            received: self.engine.time.wallNow
         )
     }
 }

@@ -1,103 +1,113 @@
 internal import Synchronization
 internal import TransferCore
 
-/// Beginning a file anew where what is there does not fit what the server has.
+/// Restarts a file whose held bytes are not of the server's version.
 extension DownloadRun {
-    /// What is there does not fit what the server has: begin anew, within a budget.
-    func startOver(_ attempt: Attempt, _ reason: String, head: ResponseHead?) -> ReadDecision {
-        if case .probe(let probe) = attempt.purpose, case .adopt = probe.then {
+    /// A response does not continue what is held: requests the whole, within a budget.
+    ///
+    /// What is held stays until a whole response takes its place.
+    func restart(_ attempt: Attempt, _ reason: String) -> ReadDecision {
+        let (file, held, isForeign) = self.state.withLock {
+            ($0.file, $0.planner?.completed ?? 0, $0.isForeign)
+        }
+        switch file {
+        case .existing:
+            let failure = TransferFailure(
+                .cannotResume,
+                "the existing file is not the beginning of the server's: \(reason)",
+                setting: .existingFiles
+            )
+            self.attemptFailed(attempt, failure)
+            return .close
+        case .stream where held > 0:
             self.attemptFailed(
                 attempt,
-                TransferFailure(
-                    .cannotResume,
-                    "the existing file is not the beginning of the server's: \(reason)",
-                    setting: .existingFiles
-                )
+                TransferFailure(.cannotResume, "the output cannot be taken back and cannot be continued: \(reason)")
             )
             return .close
+        case .none, .small, .partial, .stream: break
         }
-        if case .stream = self.state.withLock({ $0.file }), self.transfer.memory.withLock({ $0.stream.count > 0 }) {
-            self.attemptFailed(
-                attempt,
-                TransferFailure(.cannotResume, "the output cannot be taken back and cannot be gone on with: \(reason)")
-            )
-            return .close
-        }
-        if self.canDoWithout(attempt) {
-            self.sourceDisagrees(attempt)
-            return .close
-        }
-        let known = self.state.withLock { $0.facts }
-        let (count, comparesBytes) = self.transfer.memory.withLock { memory -> (Int, Bool) in
-            memory.startOvers += 1
-            guard let head, let known, memory.startOvers > 1, !memory.tagsUnreliable, known.entityTag != nil,
-                Self.totalLength(head) == known.length,
-                ResponseJudge.agreement(head, with: known, ignoringTags: true) != .changed
-            else { return (memory.startOvers, false) }
-            memory.tagsUnreliable = true
-            return (memory.startOvers, true)
-        }
-        guard count <= Self.startOverLimit else {
-            self.attemptFailed(
-                attempt,
-                TransferFailure(.badResponse, "\(reason); begun anew \(Self.startOverLimit) times already")
-            )
-            return .close
-        }
-        if comparesBytes {
-            // Only the tag changed, and not for the first time: let the bytes themselves tell.
-            self.note("the entity tag changes with every answer: bytes are compared instead")
-            self.attemptFailed(attempt, TransferFailure(.badResponse, reason, isRetryable: true))
-            return .close
-        }
-        self.note("\(reason): starting over")
+        if isForeign, !self.request.nameIsExact { return self.decline(attempt, reason) }
+        if self.canDoWithout(attempt) { return self.sourceDisagrees(attempt) }
+        // What holds nothing loses nothing.
+        if held > 0 || self.state.withLock({ $0.requestsWhole }), !self.mayRestart(reason) { return .close }
+        self.note("\(reason): requesting the whole")
         let others: [Attempt]? = self.state.withLock { state in
             guard state.phase != .ending, state.phase != .committing, !attempt.isOver else { return nil }
-            if case .stream = state.file { state.phase = .active } else { state.phase = .opening }
             let others = state.attempts.filter { $0 !== attempt }
             for other in others { self.retire(&state, other) }
             state.heldSlot = attempt.slot
             attempt.slot = nil
             self.retire(&state, attempt)
+            state.requestsWhole = true
+            state.awaitsFirst = true
             return others
         }
         guard let others else { return .close }
-        self.beginAnew(closing: others)
+        self.quiesce(others) { self.launchFirstAfterClosing() }
         return .close
     }
 
-    /// Throws away what is there and asks for the whole; the phase says so already.
-    func beginAnew(closing others: [Attempt]) {
-        self.transfer.memory.withLock { $0.provenSources = [] }
-        self.quiesce(others) {
-            self.line.run {
-                let isAdopted = self.transfer.memory.withLock { memory in
-                    defer { memory.isAdopted = false }
-                    return memory.isAdopted
-                }
-                let file = self.state.withLock { state in
-                    defer {
-                        if case .partial = state.file { state.file = .none }
-                        state.planner = nil
-                        state.facts = nil
-                        state.resumedFrom = 0
-                        state.serverDigests = []
-                    }
-                    return state.file
-                }
-                if case .partial(let partial) = file {
-                    if isAdopted { partial.setAside() } else { partial.discard() }
-                }
-                self.engine.transport.execute(onLane: self.lane) { self.launchFirst(.fetch) }
-            }
+    /// Counts a restart; ends the run if there were too many.
+    func mayRestart(_ reason: String) -> Bool {
+        let restarts = self.transfer.memory.withLock { memory in
+            memory.restarts += 1
+            return memory.restarts
         }
+        guard restarts > Self.restartLimit else { return true }
+        let facts = self.state.withLock { $0.facts }
+        let versions = facts.map { Self.alternation($0) } ?? reason
+        let message = versions == reason ? reason : "\(reason); \(versions)"
+        self.end(
+            .failed(
+                TransferFailure(
+                    .badResponse,
+                    "\(message); restarted \(Self.restartLimit) times already",
+                    remedy: "ask for one server, or give a digest with the URL"
+                )
+            ),
+            except: nil
+        )
+        return false
     }
 
-    static let startOverLimit = 4
-
-    private static func totalLength(_ head: ResponseHead) -> Int64? {
-        if head.status == 206 { return head.fields["Content-Range"].flatMap { ContentRange($0) }?.total }
-        if case .length(let length) = head.framing { return length }
-        return nil
+    /// Names the versions that were seen behind one address.
+    static func alternation(_ facts: ResourceFacts) -> String {
+        let seen = facts.formerVersions + [VersionJudge.identity(facts)].compactMap(\.self)
+        guard seen.count > 1 else { return "the file is to be of one response" }
+        return "several versions are behind the address: \(seen.joined(separator: ", "))"
     }
+
+    /// The partial file of another URL does not fit this one's: it is left alone, and another name taken.
+    func decline(_ attempt: Attempt, _ reason: String) -> ReadDecision {
+        let file: RunFile? = self.state.withLock { state in
+            guard state.phase != .ending, !attempt.isOver else { return nil }
+            defer {
+                state.file = .none
+                state.planner = nil
+                state.facts = nil
+                state.serverDigests = []
+                state.isForeign = false
+                state.awaitsFirst = false
+                state.requestsWhole = false
+                state.resumedFrom = 0
+                state.phase = .locating
+            }
+            state.heldSlot = attempt.slot
+            attempt.slot = nil
+            self.retire(&state, attempt)
+            return state.file
+        }
+        guard case .partial(let partial) = file else { return .close }
+        let (name, url) = (self.state.withLock { $0.target.name }, partial.facts.url)
+        self.note("\(name).part, begun from \(url), is not continued: \(reason); using another name")
+        self.line.run {
+            partial.keep()
+            self.takeNextName()
+            self.engine.transport.execute(onLane: self.lane) { self.locate() }
+        }
+        return .close
+    }
+
+    static let restartLimit = 4
 }

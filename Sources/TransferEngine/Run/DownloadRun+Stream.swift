@@ -19,38 +19,32 @@ extension DownloadRun {
         }
         if isOver { return }
         if self.state.withLock({ $0.planner?.isComplete ?? false }) { return self.commit() }
-        guard position.count > 0, let facts = position.facts, !self.hasStrongValidator(facts),
-            self.transfer.asksForWhole
-        else {
-            return self.launchFirst(.fetch)
-        }
-        let range = position.count - Int64(position.tail.count)..<position.count
-        self.launchFirst(.probe(Attempt.Probe(range: range, expected: position.tail, then: .goOn)))
+        self.launchFirst(.fetch)
     }
 
-    func wholeForStream(_ attempt: Attempt, _ head: ResponseHead, _ length: Int64?) -> ReadDecision {
+    /// Handles a response that begins at byte 0, for a stream or an empty partial file.
+    ///
+    /// - Parameters:
+    ///   - attempt: Its request.
+    ///   - head: Its head.
+    ///   - length: The length of the whole representation, if the response declares it.
+    ///   - part: The range that it carries, if not the whole.
+    /// - Returns: Whether to read on.
+    func wholeForStream(
+        _ attempt: Attempt,
+        _ head: ResponseHead,
+        _ length: Int64?,
+        part: ByteRange? = nil
+    ) -> ReadDecision {
         let given = self.transfer.memory.withLock { $0.stream.count }
-        if given > 0 {
-            guard self.mayReadAgain(head, length) else {
-                return self.startOver(attempt, "the server does not resume, or the file changed", head: head)
-            }
-            self.note("the server sends no parts: what was there before is read again")
-            self.transfer.memory.withLock { $0.rangesRefused = true }
-            self.state.withLock { _ in attempt.repeated = given }
-            return .read
-        }
+        if given > 0 { return self.readAgain(attempt, head, length, given) }
         let facts = self.facts(of: head, from: attempt, length: length)
-        let digests = Self.digests(in: head)
-        let keepsTail = !self.hasStrongValidator(facts)
+        _ = self.take(facts, head, attempt, part: part)
         self.transfer.memory.withLock { memory in
             memory.stream.facts = facts
-            memory.stream.keepsTail = keepsTail
-            memory.stream.serverDigests = digests
+            memory.stream.serverDigests = self.state.withLock { $0.serverDigests }
         }
         self.state.withLock { state in
-            state.facts = facts
-            state.serverDigests = digests
-            state.verifiedLength = head.framing != .untilClose
             var planner = SegmentPlanner(length: length)
             _ = planner.assign(to: attempt.number, minimumSplit: Int64.max / 4)
             state.planner = planner
@@ -68,36 +62,84 @@ extension DownloadRun {
     private func advanceStream(by bytes: UnsafeRawBufferPointer) {
         self.transfer.memory.withLock { memory in
             memory.stream.count += Int64(bytes.count)
-            guard memory.stream.keepsTail else { return }
-            memory.stream.tail = Array((memory.stream.tail + bytes.suffix(Int(Self.overlap))).suffix(Int(Self.overlap)))
+            // A receiver that keeps the bytes compares them itself.
+            if case .memory(let receiver) = self.options.destination, receiver.keepsBytes { return }
+            memory.stream.tail.append(bytes)
         }
     }
 
-    /// Whether a whole can stand for the part that was asked for: what was given before comes again, and is passed over.
-    ///
-    /// A strong validator vouches for it, or a receiver that still has the bytes.
-    private func mayReadAgain(_ head: ResponseHead, _ length: Int64?) -> Bool {
-        guard let facts = self.state.withLock({ $0.facts }), facts.length == length else { return false }
-        if case .stream(.immediate(let receiver)) = self.state.withLock({ $0.file }), receiver.keepsBytes {
-            return true
+    /// A whole response in place of the rest: what was given before comes again, and is passed over if it is of the same
+    /// version, or if its last bytes agree with those given.
+    private func readAgain(
+        _ attempt: Attempt,
+        _ head: ResponseHead,
+        _ length: Int64?,
+        _ given: Int64
+    ) -> ReadDecision {
+        let response = self.facts(of: head, from: attempt, length: length)
+        let tail = self.transfer.memory.withLock { Int64($0.stream.tail.bytes.count) }
+        let continuation: VersionJudge.Continuation = self.state.withLock { state in
+            guard let held = state.facts else { return .refused("nothing is known of what was received before") }
+            if held.isUnreliable { return .refused(Self.alternation(held)) }
+            var overlap = tail
+            if case .stream(.immediate(let receiver)) = state.file, receiver.keepsBytes { overlap = given }
+            return VersionJudge.continuation(
+                of: response,
+                after: held,
+                self.context(state, attempt),
+                isAdditional: false,
+                overlap: overlap,
+                run: given
+            )
         }
-        return self.hasStrongValidator(facts)
-            && ResponseJudge.agreement(head, with: facts, ignoringTags: false) == .same
+        var basis: Consistency?
+        switch continuation {
+        case .accepted(let consistency):
+            if attempt.sentIfRange {
+                self.transfer.memory.withLock { $0.omitsIfRange = true }
+                self.relaunch(attempt)
+                return .close
+            }
+            basis = consistency
+        case .compared where attempt.sentIfRange, .needsOverlap where attempt.sentIfRange:
+            self.transfer.memory.withLock { memory in
+                memory.omitsIfRange = true
+                memory.wantsOverlap = true
+            }
+            self.relaunch(attempt)
+            return .close
+        case .compared: break
+        case .needsOverlap, .refused:
+            let reason = if case .refused(let text) = continuation { text } else { "too little of it is held" }
+            return self.restart(attempt, "the server does not resume: \(reason)")
+        }
+        self.note("the server sends no parts: passing over what was received before")
+        self.transfer.memory.withLock { $0.rangesRefused = true }
+        let isTaken = self.state.withLock { state in
+            state.planner?.release(attempt.number)
+            _ = state.planner?.assign(to: attempt.number, minimumSplit: Int64.max / 4)
+            attempt.range = nil
+            attempt.isTaken = true
+            attempt.basis = basis
+            attempt.facts = response
+            attempt.responseEnd = length
+            state.hasTaken = true
+            attempt.overlap = basis == nil ? min(tail, given) : 0
+            if case .stream(.immediate(let receiver)) = state.file, receiver.keepsBytes { attempt.overlap = 0 }
+            attempt.isComparing = attempt.overlap > 0
+            attempt.compared = 0
+            if attempt.isComparing { attempt.expected = self.transfer.memory.withLock { $0.stream.tail.bytes } }
+            attempt.repeated = given - attempt.overlap
+            return attempt.isComparing || self.acceptRange(&state, attempt)
+        }
+        guard isTaken else {
+            self.attemptFailed(attempt, TransferFailure(.fileIO, "the response does not fit what was given"))
+            return .close
+        }
+        return .read
     }
 
-    /// A whole came instead of the last bytes that were asked for to compare: it is compared from its beginning.
-    ///
-    /// - Returns: What to answer, or `nil` where it cannot be.
-    func compareWholeStream(_ attempt: Attempt, _ head: ResponseHead, _ length: Int64?) -> ReadDecision? {
-        guard case .stream = self.state.withLock({ $0.file }), self.mayReadAgain(head, length) else { return nil }
-        self.state.withLock { state in
-            attempt.purpose = .fetch
-            self.assignPiece(&state, attempt)
-        }
-        return self.wholeForStream(attempt, head, length)
-    }
-
-    /// Compares bytes that come again, where the receiver has them; otherwise the validator vouches for them.
+    /// Compares bytes that come again with the receiver's, if it keeps them; otherwise their version was accepted.
     func isRepetition(
         _ body: UnsafeRawBufferPointer,
         _ count: Int,
@@ -179,4 +221,34 @@ extension DownloadRun {
             }
         }
     }
+}
+
+/// The last bytes of a stream.
+struct StreamTail: Sendable {
+    private let capacity: Int
+    /// Pieces in order; together they hold at least the last bytes.
+    private var pieces: [[UInt8]] = []
+    private var count = 0
+
+    init(capacity: Int) { self.capacity = capacity }
+
+    /// Appends bytes; only as many as it keeps are copied.
+    mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        let kept = bytes.suffix(self.capacity)
+        if kept.count == self.capacity {
+            self.pieces.removeAll(keepingCapacity: true)
+            self.count = 0
+        }
+        self.pieces.append(Array(kept))
+        self.count += kept.count
+        while let first = self.pieces.first, self.count - first.count >= self.capacity {
+            self.pieces.removeFirst()
+            self.count -= first.count
+        }
+        // Many small pieces are joined, so that their number stays bounded.
+        if self.pieces.count > 64 { self.pieces = [Array(self.pieces.joined())] }
+    }
+
+    /// The last bytes, at most the capacity.
+    var bytes: [UInt8] { Array(self.pieces.joined().suffix(self.capacity)) }
 }

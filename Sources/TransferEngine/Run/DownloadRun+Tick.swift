@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import TransferCore
 
-/// What happens with time: timeouts, progress, checkpoints, one connection more, one slow one fewer.
+/// Reacts to time: timeouts, progress, checkpoints, one connection more, a slow one less.
 extension DownloadRun {
     func tick(_ now: Int64) {
         let total = self.options.totalTimeout.inNanoseconds
@@ -30,6 +30,7 @@ extension DownloadRun {
             }
         }
         if let surplus = self.surplus(now) { self.giveUp(surplus) }
+        self.takeOver(now)
         let (wantsCheckpoint, lane): (Bool, Int?) = self.state.withLock { state in
             guard state.phase == .active, case .partial = state.file else { return (false, nil) }
             guard state.sinceCheckpoint > 0, now - state.lastCheckpoint >= Self.checkpointInterval else {
@@ -80,8 +81,17 @@ extension DownloadRun {
         let stall = self.options.stallTimeout.inNanoseconds
         return self.state.withLock { state in
             var overdue: [(Attempt, TransferFailure)] = []
-            for attempt in state.attempts where !attempt.isHeld && attempt.isConnected {
+            for attempt in state.attempts where !attempt.isHeld {
+                if let failure = self.impatience(state, attempt, now) {
+                    overdue.append((attempt, failure))
+                    continue
+                }
+                guard attempt.isConnected else { continue }
                 attempt.window.record(attempt.bytes, at: now)
+                if attempt.isTaken {
+                    state.bestRate = max(state.bestRate, attempt.window.rate)
+                    if let time = attempt.headTime { state.bestHeadTime = min(state.bestHeadTime ?? time, time) }
+                }
                 guard stall > 0, now - attempt.lastActivity > stall else { continue }
                 let what = attempt.hasHead ? "nothing arrived" : "no response head arrived"
                 let failure = TransferFailure(
@@ -99,6 +109,26 @@ extension DownloadRun {
             return overdue
         }
     }
+
+    /// Why a request without a head is given up before the stall timeout: another source is left to try, or it is a
+    /// further connection where others had their heads long before.
+    private func impatience(_ state: State, _ attempt: Attempt, _ now: Int64) -> TransferFailure? {
+        guard !attempt.hasHead else { return nil }
+        let waited = now - attempt.startedAt
+        let sources = self.request.sources.count
+        if !state.hasTaken, sources > 1, waited > Self.sourcePatience,
+            self.transfer.memory.withLock({ $0.badSources.union([attempt.source]).count }) < sources
+        {
+            return TransferFailure(.timeout, "no response for \(waited / 1_000_000_000) s", isRetryable: true)
+        }
+        guard attempt.isAdditional, let usual = state.bestHeadTime, state.attempts.count > 1 || sources > 1,
+            waited > max(Self.furtherPatience, 4 * usual)
+        else { return nil }
+        return TransferFailure(.timeout, "a further connection got no response", isRetryable: true)
+    }
+
+    private static let sourcePatience: Int64 = 3_000_000_000
+    private static let furtherPatience: Int64 = 2_000_000_000
 
     /// A connection that for five seconds was slower than a tenth of the others' median.
     private func slowest(_ state: State, _ now: Int64) -> Attempt? {

@@ -16,11 +16,11 @@ final class DownloadRun: AskingRun {
     let line: OperationLine
 
     enum Phase {
-        /// Looking at what lies under the name; asking the server about it.
+        /// Looking at what exists under the name; comparing it with the server's.
         case locating
         /// A first response is awaited, or its file is being made.
         case opening
-        /// The file is there; connections fetch.
+        /// The file is open; connections fetch.
         case active
         case committing
         case ending
@@ -31,6 +31,8 @@ final class DownloadRun: AskingRun {
         case small(any SmallFile)
         case partial(any PartialFile)
         case stream(StreamSink)
+        /// A finished file that is copied and continued once the overlap agrees (`--if-exists resume`).
+        case existing(ExistingFile)
     }
 
     /// What takes a stream's bytes.
@@ -51,6 +53,7 @@ final class DownloadRun: AskingRun {
         /// Whether the body goes to a file though it was to go to memory, which nobody has looked for yet.
         var isDiverted = false
         var file: RunFile = .none
+        /// What the held bytes were taken from.
         var facts: ResourceFacts?
         var planner: SegmentPlanner?
         var attempts: [Attempt] = []
@@ -70,9 +73,28 @@ final class DownloadRun: AskingRun {
         var reported: Int64 = -1
         var sinceCheckpoint: Int64 = 0
         var lastCheckpoint: Int64 = 0
-        /// What is there has been opened, but nothing may be added before the first request (perhaps a comparison).
+        /// What is held has been opened, but nothing may be added before the first response.
         var awaitsFirst = false
-        /// Bytes that are there are known to be wrong: nothing may go on from them.
+        /// Whether the next request is for the whole, because what is held may be of another version.
+        var requestsWhole = false
+        /// Whether a response that ended where the held bytes do is to be confirmed as the file's end.
+        var probesEnd = false
+        /// Whether the partial file was begun by a transfer of another URL.
+        var isForeign = false
+        /// Whether this run has taken a response.
+        var hasTaken = false
+        /// Where requests to a source were redirected to; further ranges go there directly.
+        var pinned: [Int: HTTPURL] = [:]
+        /// The highest rate and the shortest time to a head that a connection of this run has shown.
+        var bestRate: Double = 0
+        var bestHeadTime: Int64?
+        /// How often a connection's last piece was taken over.
+        var takeovers = 0
+        /// How many connections were given up beside others because their responses could not be used.
+        var dismissals = 0
+        /// The older partial file that is kept while a response that proves nothing goes to a second one.
+        var olderPartial: (target: FileTarget, bytes: Int64)?
+        /// Bytes that are held are known to be wrong: nothing may continue from them.
         var holdsWrongBytes = false
         /// What an interruption made of the run while it could not end at once.
         var ending: Outcome?
@@ -146,10 +168,11 @@ final class DownloadRun: AskingRun {
         let attempt: Attempt? = self.state.withLock { state in
             guard state.phase != .ending else { return nil }
             let source = self.pickSource(&state)
-            let url = self.request.sources[source]
+            let (url, isPinned) = self.url(of: source, state)
             guard let slot = self.takeSlot(&state, for: url.origin) else { return nil }
             let attempt = self.makeAttempt(&state, source: source, url: url, purpose: purpose, slot: slot, hops: 0)
-            if case .fetch = purpose {
+            attempt.isPinned = isPinned
+            if attempt.isFetch {
                 state.awaitsFirst = false
                 if state.planner != nil { self.assignPiece(&state, attempt) }
                 if case .none = state.file { state.phase = .opening }
@@ -290,27 +313,52 @@ final class DownloadRun: AskingRun {
                 try? self.engine.store.discardPartial(left)
                 self.engine.runEnded(self, outcome)
             }
-        case .stream:
+        case .stream, .existing:
             self.engine.runEnded(self, outcome)
         case .small(let small):
-            if case .finished = outcome {} else { small.discard() }
-            self.engine.runEnded(self, outcome)
+            if case .finished = outcome { return self.engine.runEnded(self, outcome) }
+            self.line.run {
+                self.keep(small, outcome)
+                self.engine.runEnded(self, outcome)
+            }
         case .partial(let partial):
             if case .finished = outcome { return self.engine.runEnded(self, outcome) }
             let isCancelled = if case .cancelled(keeping: false) = outcome { true } else { false }
-            let isAdopted = self.transfer.memory.withLock { $0.isAdopted }
             self.line.run {
-                if isWrong, isAdopted || self.options.keepBad {
+                if isWrong, self.options.keepBad {
                     partial.setAside()
-                } else if isWrong || (isCancelled && !isAdopted) {
+                } else if isWrong || isCancelled {
                     partial.discard()
                 } else {
                     partial.keep()
                 }
+                self.settleOlderPartial(isCancelled: isCancelled)
                 self.engine.runEnded(self, outcome)
             }
         }
     }
+
+    /// Keeps what arrived of a small file as a partial file, so that the next attempt continues it.
+    private func keep(_ small: any SmallFile, _ outcome: Outcome) {
+        defer { small.discard() }
+        if case .cancelled(keeping: false) = outcome { return }
+        let (facts, target, received, length) = self.state.withLock { state in
+            (state.facts, state.target, state.smallReceived, state.smallLength)
+        }
+        guard let facts, received >= Self.smallestKept, received < length, self.transfer.asksForWhole else { return }
+        // If it fails, no more than these bytes is lost.
+        guard let bytes = try? small.read(0..<received),
+            let partial = try? self.engine.store.createPartial(target, facts: facts)
+        else { return }
+        guard let extent = partial.beginExtent(at: 0),
+            (try? bytes.withUnsafeBytes { try partial.write($0, extent: extent) }) != nil
+        else { return partial.discard() }
+        partial.endExtent(extent)
+        partial.keep()
+    }
+
+    /// Fewer bytes are sooner fetched again than kept.
+    private static let smallestKept: Int64 = 16 << 10
 
     /// Tells what an attempt's or a file's error means to the transfer.
     static func failure(_ error: TransportError) -> TransferFailure { TransferFailure(error) }

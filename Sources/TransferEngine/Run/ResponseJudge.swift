@@ -1,40 +1,42 @@
 internal import TransferCore
 
-/// What a response to a request for a file means.
+/// Decides what the status and the framing of a response to a request for a file mean.
 ///
-/// Pure: the tables of RFC 9110 §14 and §15 as Martlet reads them.
+/// Pure: the tables of RFC 9110 §14 and §15 as Martlet reads them. Whether the response is of the version that is held
+/// is decided by `VersionJudge`.
 struct ResponseJudge {
-    /// What was asked for.
+    /// What was requested.
     struct Question {
-        /// The range asked for, or `nil` for the whole.
+        /// The range requested, or `nil` for the whole.
         var range: ByteRange?
-        /// What is known of the resource from the response that the partial file began with.
-        var known: ResourceFacts?
-        /// Whether an entity tag that differs says nothing.
-        var ignoresTags = false
-        /// Whether the request was conditional as a whole, so that 304 is an answer.
+        /// Whether the request was conditional as a whole, so that 304 is a response to it.
         var isConditional = false
-        /// Whether the caller may have asked for a part by itself: then that is the whole here.
+        /// Whether the caller may have requested a part by itself: then that is the whole here.
         var isOwnRange = false
-        /// The bytes that are there, when every byte up to them is.
-        var have: Int64 = 0
         var retryStatuses: Set<Int>
         /// Wall time, seconds since 1970, for a `Retry-After` that is a date.
         var wallNow: Int64
     }
 
     enum Verdict {
-        /// The body is the whole resource from byte 0 on.
+        /// The body is the whole representation.
         case whole(length: Int64?)
-        /// The body goes on at the start of the range asked for.
-        case range(total: Int64?)
-        /// What is there does not fit this resource: ask again for the whole.
-        case startOver(String)
-        /// Everything is there already.
-        case alreadyComplete
-        /// Go and ask there.
+        /// The body is this range, which begins where the requested one does.
+        case range(ByteRange, total: Int64?)
+        /// The body is the first part of the representation though none was requested.
+        case firstPart(ByteRange, total: Int64?)
+        /// The range begins elsewhere: the server does not do ranges.
+        case otherStart
+        /// `Content-Range` is missing or malformed.
+        case malformedRange(String)
+        /// Several parts came in place of one.
+        case multipart
+        /// The server has no such range (416).
+        case notSatisfiable
+        /// The server says that the file changed (412).
+        case preconditionFailed
         case redirect(String)
-        /// The caller's copy is still what the server has.
+        /// The caller's copy is still current.
         case notModified
         case failed(TransferFailure)
     }
@@ -43,17 +45,13 @@ struct ResponseJudge {
         switch head.status {
         case 206: self.partial(head, question)
         case 204, 205: .whole(length: 0)
-        case 200..<300: self.whole(head, question)
+        case 200..<300: .whole(length: self.length(head))
         case 301, 302, 303, 307, 308: self.redirect(head)
         case 304 where question.isConditional: .notModified
-        case 412 where question.range != nil: .startOver("the server says that the file changed (412)")
-        case 416: self.notSatisfiable(head, question)
+        case 412 where question.range != nil: .preconditionFailed
+        case 416: .notSatisfiable
         default: .failed(self.failure(head, retrying: question.retryStatuses, wallNow: question.wallNow))
         }
-    }
-
-    private static func whole(_ head: ResponseHead, _ question: Question) -> Verdict {
-        .whole(length: self.length(head))
     }
 
     /// The length of a body as its framing tells it, or `nil` where only its end will.
@@ -63,65 +61,23 @@ struct ResponseJudge {
     }
 
     private static func partial(_ head: ResponseHead, _ question: Question) -> Verdict {
-        guard let asked = question.range else {
-            if question.isOwnRange { return .whole(length: self.length(head)) }
-            return .failed(
-                TransferFailure(
-                    .badResponse,
-                    "the server answered a part (206) that was not asked for",
-                    isRetryable: true
-                )
-            )
-        }
+        if question.range == nil, question.isOwnRange { return .whole(length: self.length(head)) }
         if let type = head.fields["Content-Type"], type.utf8.count >= 20,
             type.lowercased().hasPrefix("multipart/byteranges")
         {
-            return .failed(
-                TransferFailure(
-                    .badResponse,
-                    "the server answered several parts to a request for one",
-                    isRetryable: true
-                )
-            )
+            return .multipart
         }
         guard let field = head.fields["Content-Range"], let content = ContentRange(field), let range = content.range
-        else {
-            return .failed(
-                TransferFailure(.badResponse, "206 with a missing or malformed Content-Range", isRetryable: true)
-            )
-        }
+        else { return .malformedRange("206 with a missing or malformed Content-Range") }
         if case .length(let length) = head.framing, length != range.upperBound - range.lowerBound {
-            return .failed(
-                TransferFailure(.badResponse, "206 whose Content-Length and Content-Range disagree", isRetryable: true)
-            )
+            return .malformedRange("206 whose Content-Length and Content-Range disagree")
         }
-        guard range.lowerBound == asked.lowerBound else {
-            return .startOver("the server sent other bytes than were asked for")
+        if let asked = question.range, range.lowerBound == asked.lowerBound {
+            return .range(range, total: content.total)
         }
-        if head.fields["Content-Encoding"].map(self.isEncoding) ?? false {
-            return .startOver("the server encoded the part, whose bytes so are others")
-        }
-        if let known = question.known {
-            if let total = content.total, let length = known.length, total != length {
-                return .startOver("the file's length changed from \(length) to \(total)")
-            }
-            if self.agreement(head, with: known, ignoringTags: question.ignoresTags) == .changed {
-                return .startOver("the file changed on the server")
-            }
-        }
-        return .range(total: content.total)
-    }
-
-    private static func notSatisfiable(_ head: ResponseHead, _ question: Question) -> Verdict {
-        if let total = head.fields["Content-Range"].flatMap({ ContentRange($0) })?.total,
-            total == question.have, question.known?.length ?? total == total
-        {
-            return .alreadyComplete
-        }
-        if question.range == nil {
-            return .failed(TransferFailure(.badResponse, "the server has no such range (416)", status: 416))
-        }
-        return .startOver("the server has no such range (416)")
+        if range.lowerBound == 0, range.upperBound == content.total { return .whole(length: content.total) }
+        if question.range == nil, range.lowerBound == 0 { return .firstPart(range, total: content.total) }
+        return .otherStart
     }
 
     private static func redirect(_ head: ResponseHead) -> Verdict {
@@ -165,24 +121,5 @@ struct ResponseJudge {
         case 429, 503: .concurrency
         default: nil
         }
-    }
-
-    /// Whether a response is of the same resource as is known, as far as its validators tell.
-    static func agreement(
-        _ head: ResponseHead,
-        with known: ResourceFacts,
-        ignoringTags: Bool
-    ) -> Validators.Agreement {
-        var old = Validators(entityTag: known.entityTag, lastModified: known.lastModified, date: known.date)
-        var new = Validators(fields: head.fields)
-        if ignoringTags {
-            old.entityTag = nil
-            new.entityTag = nil
-        }
-        return old.agrees(with: new)
-    }
-
-    private static func isEncoding(_ value: String) -> Bool {
-        !value.isEmpty && value.lowercased() != "identity"
     }
 }

@@ -38,26 +38,38 @@ final class Transfer: Sendable {
         var priority: Priority
         /// The attempts begun so far.
         var attempts = 0
-        /// How often the file was begun anew because the server's answer did not fit what was there.
-        var startOvers = 0
-        /// Whether a 206 ever went on from where it was asked to.
+        /// How often the file was restarted because a response did not continue what was held.
+        var restarts = 0
+        /// Whether a 206 ever continued where it was to.
         var rangesProven = false
-        /// Whether the server ignored a range; no more are asked for.
+        /// Whether the server ignored a range; no more are requested.
         var rangesRefused = false
-        /// The entity tag changes with every answer though the bytes do not; it is not used any more.
-        var tagsUnreliable = false
-        /// Sources that answered wrongly or not at all.
+        /// Whether the server responds to `If-Range` as if the file had changed though it has not.
+        var omitsIfRange = false
+        /// Whether a response lacked the validators that the one before it had: ranges begin with an overlap.
+        var wantsOverlap = false
+        /// How often a 206 had no usable `Content-Range`.
+        var malformedRanges = 0
+        /// Whether the server sends this file in ranges only.
+        var sendsRangesOnly = false
+        /// Whether the whole is to be of one response, because a file of several did not have its digest.
+        var takesSingleResponse = false
+        /// Sources that failed or have another file.
         var badSources: Set<Int> = []
-        /// Sources whose bytes were seen to agree with the first one's.
+        /// Sources whose responses were shown to be of the same version as the first one's.
         var provenSources: Set<Int> = []
+        /// Mirrors that nothing shows to have the same version: they continue the file only when no other source can.
+        var fallbackSources: Set<Int> = []
+        /// Fresh URLs of sources whose link had expired.
+        var freshLinks: [Int: HTTPURL] = [:]
+        /// How often a fresh URL was requested.
+        var refreshes = 0
         /// Time spent running, in nanoseconds; queueing is not in it.
         var activeTime: Int64 = 0
         /// Bytes of body received.
         var received: Int64 = 0
         /// Where the file will be, once a response or the user has told.
         var target: FileTarget?
-        /// Whether the bytes at the beginning of the file were the user's own; they are never deleted.
-        var isAdopted = false
         /// Where the body goes instead of to memory, once the policy has said so.
         var diversion: Diversion?
         /// Whether the policy has decided about the response.
@@ -69,8 +81,8 @@ final class Transfer: Sendable {
         var wakeUp: (any Timer)?
     }
 
-    /// The partial file that a cancellation may delete, where there may be one.
-    var deletable: FileTarget? { self.memory.withLock { $0.isAdopted ? nil : $0.target } }
+    /// The partial file that a cancellation deletes, if there may be one.
+    var deletable: FileTarget? { self.memory.withLock { $0.target } }
 
     /// Lets an upload's stream know that nothing more is taken from it; more than once does no harm.
     func letGoOfSource() {
@@ -80,9 +92,8 @@ final class Transfer: Sendable {
     /// How far a stream has come; its bytes cannot be taken back.
     struct StreamPosition: Sendable {
         var count: Int64 = 0
-        /// The last bytes, for comparing an overlap; kept only where there is no strong validator.
-        var tail: [UInt8] = []
-        var keepsTail = true
+        /// The last bytes, for comparing an overlap.
+        var tail = StreamTail(capacity: Int(VersionJudge.overlap))
         var facts: ResourceFacts?
         /// What the server said of the whole.
         var serverDigests: [ExpectedDigest] = []

@@ -31,7 +31,7 @@ extension MemoryStore {
         {
             throw StorageError(.exists, "\(target.path) exists; choose another name or overwrite it")
         }
-        let file = File(bytes, modified: options.modified ?? 0, entityTag: options.entityTag, mark: options.mark)
+        let file = File(bytes, modified: options.modified ?? 0, recorded: options.recorded, mark: options.mark)
         if case .grouped = options.durability {
             state.grouped.append((target.path, file))
         } else {
@@ -61,6 +61,10 @@ final class MemorySmallFile: SmallFile {
         let bytes = self.bytes.withLock { $0 }
         let store = self.store
         return try store.locked { state throws(StorageError) in try store.commit(bytes, as: target, options, &state) }
+    }
+
+    func read(_ range: ByteRange) throws(StorageError) -> [UInt8] {
+        self.bytes.withLock { Array($0[Int(range.lowerBound)..<Int(range.upperBound)]) }
     }
 
     func discard() {

@@ -12,18 +12,18 @@ public final class MemoryStore: FileStore {
         public var bytes: [UInt8]
         /// The modification time, seconds since 1970.
         public var modified: Int64
-        /// The entity tag stored with it.
-        public var entityTag: String?
+        /// The validators stored with it.
+        public var recorded: RecordedVersion?
         /// The mark of the transfer that brought it.
         public var mark: String?
         /// Whether a directory or the like has the name.
         public var isRegular = true
 
         /// Creates a file.
-        public init(_ bytes: [UInt8], modified: Int64 = 0, entityTag: String? = nil, mark: String? = nil) {
+        public init(_ bytes: [UInt8], modified: Int64 = 0, recorded: RecordedVersion? = nil, mark: String? = nil) {
             self.bytes = bytes
             self.modified = modified
-            self.entityTag = entityTag
+            self.recorded = recorded
             self.mark = mark
         }
     }
@@ -158,7 +158,7 @@ public final class MemoryStore: FileStore {
                         isRegular: file.isRegular,
                         size: Int64(file.bytes.count),
                         modified: file.modified,
-                        entityTag: file.entityTag,
+                        recorded: file.recorded,
                         mark: file.mark
                     )
                 }
@@ -205,11 +205,11 @@ public final class MemoryStore: FileStore {
         return MemoryPartialFile(store: self, path: target.path, extents: extents)
     }
 
-    /// Makes an existing final file into a partial one.
-    public func adoptExisting(_ target: FileTarget, facts: ResourceFacts) throws(StorageError) -> any PartialFile {
+    /// Begins a partial file with a copy of an existing final one.
+    public func copyExisting(_ target: FileTarget, facts: ResourceFacts) throws(StorageError) -> any PartialFile {
         let extents = try self.locked { state throws(StorageError) -> [ByteRange] in
-            guard let file = state.files.removeValue(forKey: target.path) else {
-                throw StorageError(.cannotOpen, "\(target.path) is not there")
+            guard let file = state.files[target.path] else {
+                throw StorageError(.cannotOpen, "\(target.path) does not exist")
             }
             let extents = file.bytes.isEmpty ? [] : [0..<Int64(file.bytes.count)]
             var partial = Partial(bytes: file.bytes, extents: extents, facts: facts)
@@ -218,6 +218,14 @@ public final class MemoryStore: FileStore {
             return extents
         }
         return MemoryPartialFile(store: self, path: target.path, extents: extents)
+    }
+
+    /// Moves a partial file to another final name.
+    public func movePartial(_ old: FileTarget, to new: FileTarget) throws(StorageError) {
+        self.state.withLock { state in
+            guard let partial = state.partials.removeValue(forKey: old.path) else { return }
+            state.partials[new.path] = partial
+        }
     }
 
     /// Reads bytes of a final file, as many of them as it has.

@@ -66,36 +66,7 @@ import TransferTesting
     }
 }
 
-@Suite struct ValidatorsTests {
-    private let date = "Sun, 06 Nov 1994 08:49:37 GMT"
-    private let secondEarlier = "Sun, 06 Nov 1994 08:49:36 GMT"
-
-    @Test func ifRangeTakesOnlyAStrongValidator() {
-        let old = self.secondEarlier
-        #expect(Validators(entityTag: "\"a\"").strong == "\"a\"")
-        #expect(Validators(entityTag: "W/\"a\"").strong == nil)
-        #expect(Validators(entityTag: "W/\"a\"", lastModified: old, date: self.date).strong == nil)
-        #expect(Validators(lastModified: old, date: self.date).strong == old)
-        #expect(Validators(lastModified: self.date, date: self.date).strong == nil)
-        #expect(Validators(lastModified: old).strong == nil)
-        #expect(Validators(lastModified: "yesterday", date: self.date).strong == nil)
-        #expect(Validators(entityTag: "unquoted", lastModified: old, date: self.date).strong == old)
-        #expect(Validators(fields: ["etag": "\"x\""]).strong == "\"x\"")
-        #expect(Validators().strong == nil)
-    }
-
-    @Test func entityTagsAgreeWeakly() {
-        let strong = Validators(entityTag: "\"a\"", lastModified: self.date)
-        #expect(strong.agrees(with: Validators(entityTag: "W/\"a\"")) == .same)
-        #expect(strong.agrees(with: Validators(entityTag: "\"b\"", lastModified: self.date)) == .changed)
-        #expect(strong.agrees(with: Validators(lastModified: "Sunday, 06-Nov-94 08:49:37 GMT")) == .same)
-        #expect(strong.agrees(with: Validators(lastModified: self.secondEarlier)) == .changed)
-        #expect(strong.agrees(with: Validators()) == .unknown)
-        #expect(Validators(entityTag: "\"a\"").agrees(with: Validators(lastModified: self.date)) == .unknown)
-        #expect(Validators(lastModified: "x").agrees(with: Validators(lastModified: "x")) == .same)
-        #expect(Validators(lastModified: "x").agrees(with: Validators(lastModified: "y")) == .changed)
-    }
-
+@Suite struct EntityTagTests {
     @Test func entityTagsHaveTheirSyntax() {
         for tag in ["\"\"", "\"xyzzy\"", "W/\"x\"", "W/\"\"", "\"a,b\"", "\"é\""] { #expect(EntityTag.isValid(tag)) }
         for tag in ["", "\"", "W/", "x", "w/\"x\"", "\"a\"b\"", "\"a\nb\"", "W/\"", "\"a\u{7F}\""] {

@@ -1,0 +1,119 @@
+/// What is known of a resource from the response that its bytes were taken from.
+///
+/// The journal keeps it beside a partial file, so that another process can decide whether it may continue.
+public struct ResourceFacts: Hashable, Sendable {
+    /// The URL that was requested first, before any redirect, without user information.
+    ///
+    /// A later process requests it again.
+    public var url: String
+    /// The URL that responded, without user information and query.
+    public var finalURL: String
+    /// The length of the whole representation in bytes, or `nil` while unknown.
+    public var length: Int64?
+    /// `ETag` as sent, weak and malformed ones included.
+    public var entityTag: String?
+    /// `Last-Modified` as sent.
+    public var lastModified: String?
+    /// `Date` of that response, as sent.
+    public var date: String?
+    /// When the response was received by this machine's clock, in seconds since 1970.
+    public var received: Int64?
+    /// `Content-Encoding` as sent, unless it is identity.
+    public var contentEncoding: String?
+    /// The media type in lower case, without parameters.
+    public var mediaType: String?
+    /// `Repr-Digest` as sent: the digest of the whole representation (RFC 9530 §3).
+    public var representationDigest: String?
+    /// What shows that all bytes so far are of one version, or `nil` if they are all of one response.
+    public var consistency: Consistency?
+    /// Whether versions returned after others were seen: then the bytes must all be of one response.
+    public var isUnreliable = false
+    /// The validators of earlier versions that this one replaced, oldest first; at most ``formerLimit``.
+    public var formerVersions: [String] = []
+
+    /// The most earlier versions that are remembered.
+    public static let formerLimit = 4
+
+    /// Creates the facts.
+    public init(
+        url: String,
+        finalURL: String = "",
+        length: Int64? = nil,
+        entityTag: String? = nil,
+        lastModified: String? = nil,
+        date: String? = nil,
+        received: Int64? = nil,
+        contentEncoding: String? = nil,
+        mediaType: String? = nil,
+        representationDigest: String? = nil
+    ) {
+        self.url = url
+        self.finalURL = finalURL
+        self.length = length
+        self.entityTag = entityTag
+        self.lastModified = lastModified
+        self.date = date
+        self.received = received
+        self.contentEncoding = contentEncoding
+        self.mediaType = mediaType
+        self.representationDigest = representationDigest
+    }
+
+    /// Takes the facts from a response's header fields.
+    ///
+    /// - Parameters:
+    ///   - url: The URL that was requested, without user information.
+    ///   - finalURL: The URL that responded, without user information and query.
+    ///   - length: The length of the whole representation, if the response declares it.
+    ///   - fields: The response's header fields.
+    ///   - received: The time of reception, in seconds since 1970.
+    public init(url: String, finalURL: String = "", length: Int64?, fields: HTTPFields, received: Int64?) {
+        let encoding = fields["Content-Encoding"]?.lowercased()
+        self.init(
+            url: url,
+            finalURL: finalURL,
+            length: length,
+            entityTag: fields["ETag"],
+            lastModified: fields["Last-Modified"],
+            date: fields["Date"],
+            received: received,
+            contentEncoding: encoding == "identity" || encoding == "" ? nil : encoding,
+            mediaType: fields["Content-Type"].flatMap(Self.mediaType),
+            representationDigest: fields.joined("Repr-Digest")
+        )
+    }
+
+    private static func mediaType(_ field: String) -> String? {
+        let type = field.utf8.prefix { $0 != 0x3B && $0 != 0x20 && $0 != 0x09 }
+        return type.isEmpty ? nil : String(decoding: type.map(ASCII.lowercase), as: UTF8.self)
+    }
+}
+
+/// What shows that all bytes of a finished file are of one version of the resource.
+public enum Consistency: String, Hashable, Sendable, CaseIterable {
+    /// A digest of the whole was compared.
+    case digest
+    /// All bytes were sent in one response.
+    case singleResponse = "single-response"
+    /// All responses carried the same strong entity tag.
+    case entityTag = "etag"
+    /// All responses carried the same strong Last-Modified.
+    case lastModified = "last-modified"
+    /// A response's first bytes were compared with those held before it: a heuristic.
+    case overlap
+
+    /// The weaker of two.
+    public func combined(with other: Consistency) -> Consistency {
+        self.weakness >= other.weakness ? self : other
+    }
+
+    private var weakness: Int {
+        switch self {
+        case .singleResponse: 0
+        case .digest: 1
+        case .entityTag: 2
+        case .lastModified: 3
+        case .overlap: 4
+        }
+    }
+}

@@ -1,0 +1,242 @@
+/// Decides whether a response is of the version of a resource whose bytes are held.
+///
+/// Pure, and the only place that compares validators. The rules' letters are those of `Docs/Versions.md`:
+/// (a) equal strong validators, (b) an overlap compared within the response, (b') the same although the entity tag
+/// differs, (c) a digest of the whole.
+package enum VersionJudge {
+    /// How a response relates to the bytes that are held.
+    package enum Relation: Hashable, Sendable {
+        /// It is of the same version, by (a) or (c).
+        case same(Consistency)
+        /// Nothing shows that it is another version; only an overlap comparison, (b) or (b'), or a digest can show
+        /// that it is the same.
+        case comparable
+        /// It is of another version; the text says why.
+        case different(String)
+    }
+
+    /// What is known beside the two responses.
+    package struct Context: Hashable, Sendable {
+        /// Whether the response is of another URL than the held bytes, such as a mirror: entity tags of different
+        /// resources mean nothing to each other (RFC 9110 §8.8.3).
+        package var isOtherResource = false
+        /// Whether a digest of the whole will be compared before the file gets its name.
+        package var isDigestKnown = false
+
+        /// Creates a context.
+        package init(isOtherResource: Bool = false, isDigestKnown: Bool = false) {
+            self.isOtherResource = isOtherResource
+            self.isDigestKnown = isDigestKnown
+        }
+    }
+
+    /// The bytes to compare, if so many are held, before a response continues them by (b).
+    package static let overlap: Int64 = 64 << 10
+
+    /// Relates a response to what is held.
+    package static func relation(
+        of response: ResourceFacts,
+        to held: ResourceFacts,
+        _ context: Context = Context()
+    ) -> Relation {
+        if response.contentEncoding != held.contentEncoding {
+            let (old, new) = (held.contentEncoding ?? "identity", response.contentEncoding ?? "identity")
+            return .different("its Content-Encoding changed from \(old) to \(new)")
+        }
+        if let old = held.length, let new = response.length, old != new {
+            return .different("its length changed from \(old) to \(new)")
+        }
+        switch self.digestMatch(held, response) {
+        case .strong: return .same(.digest)
+        case .different: return .different("its Repr-Digest changed")
+        case .weak, .absent, .incomparable: break
+        }
+        let relation =
+            context.isOtherResource
+            ? self.mirrorRelation(response, held) : self.validatorRelation(response, held)
+        return relation == .comparable && context.isDigestKnown ? .same(.digest) : relation
+    }
+
+    private static func validatorRelation(_ response: ResourceFacts, _ held: ResourceFacts) -> Relation {
+        let (old, new) = (Validators(held), Validators(response))
+        let modified = old.lastModifiedMatch(new)
+        switch old.entityTagMatch(new) {
+        case .strong:
+            // Nodes that set Last-Modified for each response: the tag may be as worthless.
+            return modified == .different ? .comparable : .same(.entityTag)
+        case .weak, .absent:
+            return modified == .strong ? .same(.lastModified) : .comparable
+        case .different:
+            // (b'): nodes that make their own tags of equal files.
+            if modified == .strong, held.length != nil, response.length != nil { return .comparable }
+            return .different("its ETag changed from \(old.entityTag ?? "") to \(new.entityTag ?? "")")
+        case .incomparable:
+            return .comparable
+        }
+    }
+
+    /// Another URL's response: the same version only if entity tag, Last-Modified and length are all equal.
+    private static func mirrorRelation(_ response: ResourceFacts, _ held: ResourceFacts) -> Relation {
+        let (old, new) = (Validators(held), Validators(response))
+        guard held.length != nil, response.length != nil, old.entityTagMatch(new) == .strong else { return .comparable }
+        switch old.lastModifiedMatch(new) {
+        case .strong, .weak: return .same(.entityTag)
+        case .different, .absent, .incomparable: return .comparable
+        }
+    }
+
+    /// Compares the digests of the whole that two responses declare; only SHA-2 shows that they are equal.
+    private static func digestMatch(_ held: ResourceFacts, _ response: ResourceFacts) -> ValidatorMatch {
+        guard let old = held.representationDigest, let new = response.representationDigest else {
+            return .incomparable
+        }
+        let known = DigestFields.parse(old, source: "Repr-Digest")
+        var match = ValidatorMatch.incomparable
+        for digest in DigestFields.parse(new, source: "Repr-Digest") {
+            guard let other = known.first(where: { $0.algorithm == digest.algorithm }) else { continue }
+            guard other.bytes == digest.bytes else { return .different }
+            switch digest.algorithm {
+            case .sha256, .sha384, .sha512: match = .strong
+            case .md5, .sha1: break
+            }
+        }
+        return match
+    }
+
+    // MARK: Continuing
+
+    /// Whether a response that begins inside or at the end of held bytes may add to them.
+    package enum Continuation: Hashable, Sendable {
+        /// Its bytes may be taken.
+        case accepted(Consistency)
+        /// Its bytes may be taken once those that are held have been compared with its first ones.
+        case compared
+        /// Only a comparison can show that it is the same version, and it does not begin with enough held bytes:
+        /// the range is to be requested again, beginning ``overlap`` bytes earlier.
+        case needsOverlap
+        /// Its bytes may not be taken; the text says why.
+        case refused(String)
+    }
+
+    /// Decides about a response's range.
+    ///
+    /// - Parameters:
+    ///   - response: What the response says of the resource.
+    ///   - held: What the held bytes were taken from.
+    ///   - context: What is known beside them.
+    ///   - isAdditional: Whether other responses bring bytes of the same file at the same time.
+    ///   - overlap: How many held bytes the response begins with.
+    ///   - run: How many held bytes precede the range's first new byte without a gap.
+    /// - Returns: Whether, and after what, its bytes may be taken.
+    package static func continuation(
+        of response: ResourceFacts,
+        after held: ResourceFacts,
+        _ context: Context,
+        isAdditional: Bool,
+        overlap: Int64,
+        run: Int64
+    ) -> Continuation {
+        switch self.relation(of: response, to: held, context) {
+        case .same(let consistency): return .accepted(consistency)
+        case .different(let reason): return .refused(reason)
+        case .comparable:
+            if isAdditional { return .refused("nothing shows that it is of the same version") }
+            if run == 0 { return .refused("nothing precedes its bytes that could be compared") }
+            return overlap >= min(self.overlap, run) ? .compared : .needsOverlap
+        }
+    }
+
+    /// Whether requests for parts of the resource, at the same time, can be shown to be of one version.
+    package static func allowsParallelRanges(_ held: ResourceFacts, _ context: Context = Context()) -> Bool {
+        if held.isUnreliable || held.consistency == .overlap { return false }
+        if context.isDigestKnown { return true }
+        let validators = Validators(held)
+        if validators.strongEntityTag != nil { return true }
+        return validators.isLastModifiedStrong
+    }
+
+    // MARK: Replacing
+
+    /// What a response that carries the whole representation does to held bytes.
+    package enum Replacement: Hashable, Sendable {
+        /// It is of the same version: its bytes continue the held ones.
+        case same(Consistency)
+        /// It takes their place; the text says why.
+        case restart(String)
+        /// It does not look like the resource at all, such as a login page: the held bytes are kept.
+        case suspicious(String)
+        /// It may be the resource, but proves nothing: it goes to a second partial file.
+        case beside(String)
+    }
+
+    /// Decides about a response that carries the whole representation while bytes are held.
+    package static func replacement(
+        by response: ResourceFacts,
+        of held: ResourceFacts,
+        _ context: Context = Context()
+    ) -> Replacement {
+        let reason: String
+        switch self.relation(of: response, to: held, context) {
+        case .same(let consistency): return .same(consistency)
+        case .different(let text): reason = text
+        case .comparable: reason = "nothing shows that it is still the same version"
+        }
+        guard Validators(held).isStrong, Validators(response).isEmpty else { return .restart(reason) }
+        if let old = held.mediaType, let new = response.mediaType, old != new {
+            return .suspicious("the server sent \(new) in place of \(old), without a validator")
+        }
+        if let old = held.length, let new = response.length, new < old / 100 {
+            return .suspicious("the server sent \(new) bytes in place of \(old), without a validator")
+        }
+        return .beside(reason)
+    }
+
+    /// The facts of a response that takes the place of held bytes, with the memory of the versions before it.
+    ///
+    /// A version that returns after another one was seen marks the resource as unreliable: several versions are
+    /// behind one address.
+    package static func successor(_ response: ResourceFacts, of held: ResourceFacts) -> ResourceFacts {
+        var next = response
+        next.formerVersions = held.formerVersions
+        let (old, new) = (self.identity(held), self.identity(response))
+        if let old, old != new, next.formerVersions.last != old { next.formerVersions.append(old) }
+        next.formerVersions = next.formerVersions.suffix(ResourceFacts.formerLimit)
+        next.isUnreliable = held.isUnreliable || new.map { held.formerVersions.contains($0) } ?? false
+        return next
+    }
+
+    /// The validator that names a version, or `nil` if there is none.
+    package static func identity(_ facts: ResourceFacts) -> String? { facts.entityTag ?? facts.lastModified }
+
+    // MARK: A finished file
+
+    /// A file that has its final name.
+    package struct FinishedFile: Hashable, Sendable {
+        /// The size in bytes.
+        package var size: Int64
+        /// The modification time, in seconds since 1970.
+        package var modified: Int64
+        /// What was recorded of the resource when the file was finished, if anything was.
+        package var recorded: ResourceFacts?
+
+        /// Creates a finished file.
+        package init(size: Int64, modified: Int64, recorded: ResourceFacts? = nil) {
+            self.size = size
+            self.modified = modified
+            self.recorded = recorded
+        }
+    }
+
+    /// Whether a finished file is what a response would bring.
+    ///
+    /// Equal length, and (a) against what was recorded with the file; for a file without a record, a modification time
+    /// equal to Last-Modified.
+    package static func isCurrent(_ file: FinishedFile, _ response: ResourceFacts) -> Bool {
+        guard response.length == file.size else { return false }
+        guard let recorded = file.recorded else {
+            return response.lastModified.flatMap(HTTPDate.parse) == file.modified
+        }
+        if case .same = self.relation(of: response, to: recorded) { return true }
+        return false
+    }
+}

@@ -1,0 +1,507 @@
+internal import Synchronization
+internal import TransferCore
+
+/// Takes responses whose version `VersionJudge` accepts, and acts on the others.
+extension DownloadRun {
+    /// What is known beside a response and the held bytes.
+    func context(_ state: State, _ attempt: Attempt) -> VersionJudge.Context {
+        VersionJudge.Context(
+            isOtherResource: self.isOtherResource(state, attempt.source),
+            isDigestKnown: !self.request.expected.isEmpty || !state.serverDigests.isEmpty
+        )
+    }
+
+    /// Whether a source is another resource than the one that the held bytes were taken from.
+    func isOtherResource(_ state: State, _ source: Int) -> Bool {
+        guard let facts = state.facts else { return false }
+        return state.isForeign || facts.url != self.request.sources[source].withoutUserInfo
+            || self.transfer.memory.withLock { $0.freshLinks[source] != nil }
+    }
+
+    // MARK: Ranges
+
+    /// Handles a range that begins where it was requested.
+    func receivedRange(_ attempt: Attempt, _ head: ResponseHead, _ range: ByteRange, _ total: Int64?) -> ReadDecision {
+        if case .none = self.state.withLock({ $0.file }) {
+            guard range.lowerBound == 0 else { return self.rangesFailed(attempt, "no file is open", atOnce: false) }
+            return self.openFile(attempt, head, total, part: range.upperBound == total ? nil : range)
+        }
+        let response = self.facts(of: head, from: attempt, length: total)
+        let (held, continuation): (ResourceFacts?, VersionJudge.Continuation) = self.state.withLock { state in
+            guard let planner = state.planner else { return (nil, .refused("no file is open")) }
+            let overlap = min(attempt.overlap, range.upperBound - range.lowerBound)
+            let isAdditional = state.attempts.contains { $0 !== attempt && $0.isTaken }
+            guard let held = state.facts else {
+                // A finished file of the user's: nothing but the comparison vouches for it.
+                return (
+                    nil, overlap == attempt.overlap ? .compared : .refused("the server sent too few bytes to compare")
+                )
+            }
+            if planner.completed == 0, !isAdditional {
+                if case .different(let reason) = VersionJudge.relation(of: response, to: held) {
+                    return (held, .refused(reason))
+                }
+                return (held, .accepted(.singleResponse))
+            }
+            // A response that ends within the overlap can be told to begin in it, no more.
+            let run = planner.run(before: range.lowerBound + attempt.overlap)
+            let continuation = VersionJudge.continuation(
+                of: response,
+                after: held,
+                self.context(state, attempt),
+                isAdditional: isAdditional,
+                overlap: overlap,
+                run: run
+            )
+            return (held, continuation)
+        }
+        switch continuation {
+        case .accepted(let consistency):
+            return self.takeRange(attempt, head, response, range, total, basis: consistency)
+        case .compared:
+            return self.takeRange(attempt, head, response, range, total, basis: nil)
+        case .needsOverlap:
+            return self.requestOverlap(attempt)
+        case .refused(let reason):
+            if let held { self.remember(response, beside: held) }
+            return self.refuse(attempt, reason)
+        }
+    }
+
+    /// Takes a range: compares its overlap, if it has one, and writes the rest.
+    private func takeRange(
+        _ attempt: Attempt,
+        _ head: ResponseHead,
+        _ response: ResourceFacts,
+        _ range: ByteRange,
+        _ total: Int64?,
+        basis: Consistency?
+    ) -> ReadDecision {
+        let outcome: ReadDecision? = self.state.withLock { state in
+            guard !attempt.isOver, state.planner != nil else { return .close }
+            attempt.isTaken = true
+            attempt.isPart = true
+            attempt.basis = basis
+            attempt.facts = response
+            attempt.responseEnd = range.upperBound
+            attempt.isComparing = attempt.overlap > 0
+            state.hasTaken = true
+            state.serverDoesRanges = true
+            self.pin(&state, attempt)
+            if attempt.isComparing { return .read }
+            return self.acceptRange(&state, attempt) ? .read : nil
+        }
+        guard let outcome else {
+            self.attemptFailed(attempt, TransferFailure(.fileIO, "the part does not fit the file", isRetryable: true))
+            return .close
+        }
+        self.takeDigests(head, attempt)
+        if self.state.withLock({ $0.attempts.first === attempt }) {
+            self.report(head, total ?? self.state.withLock { $0.facts?.length })
+        }
+        if !self.state.withLock({ _ in attempt.isComparing }) { self.fill(preferring: attempt.lane) }
+        return outcome
+    }
+
+    /// Records that an attempt's bytes continue the held ones, and opens their extent.
+    ///
+    /// - Returns: Whether they fit the file.
+    func acceptRange(_ state: inout State, _ attempt: Attempt) -> Bool {
+        guard let response = attempt.facts else { return true }
+        self.transfer.memory.withLock { memory in
+            memory.rangesProven = true
+            memory.malformedRanges = 0
+            memory.budget.kept((attempt.range?.lowerBound ?? 0) + attempt.overlap)
+            if attempt.basis != nil { memory.provenSources.insert(attempt.source) }
+        }
+        let isJoined = (state.planner?.completed ?? 0) > 0 || state.attempts.contains { $0 !== attempt && $0.isTaken }
+        if var facts = state.facts {
+            if isJoined {
+                let basis = attempt.basis ?? .overlap
+                facts.consistency = facts.consistency.map { $0.combined(with: basis) } ?? basis
+            }
+            if state.isForeign {
+                // From now on it is this transfer's, and the new link's validators are those to compare with.
+                let consistency = facts.consistency
+                facts = response
+                facts.consistency = consistency
+                state.isForeign = false
+            }
+            if facts.length == nil { facts.length = response.length }
+            if facts.representationDigest == nil { facts.representationDigest = response.representationDigest }
+            state.facts = facts
+        } else {
+            var facts = response
+            facts.consistency = .overlap
+            state.facts = facts
+        }
+        if let total = response.length, state.planner?.length == nil {
+            guard state.planner?.setLength(total) ?? false else { return false }
+        }
+        if case .partial(let file) = state.file {
+            if let facts = state.facts, facts != file.facts { try? file.update(facts: facts) }
+            if attempt.extent == nil, let piece = state.planner?.piece(of: attempt.number) {
+                guard let extent = file.beginExtent(at: piece.written) else { return false }
+                attempt.extent = extent
+            }
+        } else if case .stream = state.file {
+            let facts = state.facts
+            self.transfer.memory.withLock { $0.stream.facts = facts }
+        }
+        attempt.bodySince = self.now
+        return true
+    }
+
+    /// The response cannot be compared with what is held: requests the range again, beginning earlier.
+    private func requestOverlap(_ attempt: Attempt) -> ReadDecision {
+        let isRepeated = self.transfer.memory.withLock { memory in
+            defer { memory.wantsOverlap = true }
+            return memory.wantsOverlap
+        }
+        if isRepeated, !attempt.isEndProbe {
+            return self.refuse(attempt, "the server sends too little at once to compare it with what is held")
+        }
+        self.relaunch(attempt)
+        return .close
+    }
+
+    /// Another request takes the place of an attempt, with its connection.
+    func relaunch(_ attempt: Attempt) {
+        let isOver = self.state.withLock { state in
+            guard !attempt.isOver, state.phase != .ending else { return true }
+            state.probesEnd = false
+            state.awaitsFirst = true
+            state.heldSlot = attempt.slot
+            attempt.slot = nil
+            self.retire(&state, attempt)
+            return false
+        }
+        if isOver { return }
+        self.launchFirstAfterClosing()
+    }
+
+    /// Sends the first request once the callback that is running has closed its exchange: some servers count
+    /// connections.
+    func launchFirstAfterClosing() {
+        self.line.run { self.engine.transport.execute(onLane: self.lane) { self.launchFirst(.fetch) } }
+    }
+
+    /// The response is of another version than what is held, or nothing shows that it is not.
+    private func refuse(_ attempt: Attempt, _ reason: String) -> ReadDecision {
+        let hasOthers = self.state.withLock { $0.attempts.count > 1 }
+        let isMirror = self.state.withLock { state in
+            state.facts.map { $0.url != self.request.sources[attempt.source].withoutUserInfo } ?? false
+        }
+        if hasOthers {
+            // The others go on with the version that they have.
+            self.note("\(attempt.url.redacted): \(reason); it is not used beside the others")
+            if isMirror { self.transfer.memory.withLock { _ = $0.fallbackSources.insert(attempt.source) } }
+            self.dismiss(attempt, isRefusal: !isMirror)
+            return .close
+        }
+        return self.restart(attempt, reason)
+    }
+
+    /// Retires an attempt beside others; what it was to fetch is theirs again.
+    func dismiss(_ attempt: Attempt, isRefusal: Bool) {
+        self.state.withLock { state in
+            guard !attempt.isOver else { return }
+            self.retire(&state, attempt)
+            let others = state.attempts.count
+            state.dismissals += 1
+            if isRefusal || state.dismissals > Self.dismissalLimit, others > 0 {
+                state.advisor.refused(having: others)
+                state.fixedConnections = state.fixedConnections.map { min($0, others) }
+            }
+            self.reclaimPieces(&state)
+        }
+        self.fill(preferring: attempt.lane)
+    }
+
+    /// After so many, no further connection is worth its cost.
+    private static let dismissalLimit = 16
+
+    /// Extends what connections fetch over what nobody does, as far as their responses go.
+    func reclaimPieces(_ state: inout State) {
+        for attempt in state.attempts where attempt.isTaken && !attempt.isComparing && attempt.repeated == 0 {
+            guard let end = attempt.responseEnd else { continue }
+            state.planner?.reclaim(for: attempt.number, upTo: end)
+        }
+    }
+
+    /// Notes another version that was seen, so that its return is noticed.
+    private func remember(_ response: ResourceFacts, beside held: ResourceFacts) {
+        guard let seen = VersionJudge.identity(response), seen != VersionJudge.identity(held) else { return }
+        self.state.withLock { state in
+            guard var facts = state.facts, !facts.formerVersions.contains(seen) else { return }
+            facts.formerVersions = (facts.formerVersions + [seen]).suffix(ResourceFacts.formerLimit)
+            state.facts = facts
+            if case .partial(let file) = state.file { try? file.update(facts: facts) }
+        }
+    }
+
+    /// Pins the place that a source was redirected to, for all further ranges of this run.
+    func pin(_ state: inout State, _ attempt: Attempt) {
+        if attempt.hops > 0 { state.pinned[attempt.source] = attempt.url }
+    }
+
+    // MARK: Parts that were not requested
+
+    /// Handles a part from byte 0 on that was sent in place of the whole.
+    func receivedFirstPart(
+        _ attempt: Attempt,
+        _ head: ResponseHead,
+        _ range: ByteRange,
+        _ total: Int64?
+    ) -> ReadDecision {
+        self.transfer.memory.withLock { $0.sendsRangesOnly = true }
+        switch self.state.withLock({ $0.file }) {
+        case .none: return self.openFile(attempt, head, total, part: range)
+        case .partial, .stream, .existing:
+            guard self.state.withLock({ $0.planner?.completed ?? 0 }) == 0 else {
+                return self.rangesFailed(attempt, "the server sent a part that was not requested", atOnce: false)
+            }
+            return self.wholeForStream(attempt, head, total, part: range)
+        case .small: return .close
+        }
+    }
+
+    /// A response to a range is of no use: without ranges if that repeats.
+    func rangesFailed(_ attempt: Attempt, _ reason: String, atOnce: Bool) -> ReadDecision {
+        let hasOthers = self.state.withLock { $0.attempts.count > 1 }
+        if hasOthers {
+            self.note("\(attempt.url.redacted): \(reason); the others continue")
+            self.dismiss(attempt, isRefusal: true)
+            return .close
+        }
+        let refusesRanges = self.transfer.memory.withLock { memory in
+            memory.malformedRanges += 1
+            let repeats = atOnce || memory.malformedRanges > 1
+            let wasRefused = memory.rangesRefused
+            if repeats { memory.rangesRefused = true }
+            return repeats && !wasRefused
+        }
+        if refusesRanges, self.state.withLock({ _ in attempt.range != nil }) {
+            return self.restart(attempt, reason)
+        }
+        self.attemptFailed(attempt, TransferFailure(.badResponse, reason, isRetryable: true))
+        return .close
+    }
+
+    /// The server says that it has no such range (416), which proves nothing by itself.
+    func notSatisfiable(_ attempt: Attempt, _ head: ResponseHead) -> ReadDecision {
+        let hasOthers = self.state.withLock { $0.attempts.count > 1 }
+        if attempt.isEndProbe, !hasOthers {
+            // The response before it, of the same version, ended where the held bytes do.
+            let isComplete = self.state.withLock { state in
+                let length = state.planner?.completed ?? 0
+                guard state.planner?.setLength(length) ?? false else { return false }
+                state.facts?.length = length
+                self.retire(&state, attempt)
+                return state.planner?.isComplete ?? false
+            }
+            if isComplete {
+                self.commit()
+                return .close
+            }
+        }
+        if self.state.withLock({ _ in attempt.range }) == nil {
+            let isNews = self.transfer.memory.withLock { memory in
+                defer { memory.sendsRangesOnly = true }
+                return !memory.sendsRangesOnly && !memory.rangesRefused
+            }
+            // Some servers send large files in ranges only.
+            if isNews, !hasOthers {
+                return self.drain(attempt, head, then: .repeat)
+            }
+            let failure = TransferFailure(.badResponse, "the server has no such range (416)", status: 416)
+            return self.drain(attempt, head, then: .fail(failure))
+        }
+        return self.refuse(attempt, "the server has no such range (416)")
+    }
+
+    // MARK: Wholes
+
+    func receivedWhole(_ attempt: Attempt, _ head: ResponseHead, _ length: Int64?) -> ReadDecision {
+        self.decide(attempt, head, length) {
+            switch self.state.withLock({ $0.file }) {
+            case .none: return self.openFile(attempt, head, length)
+            case .small: return .close
+            case .stream: return self.wholeForStream(attempt, head, length)
+            case .partial: return self.wholeInsteadOfPart(attempt, head, length)
+            case .existing(let existing):
+                if self.isCurrent(existing, head) {
+                    self.skip(self.state.withLock { $0.target }, size: existing.size, except: attempt)
+                    return .close
+                }
+                return self.restart(attempt, "the server does not send parts")
+            }
+        }
+    }
+
+    /// Handles a whole response while bytes of the file are held.
+    private func wholeInsteadOfPart(_ attempt: Attempt, _ head: ResponseHead, _ length: Int64?) -> ReadDecision {
+        let response = self.facts(of: head, from: attempt, length: length)
+        let (held, context, hasOthers, isUnreliable) = self.state.withLock { state in
+            (
+                state.facts ?? response, self.context(state, attempt), state.attempts.count > 1,
+                state.facts?.isUnreliable ?? false
+            )
+        }
+        let takesSingleResponse = self.transfer.memory.withLock { $0.takesSingleResponse }
+        var replacement = VersionJudge.replacement(by: response, of: held, context)
+        if case .same = replacement, attempt.sentIfRange {
+            // It says that the file changed, and carries the same validator.
+            self.transfer.memory.withLock { $0.omitsIfRange = true }
+            if hasOthers { self.dismiss(attempt, isRefusal: false) } else { self.relaunch(attempt) }
+            return .close
+        }
+        if attempt.sentIfRange, !hasOthers, !isUnreliable,
+            VersionJudge.relation(of: response, to: held, context) == .comparable
+        {
+            // Nodes that make their own tags: without the condition the server sends a part, to be compared.
+            self.transfer.memory.withLock { memory in
+                memory.omitsIfRange = true
+                memory.wantsOverlap = true
+            }
+            self.relaunch(attempt)
+            return .close
+        }
+        if hasOthers {
+            if case .same = replacement {} else { self.remember(response, beside: held) }
+            self.dismiss(attempt, isRefusal: true)
+            return .close
+        }
+        if isUnreliable || takesSingleResponse, case .same = replacement {
+            replacement = .restart(Self.alternation(held))
+        }
+        let isEmpty = self.state.withLock { $0.planner?.completed ?? 0 } == 0
+        switch replacement {
+        case .same(let consistency) where !isEmpty:
+            return self.passOver(attempt, head, response, consistency)
+        case .same: return self.replace(attempt, head, response, of: held, beside: false)
+        case .restart(let reason):
+            if self.state.withLock({ $0.isForeign }), !self.request.nameIsExact { return self.decline(attempt, reason) }
+            if self.canDoWithout(attempt) { return self.sourceDisagrees(attempt) }
+            if !isEmpty {
+                // Counted already if this is the response to a restart.
+                if !self.state.withLock({ $0.requestsWhole }), !self.mayRestart(reason) { return .close }
+                self.note("\(reason): restarting")
+            }
+            return self.replace(attempt, head, response, of: held, beside: false)
+        case .suspicious(let reason):
+            let failure = TransferFailure(
+                .badResponse,
+                "\(reason); what was received before is kept",
+                remedy: "log in to the network, or try later",
+                isRetryable: true
+            )
+            self.attemptFailed(attempt, failure)
+            return .close
+        case .beside(let reason):
+            if isEmpty { return self.replace(attempt, head, response, of: held, beside: false) }
+            if self.canDoWithout(attempt) { return self.sourceDisagrees(attempt) }
+            if !self.state.withLock({ $0.requestsWhole }), !self.mayRestart(reason) { return .close }
+            self.note("\(reason): restarting beside what was received before")
+            return self.replace(attempt, head, response, of: held, beside: true)
+        }
+    }
+
+    /// The server sends the whole, of the same version: what is held of its beginning is passed over.
+    private func passOver(
+        _ attempt: Attempt,
+        _ head: ResponseHead,
+        _ response: ResourceFacts,
+        _ consistency: Consistency
+    ) -> ReadDecision {
+        self.note("the server does not send parts: passing over what was received before")
+        self.transfer.memory.withLock { memory in
+            memory.rangesRefused = true
+            memory.rangesProven = false
+        }
+        let isTaken = self.state.withLock { state in
+            guard !attempt.isOver, let planner = state.planner else { return false }
+            let prefix = planner.heldPrefix
+            state.planner = SegmentPlanner(length: response.length ?? planner.length, have: [0..<prefix])
+            _ = state.planner?.assign(to: attempt.number, minimumSplit: Int64.max / 4)
+            state.requestsWhole = false
+            attempt.range = nil
+            attempt.overlap = 0
+            attempt.repeated = prefix
+            attempt.basis = consistency
+            attempt.facts = response
+            attempt.isTaken = true
+            attempt.responseEnd = response.length
+            state.hasTaken = true
+            return self.acceptRange(&state, attempt)
+        }
+        guard isTaken else {
+            self.attemptFailed(
+                attempt,
+                TransferFailure(.fileIO, "the response does not fit the file", isRetryable: true)
+            )
+            return .close
+        }
+        // Nothing proves that a range would be honoured.
+        self.transfer.memory.withLock { $0.rangesProven = false }
+        self.report(head, response.length)
+        return .read
+    }
+
+    /// A whole response takes the place of the held bytes; its reading waits for the file.
+    private func replace(
+        _ attempt: Attempt,
+        _ head: ResponseHead,
+        _ response: ResourceFacts,
+        of held: ResourceFacts,
+        beside: Bool
+    ) -> ReadDecision {
+        var facts = VersionJudge.successor(response, of: held)
+        if self.transfer.memory.withLock({ $0.takesSingleResponse }) { facts.isUnreliable = true }
+        facts.consistency = nil
+        let target = self.take(facts, head, attempt, part: nil)
+        let older: (any PartialFile)? = self.state.withLock { state in
+            guard !attempt.isOver, case .partial(let file) = state.file else { return nil }
+            if beside { state.olderPartial = (target, state.planner?.completed ?? 0) }
+            state.file = .none
+            state.planner = nil
+            state.resumedFrom = 0
+            state.isForeign = false
+            // What the user asked to continue is not what comes now: it keeps its name.
+            if state.ifExists == .resume { state.overwrite = false }
+            state.phase = .opening
+            attempt.isHeld = true
+            attempt.range = nil
+            attempt.overlap = 0
+            return file
+        }
+        guard let older else { return .close }
+        self.report(head, response.length)
+        self.line.run { [facts] in
+            if beside { older.keep() } else { older.discard() }
+            self.makePartial(attempt, beside ? Self.besideTarget(target) : target, facts)
+        }
+        return .pause
+    }
+
+    /// The name under which a second partial file lies.
+    static func besideTarget(_ target: FileTarget) -> FileTarget {
+        FileTarget(directory: target.directory, name: target.name + ".new")
+    }
+
+    /// Keeps the longer of two partial files; on the run's line, when neither is open.
+    func settleOlderPartial(isCancelled: Bool) {
+        let (older, bytes) = self.state.withLock { state in
+            defer { state.olderPartial = nil }
+            return (state.olderPartial, state.planner?.completed ?? 0)
+        }
+        guard let older else { return }
+        let newer = Self.besideTarget(older.target)
+        if isCancelled || bytes > older.bytes { try? self.engine.store.discardPartial(older.target) }
+        if !isCancelled, bytes > older.bytes {
+            try? self.engine.store.movePartial(newer, to: older.target)
+        } else {
+            try? self.engine.store.discardPartial(newer)
+        }
+    }
+}
