@@ -170,17 +170,135 @@ struct ResumeTests {
         }
     }
 
-    @Test("files up to 1 MiB of declared length go without a journal, larger and unknown ones with one")
+    @Test("files up to 128 KiB of declared length go without a journal; up to 1 MiB they are not synced")
     func journals() throws {
         let stage = Stage()
         try stage.add("http://a/f")
-        try Served(length: 1 << 20).answer(stage.exchange())
+        try Served(length: 128 << 10).answer(stage.exchange())
         #expect(stage.store.counts.partialFiles == 0)
-        try stage.add("http://a/g")
-        try Served(length: (1 << 20) + 1).answer(stage.exchange())
-        #expect(stage.store.counts.partialFiles == 1)
         #expect(stage.store.counts.smallFiles == 1)
+        try stage.add("http://a/g")
+        try Served(length: 1 << 20).answer(stage.exchange())
+        #expect(stage.store.counts.partialFiles == 1)
+        #expect(stage.store.counts.syncedCommits == 0)
+        try stage.add("http://a/h")
+        try Served(length: (1 << 20) + 1).answer(stage.exchange())
+        #expect(stage.store.counts.partialFiles == 2)
         #expect(stage.store.counts.syncedCommits == 1)
+    }
+
+    @Test("what arrived of a small file outlasts a failed attempt")
+    func smallFile() throws {
+        let stage = Stage()
+        let file = Served(length: 100_000)
+        let id = try stage.add("http://a/f")
+        try file.answer(stage.exchange(), cutAfter: 60_000)
+        stage.clock.advance(by: .seconds(31))
+        #expect(try stage.exchange()["Range"] == "bytes=60000-")
+        try file.answer(stage.exchange())
+        #expect(stage.holds(file))
+        #expect(stage.completion(id)?.received == file.length)
+    }
+
+    @Test("200 to Range with If-Range, with the same validator: once more without If-Range")
+    func ifRangeNotImplemented() throws {
+        let stage = Stage()
+        let id = try self.interrupted(stage, self.file)
+        let first = try stage.exchange()
+        #expect(first["If-Range"] == "\"one\"")
+        first.respond(
+            200,
+            ["ETag": "\"one\"", "Content-Length": "\(self.file.length)"],
+            framing: .length(self.file.length)
+        )
+        #expect(first.isCancelled)
+        #expect(try stage.exchange()["Range"] == "bytes=1000000-")
+        #expect(try stage.exchange()["If-Range"] == nil)
+        try self.file.answer(stage.exchange())
+        #expect(stage.holds(self.file))
+        #expect(stage.completion(id)?.consistency == .entityTag)
+    }
+
+    @Test("a 200 of the same version to a range alone: what is held is passed over, not deleted")
+    func passedOver() throws {
+        let stage = Stage()
+        _ = try self.interrupted(stage, self.file)
+        var without = self.file
+        without.doesRanges = false
+        try without.answer(stage.exchange())
+        let second = try stage.exchange()
+        without.head(second)
+        second.body(self.file.pattern, 0..<500_000)
+        #expect(stage.store.partials["f"]?.extents == [0..<1_000_000])
+        second.body(self.file.pattern, 500_000..<self.file.length)
+        second.end()
+        #expect(stage.holds(self.file))
+    }
+
+    @Test("a login page in place of the rest is an error that keeps the bytes")
+    func captivePortal() throws {
+        let stage = Stage()
+        let id = try stage.add("http://a/f") { $0.retries = 1 }
+        var file = self.file
+        file.fields = { _ in ["Content-Type": "application/zip"] }
+        try file.answer(stage.exchange(), cutAfter: 1_000_000)
+        for _ in 0..<2 {
+            stage.clock.advance(by: .seconds(31))
+            guard stage.end(id) == nil else { break }
+            let exchange = try stage.exchange()
+            exchange.respond(200, ["Content-Type": "text/html", "Content-Length": "39"], framing: .length(39))
+        }
+        #expect(stage.failure(id)?.message.contains("text/html") == true)
+        #expect(stage.store.partials["f"]?.extents == [0..<1_000_000])
+    }
+
+    @Test(
+        "a 200 that may be the file but proves nothing goes to a second partial file; the longer one stays",
+        arguments: [900_000, 1_100_000, Served.large]
+    )
+    func beside(arrived: Int64) throws {
+        let stage = Stage()
+        let id = try stage.add("http://a/f") { $0.retries = 0 }
+        try self.file.answer(stage.exchange(), cutAfter: 1_000_000)
+        #expect(stage.end(id) == "failed")
+        var other = self.file
+        other.tag = nil
+        other.doesRanges = false
+        other.pattern = TestPattern(seed: 12)
+        let second = try stage.add("http://a/f") { $0.retries = 0 }
+        try other.answer(stage.exchange(), cutAfter: arrived)
+        if arrived == Served.large {
+            #expect(stage.holds(other))
+            #expect(stage.completion(second)?.consistency == .singleResponse)
+            #expect(stage.store.partials.isEmpty)
+        } else {
+            #expect(stage.failure(second) != nil)
+            #expect(stage.store.partials.count == 1)
+            let kept = try #require(stage.store.partials["f"])
+            #expect(kept.extents == [0..<max(1_000_000, arrived)])
+            let pattern = arrived < 1_000_000 ? self.file.pattern : other.pattern
+            let isWhole = kept.bytes == pattern.bytes(0..<max(1_000_000, arrived))
+            #expect(isWhole)
+        }
+    }
+
+    @Test("A, B, A: a single response, restarted when it breaks, then an error that names both validators")
+    func alternation() throws {
+        let stage = Stage()
+        let file = self.file
+        stage.transport.onStart { exchange in
+            var served = file
+            let isSecond = stage.transport.exchanges.count % 2 == 0
+            served.tag = isSecond ? "\"b\"" : "\"a\""
+            served.pattern = TestPattern(seed: isSecond ? 21 : 20)
+            served.answer(exchange, cutAfter: 1_000_000)
+        }
+        let id = try stage.add("http://a/f")
+        stage.run(until: id)
+        let message = stage.failure(id)?.message ?? ""
+        #expect(message.contains("\"a\"") && message.contains("\"b\""), "\(message)")
+        #expect(stage.store.partials["f"]?.facts.isUnreliable == true)
+        #expect(stage.transport.exchanges.count < 40)
     }
 
     @Test("a file whose digest disagrees fails and does not get its name")

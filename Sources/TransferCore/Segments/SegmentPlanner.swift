@@ -79,9 +79,6 @@ package struct SegmentPlanner: Sendable {
         self.piece(of: connection).map { $0.end - $0.reserved } ?? 0
     }
 
-    /// Whether a piece is without an owner.
-    package var hasFreePiece: Bool { self.pieces.contains { $0.owner == nil } }
-
     /// Whether a further connection would get anything.
     package func canAssign(minimumSplit: Int64) -> Bool {
         self.pieces.contains { $0.owner == nil || Self.isWorthSplitting($0, minimumSplit) }

@@ -102,7 +102,8 @@ public enum Consistency: String, Hashable, Sendable, CaseIterable {
     /// A response's first bytes were compared with those held before it: a heuristic.
     case overlap
 
-    /// The weaker of two.
+    /// The weaker of two, for bytes that are held: a digest is the weakest until it has been compared, because without
+    /// it nothing vouches for them.
     public func combined(with other: Consistency) -> Consistency {
         self.weakness >= other.weakness ? self : other
     }
@@ -110,10 +111,10 @@ public enum Consistency: String, Hashable, Sendable, CaseIterable {
     private var weakness: Int {
         switch self {
         case .singleResponse: 0
-        case .digest: 1
-        case .entityTag: 2
-        case .lastModified: 3
-        case .overlap: 4
+        case .entityTag: 1
+        case .lastModified: 2
+        case .overlap: 3
+        case .digest: 4
         }
     }
 }

@@ -201,7 +201,8 @@ package enum VersionJudge {
         let (old, new) = (self.identity(held), self.identity(response))
         if let old, old != new, next.formerVersions.last != old { next.formerVersions.append(old) }
         next.formerVersions = next.formerVersions.suffix(ResourceFacts.formerLimit)
-        next.isUnreliable = held.isUnreliable || new.map { held.formerVersions.contains($0) } ?? false
+        next.isUnreliable =
+            response.isUnreliable || held.isUnreliable || new.map { held.formerVersions.contains($0) } ?? false
         return next
     }
 

@@ -264,28 +264,36 @@ extension DownloadRun {
     /// A connection that others of this run outran so far that a new one would fetch the rest in less than half of the
     /// time is given up.
     func takeOver(_ now: Int64) {
-        let (slow, next): (Attempt?, Attempt?) = self.state.withLock { state in
-            guard state.phase == .active, case .partial = state.file, let planner = state.planner,
-                !planner.hasFreePiece, !state.awaitsFirst, state.bestRate > 0, state.takeovers < Self.takeoverLimit,
-                !self.engine.isThrottling, !planner.canAssign(minimumSplit: self.options.minimumSplit),
-                state.hasTaken, self.wantedConnections(state) > 1
-            else { return (nil, nil) }
-            let candidates = state.attempts.filter { !$0.isHeld && now - $0.startedAt >= Self.takeoverPatience }
-            guard let slow = candidates.max(by: { self.secondsLeft($0, planner) < self.secondsLeft($1, planner) }),
-                self.secondsLeft(slow, planner)
-                    > 2 * Double(planner.remaining(of: slow.number)) / state.bestRate + Self.takeoverCost
-            else { return (nil, nil) }
-            state.takeovers += 1
-            let source = slow.source
-            self.retire(&state, slow)
-            let other = self.pickSource(&state, avoiding: source)
-            return (slow, self.makeFetch(&state, source: other, preferring: slow.lane))
+        guard let slow = self.state.withLock({ self.outrun($0, now) }) else { return }
+        // On its event loop, so that none of its bytes is being written.
+        self.engine.transport.execute(onLane: slow.lane) {
+            let (exchange, next): ((any Exchange)?, Attempt?) = self.state.withLock { state in
+                guard !slow.isOver, state.phase == .active else { return (nil, nil) }
+                defer { slow.exchange = nil }
+                state.takeovers += 1
+                self.retire(&state, slow)
+                let source = self.pickSource(&state, avoiding: slow.source)
+                return (slow.exchange, self.makeFetch(&state, source: source, preferring: slow.lane))
+            }
+            exchange?.cancel()
+            guard let next else { return }
+            self.note("\(slow.url.redacted): another connection takes over its last piece")
+            self.launch(next)
         }
-        guard let slow else { return }
-        self.note("\(slow.url.redacted): another connection takes over the last piece")
-        self.quiesce([slow]) {
-            if let next { self.launch(next) } else { self.fill(preferring: slow.lane) }
+    }
+
+    /// The connection whose last piece another would finish much sooner.
+    private func outrun(_ state: State, _ now: Int64) -> Attempt? {
+        guard state.phase == .active, case .partial = state.file, let planner = state.planner, state.hasTaken,
+            !state.awaitsFirst, state.bestRate > 0, state.takeovers < Self.takeoverLimit, !self.engine.isThrottling,
+            !planner.canAssign(minimumSplit: self.options.minimumSplit), self.wantedConnections(state) > 1
+        else { return nil }
+        let candidates = state.attempts.filter { !$0.isHeld && now - $0.startedAt >= Self.takeoverPatience }
+        guard let slow = candidates.max(by: { self.secondsLeft($0, planner) < self.secondsLeft($1, planner) }) else {
+            return nil
         }
+        let elsewhere = Double(planner.remaining(of: slow.number)) / state.bestRate
+        return self.secondsLeft(slow, planner) > 2 * elsewhere + Self.takeoverCost ? slow : nil
     }
 
     private func secondsLeft(_ attempt: Attempt, _ planner: SegmentPlanner) -> Double {

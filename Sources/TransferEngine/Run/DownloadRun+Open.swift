@@ -216,12 +216,14 @@ extension DownloadRun {
     }
 
     func facts(of head: ResponseHead, from attempt: Attempt, length: Int64?) -> ResourceFacts {
-        ResourceFacts(
+        var facts = ResourceFacts(
             url: self.request.sources[attempt.source].withoutUserInfo,
             finalURL: attempt.url.redacted,
             length: length,
             fields: head.fields,
             received: self.engine.time.wallNow
         )
+        facts.isUnreliable = self.transfer.memory.withLock { $0.takesSingleResponse }
+        return facts
     }
 }

@@ -27,33 +27,29 @@ extension DownloadRun {
             return self.openFile(attempt, head, total, part: range.upperBound == total ? nil : range)
         }
         let response = self.facts(of: head, from: attempt, length: total)
-        let (held, continuation): (ResourceFacts?, VersionJudge.Continuation) = self.state.withLock { state in
-            guard let planner = state.planner else { return (nil, .refused("no file is open")) }
+        let continuation: VersionJudge.Continuation = self.state.withLock { state in
+            guard let planner = state.planner else { return .refused("no file is open") }
             let overlap = min(attempt.overlap, range.upperBound - range.lowerBound)
             let isAdditional = state.attempts.contains { $0 !== attempt && $0.isTaken }
             guard let held = state.facts else {
                 // A finished file of the user's: nothing but the comparison vouches for it.
-                return (
-                    nil, overlap == attempt.overlap ? .compared : .refused("the server sent too few bytes to compare")
-                )
+                return overlap == attempt.overlap ? .compared : .refused("the server sent too few bytes to compare")
             }
             if planner.completed == 0, !isAdditional {
+                // Nothing is held yet that it would have to continue.
                 if case .different(let reason) = VersionJudge.relation(of: response, to: held) {
-                    return (held, .refused(reason))
+                    return .refused(reason)
                 }
-                return (held, .accepted(.singleResponse))
+                return .accepted(.singleResponse)
             }
-            // A response that ends within the overlap can be told to begin in it, no more.
-            let run = planner.run(before: range.lowerBound + attempt.overlap)
-            let continuation = VersionJudge.continuation(
+            return VersionJudge.continuation(
                 of: response,
                 after: held,
                 self.context(state, attempt),
                 isAdditional: isAdditional,
                 overlap: overlap,
-                run: run
+                run: planner.run(before: range.lowerBound + attempt.overlap)
             )
-            return (held, continuation)
         }
         switch continuation {
         case .accepted(let consistency):
@@ -63,7 +59,6 @@ extension DownloadRun {
         case .needsOverlap:
             return self.requestOverlap(attempt)
         case .refused(let reason):
-            if let held { self.remember(response, beside: held) }
             return self.refuse(attempt, reason)
         }
     }
@@ -120,11 +115,13 @@ extension DownloadRun {
                 let basis = attempt.basis ?? .overlap
                 facts.consistency = facts.consistency.map { $0.combined(with: basis) } ?? basis
             }
-            if state.isForeign {
-                // From now on it is this transfer's, and the new link's validators are those to compare with.
-                let consistency = facts.consistency
-                facts = response
-                facts.consistency = consistency
+            if state.isForeign || !isJoined {
+                // The response's validators are those to compare with from now on, and the file is this transfer's.
+                var next = response
+                next.consistency = isJoined ? facts.consistency : nil
+                next.formerVersions = facts.formerVersions
+                next.isUnreliable = facts.isUnreliable
+                facts = next
                 state.isForeign = false
             }
             if facts.length == nil { facts.length = response.length }
@@ -229,17 +226,6 @@ extension DownloadRun {
         }
     }
 
-    /// Notes another version that was seen, so that its return is noticed.
-    private func remember(_ response: ResourceFacts, beside held: ResourceFacts) {
-        guard let seen = VersionJudge.identity(response), seen != VersionJudge.identity(held) else { return }
-        self.state.withLock { state in
-            guard var facts = state.facts, !facts.formerVersions.contains(seen) else { return }
-            facts.formerVersions = (facts.formerVersions + [seen]).suffix(ResourceFacts.formerLimit)
-            state.facts = facts
-            if case .partial(let file) = state.file { try? file.update(facts: facts) }
-        }
-    }
-
     /// Pins the place that a source was redirected to, for all further ranges of this run.
     func pin(_ state: inout State, _ attempt: Attempt) {
         if attempt.hops > 0 { state.pinned[attempt.source] = attempt.url }
@@ -257,11 +243,14 @@ extension DownloadRun {
         self.transfer.memory.withLock { $0.sendsRangesOnly = true }
         switch self.state.withLock({ $0.file }) {
         case .none: return self.openFile(attempt, head, total, part: range)
-        case .partial, .stream, .existing:
-            guard self.state.withLock({ $0.planner?.completed ?? 0 }) == 0 else {
-                return self.rangesFailed(attempt, "the server sent a part that was not requested", atOnce: false)
-            }
+        case .stream where self.state.withLock({ $0.planner?.completed ?? 0 }) == 0:
             return self.wholeForStream(attempt, head, total, part: range)
+        case .partial:
+            let response = self.facts(of: head, from: attempt, length: total)
+            let held = self.state.withLock { $0.facts } ?? response
+            return self.replace(attempt, head, response, of: held, beside: false, part: range)
+        case .stream, .existing:
+            return self.rangesFailed(attempt, "the server sent a part that was not requested", atOnce: false)
         case .small: return .close
         }
     }
@@ -368,7 +357,6 @@ extension DownloadRun {
             return .close
         }
         if hasOthers {
-            if case .same = replacement {} else { self.remember(response, beside: held) }
             self.dismiss(attempt, isRefusal: true)
             return .close
         }
@@ -445,7 +433,11 @@ extension DownloadRun {
         // Nothing proves that a range would be honoured.
         self.transfer.memory.withLock { $0.rangesProven = false }
         self.report(head, response.length)
-        return .read
+        guard self.state.withLock({ $0.planner?.isComplete ?? false }) else { return .read }
+        // All of it is held already.
+        self.state.withLock { self.retire(&$0, attempt) }
+        self.commit()
+        return .close
     }
 
     /// A whole response takes the place of the held bytes; its reading waits for the file.
@@ -454,12 +446,11 @@ extension DownloadRun {
         _ head: ResponseHead,
         _ response: ResourceFacts,
         of held: ResourceFacts,
-        beside: Bool
+        beside: Bool,
+        part: ByteRange? = nil
     ) -> ReadDecision {
-        var facts = VersionJudge.successor(response, of: held)
-        if self.transfer.memory.withLock({ $0.takesSingleResponse }) { facts.isUnreliable = true }
-        facts.consistency = nil
-        let target = self.take(facts, head, attempt, part: nil)
+        let facts = VersionJudge.successor(response, of: held)
+        let target = self.take(facts, head, attempt, part: part)
         let older: (any PartialFile)? = self.state.withLock { state in
             guard !attempt.isOver, case .partial(let file) = state.file else { return nil }
             if beside { state.olderPartial = (target, state.planner?.completed ?? 0) }
@@ -477,7 +468,7 @@ extension DownloadRun {
         }
         guard let older else { return .close }
         self.report(head, response.length)
-        self.line.run { [facts] in
+        self.line.run {
             if beside { older.keep() } else { older.discard() }
             self.makePartial(attempt, beside ? Self.besideTarget(target) : target, facts)
         }
