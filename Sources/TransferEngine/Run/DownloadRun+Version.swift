@@ -345,7 +345,8 @@ extension DownloadRun {
             if hasOthers { self.dismiss(attempt, isRefusal: false) } else { self.relaunch(attempt) }
             return .close
         }
-        if attempt.sentIfRange, !hasOthers, !isUnreliable,
+        let isSuspicious = if case .suspicious = replacement { true } else { false }
+        if attempt.sentIfRange, !hasOthers, !isUnreliable, !isSuspicious,
             VersionJudge.relation(of: response, to: held, context) == .comparable
         {
             // Nodes that make their own tags: without the condition the server sends a part, to be compared.
