@@ -12,6 +12,8 @@ public final class MemoryStore: FileStore {
         public var bytes: [UInt8]
         /// The modification time, seconds since 1970.
         public var modified: Int64
+        /// The change time (ctime), in nanoseconds since 1970.
+        public var changed: Int64 = 0
         /// The entity tag stored with it.
         public var entityTag: String?
         /// The mark of the transfer that brought it.
@@ -297,9 +299,15 @@ private final class MemorySourceFile: SourceFile {
 
     func identity() throws(StorageError) -> FileIdentity {
         guard let file = self.store.files[self.path] else {
-            return FileIdentity(size: 0, modified: 0, device: 0, inode: 0)
+            return FileIdentity(size: 0, modified: 0, changed: 0, device: 0, inode: 0)
         }
-        return FileIdentity(size: Int64(file.bytes.count), modified: file.modified, device: 1, inode: 1)
+        return FileIdentity(
+            size: Int64(file.bytes.count),
+            modified: file.modified,
+            changed: file.changed,
+            device: 1,
+            inode: 1
+        )
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) -> Int {
