@@ -114,6 +114,8 @@ public struct DownloadOptions: Sendable {
     public var reportDigest: DigestAlgorithm?
     /// Whether a file that fails its digest is kept as `NAME.martlet-bad`.
     public var keepBad: Bool = true
+    /// Supplies a fresh URL where a link has expired, or `nil`.
+    public var refresher: (any LinkRefresher)?
 
     /// Creates the defaults.
     public init() {}

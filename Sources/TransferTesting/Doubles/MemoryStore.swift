@@ -12,14 +12,14 @@ public final class MemoryStore: FileStore {
         public var bytes: [UInt8]
         /// The modification time, seconds since 1970.
         public var modified: Int64
-        /// The change time (ctime), in nanoseconds since 1970.
-        public var changed: Int64 = 0
         /// The entity tag stored with it.
         public var entityTag: String?
         /// The mark of the transfer that brought it.
         public var mark: String?
         /// Whether a directory or the like has the name.
         public var isRegular = true
+        /// The change time (ctime), in nanoseconds since 1970.
+        public var changed: Int64 = 0
 
         /// Creates a file.
         public init(_ bytes: [UInt8], modified: Int64 = 0, entityTag: String? = nil, mark: String? = nil) {
