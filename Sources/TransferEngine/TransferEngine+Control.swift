@@ -161,6 +161,9 @@ extension TransferEngine {
         state.transfers.isEmpty && state.running.isEmpty
     }
 
+    /// Whether the queue is closed and has nothing left to do.
+    func isDrained(_ state: State) -> Bool { state.isClosed && self.isIdle(state) && state.terminations == 0 }
+
     // MARK: Names
 
     static func takeName(_ state: inout State, directory: String, base: String) -> FileTarget {

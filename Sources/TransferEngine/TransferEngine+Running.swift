@@ -271,7 +271,7 @@ extension TransferEngine {
                 woken += state.stopWaiters
                 state.stopWaiters = []
             }
-            if hasStopped || (state.isClosed && self.isIdle(state)) {
+            if hasStopped || self.isDrained(state) {
                 woken += state.drainWaiters
                 state.drainWaiters = []
             }

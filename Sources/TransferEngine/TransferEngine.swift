@@ -76,6 +76,8 @@ public final class TransferEngine: Sendable {
         var unsynced: [(transfer: Transfer, completion: TransferEvent.Completion)] = []
         var isSyncing = false
         var syncing = 0
+        /// The requests under way that delete uploads at their servers.
+        var terminations = 0
     }
 
     let transport: any Transport
@@ -283,10 +285,12 @@ public final class TransferEngine: Sendable {
     }
 
     /// Returns when the closed queue has nothing left, or has been stopped.
+    ///
+    /// Also waits until abandoned uploads are deleted at their servers, for at most 10 seconds.
     public func waitUntilDrained() async {
         await withCheckedContinuation { continuation in
             let isDone = self.state.withLock { state in
-                if state.isStopping ? state.running.isEmpty : state.isClosed && self.isIdle(state) { return true }
+                if state.isStopping ? state.running.isEmpty : self.isDrained(state) { return true }
                 state.drainWaiters.append(continuation)
                 return false
             }

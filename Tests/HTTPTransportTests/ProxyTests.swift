@@ -278,6 +278,44 @@ struct ProxyTests {
         #expect(proxy.requests.count == 3)
     }
 
+    @Test("a proxy over TLS that is cut without close_notify truncates a body without a length")
+    func cutForwarded() async throws {
+        let proxy = try await ScriptedServer.start(tls: .localhost) { request in
+            let reply = Reply.raw("HTTP/1.1 200 OK\r\n\r\nabc")
+            return request.target.hasSuffix("/cut") ? reply.then(.cut) : reply.then(.close)
+        }
+        let settings = try self.settings(proxy.port, scheme: "https")
+        try await HTTPTransport.with(self.trusting(settings)) { (transport) async throws in
+            #expect(await transport.get(try HTTPURL("http://one.invalid/cut")).error?.code == .truncated)
+            #expect(await transport.get(try HTTPURL("http://one.invalid/")).isClean == false)
+        }
+    }
+
+    @Test(
+        "in a tunnel the origin's close_notify shows a body's end, whether or not the proxy sends its own",
+        arguments: [(false, false), (true, false), (true, true)]
+    )
+    func cutTunnel(overTLS: Bool, cutsTLS: Bool) async throws {
+        let server = try await ScriptedServer.start(tls: .localhost) { request in
+            let reply = Reply.raw("HTTP/1.1 200 OK\r\n\r\nabc")
+            switch request.path {
+            case "/cut": return reply.then(.cut)
+            case "/at-once": return reply.then(.closeAtOnce)
+            default: return reply.then(.close)
+            }
+        }
+        let proxy = try await TunnelServer.start(tls: overTLS ? .localhost : nil, cutsTLS: cutsTLS)
+        let settings = try self.settings(proxy.port, scheme: overTLS ? "https" : "http")
+        try await HTTPTransport.with(self.trusting(settings)) { (transport) async throws in
+            let cut = await transport.get(try server.url("/cut"))
+            #expect(cut.error?.code == .truncated && cut.body == Array("abc".utf8))
+            for path in ["/closed", "/at-once", "/at-once", "/at-once"] {
+                let closed = await transport.get(try server.url(path))
+                #expect(closed.error == nil && closed.isClean == false && closed.body == Array("abc".utf8), "\(path)")
+            }
+        }
+    }
+
     @Test("cancelling while the tunnel is made is silent")
     func cancel() async throws {
         let seen = Gate()

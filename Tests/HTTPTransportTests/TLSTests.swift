@@ -93,6 +93,75 @@ struct TLSTests {
         }
     }
 
+    @Test("a body without a length that is cut without close_notify is truncated (RFC 9112 §9.8)", arguments: [0, 3])
+    func cut(length: Int) async throws {
+        let body = String(repeating: "a", count: length)
+        let server = try await ScriptedServer.start(tls: .localhost) { request in
+            let reply = Reply.raw("HTTP/1.\(request.path == "/0" ? 0 : 1) 200 OK\r\n\r\n\(body)")
+            return request.path == "/closed" ? reply.then(.close) : reply.then(.cut)
+        }
+        try await HTTPTransport.with {
+            $0.tls.verification = .none
+        } _: { (transport) async throws in
+            for path in ["/0", "/1"] {
+                let cut = await transport.get(try server.url(path))
+                #expect(cut.error?.code == .truncated && cut.isClean == nil && cut.violations.isEmpty)
+                #expect(cut.error?.message.contains("close_notify") == true)
+                #expect(cut.body == Array(body.utf8))
+            }
+            let closed = await transport.get(try server.url("/closed"))
+            #expect(closed.error == nil && closed.isClean == false && closed.body == Array(body.utf8))
+        }
+    }
+
+    @Test("a cut body without a length that was paused is truncated when it is resumed")
+    func cutInPause() async throws {
+        let server = try await ScriptedServer.start(tls: .localhost) { _ in
+            Reply.raw("HTTP/1.1 200 OK\r\n\r\nabc").then(.cut)
+        }
+        try await HTTPTransport.with {
+            $0.tls.verification = .none
+        } _: { (transport) async throws in
+            let receiver = ExchangeRecorder(onBody: { _ in .pause })
+            let exchange = await transport.begin(try server.url("/"), receiver)
+            await receiver.hasBody.wait()
+            while !receiver.now.isOver {
+                exchange.resumeReading()
+                await Task.yield()
+            }
+            #expect(receiver.now.error?.code == .truncated && receiver.now.body == Array("abc".utf8))
+        }
+    }
+
+    @Test(
+        "a response whose framing shows its end is complete without close_notify",
+        arguments: [
+            "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n",
+            "HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n",
+        ],
+        [false, true]
+    )
+    func complete(_ text: String, pauses: Bool) async throws {
+        let server = try await ScriptedServer.start(tls: .localhost) { _ in Reply.raw(text).then(.cut) }
+        try await HTTPTransport.with {
+            $0.tls.verification = .none
+        } _: { (transport) async throws in
+            let receiver = ExchangeRecorder(onBody: { _ in pauses ? .pause : .read })
+            let exchange = await transport.begin(try server.url("/"), receiver)
+            if pauses {
+                await server.waitForOpenConnections(0)
+                while !receiver.now.isOver {
+                    exchange.resumeReading()
+                    await Task.yield()
+                }
+            }
+            let record = await receiver.whole()
+            #expect(record.error == nil && record.isClean == true && record.violations.isEmpty)
+            #expect(record.body == (text.contains("abc") ? Array("abc".utf8) : []))
+        }
+    }
+
     @Test("a pause holds over TLS as well")
     func pause() async throws {
         let body = [UInt8](repeating: 9, count: 1 << 20)

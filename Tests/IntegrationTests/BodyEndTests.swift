@@ -1,3 +1,4 @@
+import HTTPTransport
 import Testing
 import TransferCore
 import TransferEngine
@@ -56,6 +57,27 @@ struct BodyEndTests {
         harness.expectWhole(outcome, file)
         #expect(outcome.completion?.verifiedLength == false)
         await server.stop()
+    }
+
+    @Test("over TLS, no length and no close_notify: truncated, an error; the bytes are kept and resumed")
+    func cut() async throws {
+        let file = ServedFile(length: fileLength)
+        let head = Reply.headBytes(200, [("ETag", "\"v1\""), ("Accept-Ranges", "bytes")])
+        let server = try await ScriptedServer.start(tls: .localhost) { request in
+            guard request.requestIndex == 0 || request.path == "/always" else { return .file(file, request) }
+            return Reply([.head(head), .pattern(file.pattern, 0..<cutLength), .cut])
+        }
+        var transport = HTTPTransport.Configuration()
+        transport.tls.verification = .none
+        let harness = try Harness()
+        let outcome = try await harness.fetch(server.text("file.bin"), transport: transport)
+        harness.expectWhole(outcome, file)
+        #expect(outcome.retries == 1)
+        let failed = try await harness.fetch(server.text("always"), transport: transport) { $0.options.retries = 0 }
+        #expect(failed.failure?.code == .network, "\(failed.story)")
+        #expect(failed.failure?.message.contains("close_notify") == true && !harness.directory.contains("always"))
+        await server.stop()
+        #expect(server.bodyBytesSent(for: "/file.bin") == fileLength)
     }
 
     @Test("a whole length is a verified one", arguments: [0, 1, 20_480, 1 << 20, (1 << 20) + 1])

@@ -47,6 +47,25 @@ final class UploadHarness: Sendable {
         guard descriptor >= 0, pwrite(descriptor, &byte, 1, 17) == 1 else { throw TestSupportError("cannot write") }
     }
 
+    /// Writes a byte into a file and restores its modification time, as `touch -r` does: size, inode and modification time
+    /// stay, and only the change time (ctime) shows it.
+    ///
+    /// Repeats the write until the change time differs: on some kernels it advances in steps of several milliseconds.
+    func rewrite(_ name: String) throws {
+        let descriptor = open(self.directory.path(name), O_WRONLY)
+        defer { close(descriptor) }
+        var (before, after) = (stat(), stat())
+        guard descriptor >= 0, fstat(descriptor, &before) == 0 else { throw TestSupportError("cannot open \(name)") }
+        let end = ContinuousClock.now + .seconds(20)
+        var byte: UInt8 = 1
+        repeat {
+            guard pwrite(descriptor, &byte, 1, Int(before.st_size) - 1) == 1,
+                futimens(descriptor, [before.st_atim, before.st_mtim]) == 0, fstat(descriptor, &after) == 0,
+                ContinuousClock.now < end
+            else { throw TestSupportError("cannot rewrite \(name)") }
+        } while (after.st_ctim.tv_sec, after.st_ctim.tv_nsec) == (before.st_ctim.tv_sec, before.st_ctim.tv_nsec)
+    }
+
     func journal(_ key: String = "k") -> DiskUploadJournal {
         DiskUploadJournal(in: self.directory.path("state/uploads"), for: { [key] })
     }
@@ -248,6 +267,36 @@ struct UploadTests {
         #expect(server.only?.isWhole != true)
     }
 
+    @Test(
+        "a file that is rewritten while it is sent and gets its modification time back fails (ctime)",
+        arguments: [false, true]
+    )
+    func rewritten(isResumable: Bool) async throws {
+        let harness = try UploadHarness()
+        let server = try await UploadServer.start { behaviour in
+            behaviour.speaksTus = true
+            behaviour.holdsAt = 1_000_000
+        }
+        let path = try harness.sparse(40 << 20)
+        async let sent = harness.send(.file(path), to: server.text("/in/")) { request in
+            request.way = isResumable ? .by(.tus) : .plain
+            request.journal = harness.journal()
+            request.asksFrom = nil
+            request.options.stallTimeout = .seconds(120)
+        }
+        await server.waitForBytes(1_000_000)
+        try harness.rewrite("file.bin")
+        server.change { $0.holdsAt = nil }
+        let outcome = try await sent
+        #expect(outcome.failure?.code == .fileIO, "\(outcome.story)")
+        #expect(outcome.failure?.message.contains("changed") == true)
+        guard isResumable else { return #expect(server.only?.isWhole != true) }
+        // The server has deleted it before the engine reports that it has drained; the next process restarts the upload.
+        #expect(server.requests.last?.method == "DELETE" && server.uploads.isEmpty)
+        let left = try harness.journal().read()
+        #expect(left == nil)
+    }
+
     @Test("many small files share their connections")
     func many() async throws {
         let harness = try UploadHarness()
@@ -362,6 +411,31 @@ struct ResumableUploadTests {
         #expect(server.received == Self.size && harness.pattern.holds(server.only?.bytes ?? [], Self.size))
         let left = try harness.journal().read()
         #expect(left == nil)
+    }
+
+    @Test("a file that is rewritten between two processes and gets its modification time back is not continued (ctime)")
+    func rewritten() async throws {
+        let harness = try UploadHarness()
+        let path = try harness.file(Self.size)
+        let server = try await UploadServer.start { behaviour in
+            behaviour.speaksTus = true
+            behaviour.cuts = [2_000_000]
+        }
+        func send() async throws -> Outcome {
+            try await harness.send(.file(path), to: server.text("/in/")) { request in
+                request.way = .by(.tus)
+                request.journal = harness.journal()
+                request.options.retries = 0
+            }
+        }
+        #expect(try await send().failure != nil && server.only?.bytes.count == 2_000_000)
+        try harness.rewrite("file.bin")
+        let second = try await send()
+        #expect(second.failure?.message.contains("changed") == true, "\(second.story)")
+        #expect(server.requests.last?.method == "DELETE" && server.uploads.isEmpty)
+        #expect(try await send().completion != nil)
+        let isNew = try server.only?.bytes == harness.directory.read("file.bin")
+        #expect(isNew)
     }
 
     @Test("a server that forgets the upload gets it anew")

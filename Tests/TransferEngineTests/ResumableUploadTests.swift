@@ -118,6 +118,98 @@ struct ResumableUploadTests {
         }
     }
 
+    @Test(
+        "a file that changes while it is sent: what the server has is deleted, and the next upload restarts",
+        arguments: [false, true]
+    )
+    func changed(isComplete: Bool) throws {
+        let stage = Stage()
+        stage.put(self.size)
+        let journal = MemoryJournal()
+        let change: (inout UploadRequest) -> Void = { request in
+            request.way = .by(.tus)
+            request.journal = journal
+        }
+        let id = try stage.upload(.file("f"), change)
+        let patch = try self.created(stage)
+        patch.pull(isComplete ? .max : 1 << 20)
+        stage.put(self.size, changed: 1)
+        if isComplete {
+            patch.respond(204, ["Upload-Offset": "\(self.size)"], framing: .none)
+            patch.end()
+        } else {
+            patch.pull()
+            patch.fail(TransportError(.content, "failed"))
+        }
+        #expect(stage.failure(id)?.code == .fileIO && stage.failure(id)?.message.contains("changed") == true)
+        let termination = try stage.exchange()
+        #expect(termination.request.method == "DELETE" && termination.request.url.path == "/r/1")
+        #expect(journal.record.withLock { $0 } == nil)
+        termination.respond(204, framing: .none)
+        if !termination.hasEnded { termination.end() }
+        let second = try stage.upload(.file("f"), change)
+        let whole = try self.created(stage)
+        #expect(whole["Upload-Offset"] == "0" && whole.pull() == self.bytes)
+        self.expectWhole(stage, second, whole)
+    }
+
+    @Test("the queue drains when abandoned uploads are deleted at their server, or it does not respond for 10 s")
+    func draining() async throws {
+        for responds in [true, false] {
+            let stage = Stage()
+            stage.put(self.size)
+            let id = try stage.upload { $0.way = .by(.tus) }
+            try self.created(stage).pull(1 << 20)
+            stage.engine.cancel(id)
+            stage.engine.close()
+            #expect(stage.end(id) == "cancelled")
+            let isDrained = Mutex(false)
+            async let drained: Void = {
+                await stage.engine.waitUntilDrained()
+                isDrained.withLock { $0 = true }
+            }()
+            let termination = try stage.exchange()
+            #expect(termination.request.method == "DELETE" && !isDrained.withLock { $0 })
+            if responds {
+                termination.respond(204, framing: .none)
+                if !termination.hasEnded { termination.end() }
+            } else {
+                let start = stage.clock.now
+                while !termination.isCancelled { stage.clock.advanceToNext() }
+                #expect(stage.clock.now - start == 10_000_000_000)
+            }
+            await drained
+        }
+    }
+
+    @Test("a record without change times, of an earlier version, is resumed and gets them")
+    func earlierRecord() throws {
+        let stage = Stage()
+        stage.put(self.size, changed: 8)
+        let journal = MemoryJournal()
+        var record = UploadRecord(
+            speaks: .tus,
+            endpoint: Stage.uploadURL,
+            resource: "http://host/r/1",
+            length: self.size,
+            files: [FileIdentity(size: self.size, modified: 5, changed: nil, device: 1, inode: 1)]
+        )
+        try journal.write(record)
+        let id = try stage.upload { request in
+            request.way = .by(.tus)
+            request.journal = journal
+        }
+        record.files[0].changed = 8
+        #expect(journal.record.withLock { $0 } == record)
+        let head = try stage.exchange()
+        #expect(head.request.method == "HEAD")
+        head.respond(200, ["Upload-Offset": "1048576"], framing: .none)
+        head.end()
+        let patch = try stage.exchange()
+        #expect(patch.pull() == Array(self.bytes[(1 << 20)...]))
+        self.expectWhole(stage, id, patch)
+    }
+
     @Test("an upload paused by tus goes on where the server is; cancelled, it is deleted there (termination)")
     func pausing() throws {
         let stage = Stage()
@@ -245,7 +337,7 @@ struct ResumableUploadTests {
                 endpoint: Stage.uploadURL,
                 resource: "http://host/r/1",
                 length: 3 << 20,
-                files: [FileIdentity(size: 3 << 20, modified: 5, device: 1, inode: 1)]
+                files: [FileIdentity(size: 3 << 20, modified: 5, changed: 0, device: 1, inode: 1)]
             )
         }
         let head = try stage.exchange()

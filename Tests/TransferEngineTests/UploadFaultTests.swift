@@ -90,7 +90,7 @@ struct UploadFaultTests {
             endpoint: Stage.uploadURL,
             resource: "http://host/r/1",
             length: self.size,
-            files: [FileIdentity(size: self.size, modified: 5, device: 1, inode: 1)]
+            files: [FileIdentity(size: self.size, modified: 5, changed: 0, device: 1, inode: 1)]
         )
         try journal.write(record)
         let id = try stage.upload { request in
@@ -118,7 +118,7 @@ struct UploadFaultTests {
                 endpoint: Stage.uploadURL,
                 resource: "http://host/r/1",
                 length: self.size,
-                files: [FileIdentity(size: self.size, modified: 5, device: 1, inode: 1)]
+                files: [FileIdentity(size: self.size, modified: 5, changed: 0, device: 1, inode: 1)]
             )
         }
         let first = try stage.upload(.file("f"), change)
@@ -142,7 +142,7 @@ struct UploadFaultTests {
                     endpoint: Stage.uploadURL,
                     resource: "http://host/r/1",
                     length: 3 << 20,
-                    files: [FileIdentity(size: 3 << 20, modified: 5, device: 1, inode: 1)]
+                    files: [FileIdentity(size: 3 << 20, modified: 5, changed: 0, device: 1, inode: 1)]
                 )
             }
             var count = 0

@@ -79,8 +79,10 @@ extension Stage {
     }
 
     /// Puts a file there.
-    func put(_ length: Int64, at path: String = "f", modified: Int64 = 5) {
-        self.store.add(MemoryStore.File(TestPattern(seed: 7).bytes(0..<length), modified: modified), at: path)
+    func put(_ length: Int64, at path: String = "f", modified: Int64 = 5, changed: Int64 = 0) {
+        var file = MemoryStore.File(TestPattern(seed: 7).bytes(0..<length), modified: modified)
+        file.changed = changed
+        self.store.add(file, at: path)
     }
 }
 
@@ -318,19 +320,21 @@ struct UploadTests {
 
     @Test("a file that changes while it is sent fails the upload, however it changes")
     func changes() throws {
-        for change in 0..<4 {
+        for change in 0..<6 {
             let stage = Stage()
             stage.put(3 << 20)
             let id = try stage.upload()
             let exchange = try stage.exchange()
-            exchange.pull(change == 3 ? .max : 1 << 20)
+            exchange.pull(change == 3 || change == 5 ? .max : 1 << 20)
             switch change {
             case 0, 3: stage.put(3 << 20, modified: 6)
+            // Its modification time was restored.
+            case 4, 5: stage.put(3 << 20, changed: 1)
             case 1: stage.put(1 << 20)
             default: stage.put(4 << 20)
             }
-            if change == 3 {
-                // Everything was with the kernel already, and the server is content.
+            if change == 3 || change == 5 {
+                // The kernel has taken everything, and the server reports success.
                 exchange.respond(201)
                 exchange.end()
             } else {

@@ -120,6 +120,19 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "Run a shell command for a fresh URL when the server answers 401, 403 or 410.",
+            discussion: """
+                The command prints the URL on the first line of its standard output; the download continues from the \
+                bytes that are there. It gets the refused URL in MARTLET_URL and the status in MARTLET_STATUS, and may \
+                run for 60 seconds.
+                """,
+            valueName: "command"
+        )
+    )
+    var refreshCommand: String?
+
+    @Option(
+        help: ArgumentHelp(
             "Which waiting files start first: foreground, high, normal or low. (default: normal)",
             valueName: "priority"
         ),

@@ -31,6 +31,8 @@ struct GetPlan {
     var toStandardOutput = false
     /// The device or named pipe that the only file goes to, or `nil`.
     var device: String?
+    /// The shell command that prints fresh URLs, or `nil`.
+    var refreshCommand: String?
     /// The digests of the only file.
     var expected: [ExpectedDigest] = []
     /// What all requests share; the destination is set by the run.
@@ -101,6 +103,12 @@ extension GetCommand {
             throw BadValue("--checksum is for one file; with several write checksum= lines in an input file")
         }
         plan.expected = self.files.checksum
+        if let command = self.connections.refreshCommand {
+            guard command.contains(where: { !$0.isWhitespace }) else {
+                throw BadValue("--refresh-command is empty; give a shell command that prints a URL, or leave it out")
+            }
+            plan.refreshCommand = command
+        }
         self.fillConnections(&plan)
         plan.options.fields = try self.requests.fields()
         plan.proxy = try self.requests.proxySettings()

@@ -78,7 +78,15 @@ enum ManualPage {
         .SH ENVIRONMENT
         .TP
         .B NO_COLOR
-        Where it is set and not empty, nothing is coloured.
+        If it is set and not empty, nothing is coloured.
+        .PP
+        The command of \\-\\-refresh\\-command has in its environment:
+        .TP
+        .B MARTLET_URL
+        The URL that was refused, with its user information and query.
+        .TP
+        .B MARTLET_STATUS
+        The status of the refusal: 401, 403 or 410.
         .SH FILES
         .TP
         .I NAME.part

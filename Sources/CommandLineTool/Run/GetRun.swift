@@ -45,10 +45,13 @@ enum GetRun {
             engine.observe(self.interest(of: plan, isLive: reporter.isLive)) { mailbox.take($0) }
             var options = plan.options
             if let sink { options.destination = .stream(sink) }
+            let refresher = plan.refreshCommand.map { RefreshCommand($0) }
+            options.refresher = refresher
             let run = RunControl(
                 engine: engine,
                 feeder: Feeder(engine: engine, mailbox: mailbox, options: options),
-                wakeUp: wakeUp
+                wakeUp: wakeUp,
+                refresher: refresher
             )
             try signals.start(
                 stop: {
@@ -147,15 +150,17 @@ final class RunControl: Sendable {
     /// Wakes the thread that shows the run.
     let wakeUp: WakeUp
 
+    private let refresher: RefreshCommand?
     private let stopping = Atomic<Bool>(false)
     private let interrupted = Atomic<Bool>(false)
     private let ended = Atomic<Bool>(false)
 
     /// Creates the state.
-    init(engine: TransferEngine, feeder: Feeder, wakeUp: WakeUp) {
+    init(engine: TransferEngine, feeder: Feeder, wakeUp: WakeUp, refresher: RefreshCommand? = nil) {
         self.engine = engine
         self.feeder = feeder
         self.wakeUp = wakeUp
+        self.refresher = refresher
     }
 
     /// Whether every transfer ended, or all were stopped.
@@ -180,6 +185,8 @@ final class RunControl: Sendable {
         if interrupted { self.interrupted.store(true, ordering: .releasing) }
         guard !self.stopping.exchange(true, ordering: .acquiringAndReleasing) else { return }
         self.feeder.stop()
+        // The engine waits for a run that waits for its command.
+        self.refresher?.stop()
         self.wakeUp.wake()
         Task {
             await self.engine.stop()

@@ -52,14 +52,19 @@ final class DiskSourceFile: SourceFile {
 
     func identity() throws(StorageError) -> FileIdentity {
         guard let status = self.file.status() else {
-            throw StorageError(errno: errno, otherwise: .inputOutput, "cannot look at", self.path)
+            throw StorageError(errno: errno, otherwise: .inputOutput, "cannot read the attributes of", self.path)
         }
         return FileIdentity(
             size: Int64(status.st_size),
-            modified: Int64(status.st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(status.st_mtim.tv_nsec),
+            modified: Self.nanoseconds(status.st_mtim),
+            changed: Self.nanoseconds(status.st_ctim),
             device: UInt64(status.st_dev),
             inode: UInt64(status.st_ino)
         )
+    }
+
+    private static func nanoseconds(_ time: timespec) -> Int64 {
+        Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) -> Int {

@@ -48,6 +48,8 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
     /// What was read already when the receiver could not be given it.
     var held = CircularBuffer<ByteBuffer>()
     var pendingEnd: PendingEnd?
+    /// Whether TLS ended without the peer's close_notify.
+    private var lacksCloseNotify = false
     private var readQuantum: Int?
     /// Whether a request's content is not yet wholly with the kernel.
     var isSending = false
@@ -221,9 +223,16 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        guard let event = event as? TLSUserEvent, case .handshakeCompleted = event, self.phase == .opening else {
-            return
+        guard let event = event as? TLSUserEvent else { return }
+        switch event {
+        case .handshakeCompleted: self.handshakeCompleted(context)
+        // The peer sent close_notify. Whatever happens to the connection below TLS changes nothing any more.
+        case .shutdownCompleted: if self.phase == .ready { self.end(.eof) }
         }
+    }
+
+    private func handshakeCompleted(_ context: ChannelHandlerContext) {
+        guard self.phase == .opening else { return }
         if let check = self.certificateCheck {
             self.certificateCheck = nil
             if let error = check.failure(of: self.peer) { return self.errorCaught(context: context, error: error) }
@@ -267,8 +276,11 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // Servers often leave out TLS's goodbye; the body's own framing tells whether something is missing.
-        if case .uncleanShutdown? = error as? NIOSSLError { return }
+        // The channel's end follows. Many servers never send close_notify: only a body without a length depends on it.
+        if case .uncleanShutdown? = error as? NIOSSLError {
+            self.lacksCloseNotify = true
+            return
+        }
         if self.phase == .opening {
             let error = error as? TransportError ?? .handshaking(with: self.peer, error)
             self.openingError = error
@@ -307,9 +319,15 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         case .eof:
             guard let exchange = self.exchange else { return }
             switch self.parser.finish() {
-            case .ended, .alreadyEnded:
+            case .ended where self.lacksCloseNotify:
+                // Anybody on the path can close a TCP connection (RFC 9112 §9.8, RFC 8446 §6.1).
+                self.breakOff(.cut(self.peer))
+            case .ended:
                 self.exchange = nil
                 exchange.ended(trailers: HTTPFields(), cleanly: false)
+            case .alreadyEnded:
+                self.exchange = nil
+                exchange.ended(trailers: HTTPFields(), cleanly: true)
             case .nothingBegun:
                 self.breakOff(.truncated(self.peer, begun: false))
             case .truncated:

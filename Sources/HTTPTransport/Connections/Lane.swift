@@ -109,7 +109,10 @@ final class Lane: @unchecked Sendable {
             if proxy.origin.scheme == .https { try pipeline.addHandler(self.tls.makeHandler(for: proxy)) }
             try pipeline.addHandler(Connection(over: route, lane: self))
         case .tunnelled(let origin, let proxy):
-            if proxy.origin.scheme == .https { try pipeline.addHandler(self.tls.makeHandler(for: proxy)) }
+            if proxy.origin.scheme == .https {
+                try pipeline.addHandler(self.tls.makeHandler(for: proxy))
+                try pipeline.addHandler(ProxyShutdownFilter())
+            }
             let (handler, check) = try self.tls.makeHandler(for: origin, isTunnelled: true)
             let connection = Connection(over: route, certificateCheck: check, lane: self)
             let tunnel = TunnelHandler(

@@ -133,6 +133,14 @@ extension TransportError {
         )
     }
 
+    /// The error of a TLS connection that ended without close_notify in a body without a length.
+    static func cut(_ peer: Peer) -> TransportError {
+        TransportError(
+            .truncated,
+            "the connection to \(peer.place) ended without close_notify: the response, which has no length, may be truncated"
+        )
+    }
+
     /// Says that this side ended the exchange.
     static func cancelled(_ peer: Peer) -> TransportError {
         TransportError(.cancelled, "the request to \(peer.place) was cancelled")

@@ -27,7 +27,7 @@ package struct ResponseParser: Sendable {
         case ended
         /// The response is incomplete.
         case truncated
-        /// The response had ended before.
+        /// The response had ended before, as its framing shows.
         case alreadyEnded
     }
 
@@ -172,10 +172,8 @@ package struct ResponseParser: Sendable {
         case .untilClose:
             self.state = .finished
             return .ended
-        case .end:
+        case .end, .finished:
             self.state = .finished
-            return .ended
-        case .finished:
             return .alreadyEnded
         }
     }

@@ -1,18 +1,18 @@
-/// What is kept of a resumable upload, so that another process goes on with it from the server's offset.
+/// A resumable upload as it is stored, so that another process can resume it.
 ///
-/// The offset is not in it: the server is asked, for it alone knows what it has.
+/// It has no offset: the server reports that.
 public struct UploadRecord: Hashable, Sendable {
     /// The protocol that the upload's resource speaks.
     public var speaks: ResumableProtocol
-    /// The URL that the upload was begun at, without user information.
+    /// The URL of the upload's first request, without user information.
     public var endpoint: String
-    /// The URL of the upload's own resource; whoever knows it can add to the upload.
+    /// The URL of the upload's own resource, a secret: a client that knows it can add to the upload.
     public var resource: String
-    /// The bytes of the whole content.
+    /// The length of the whole content in bytes.
     public var length: Int64
-    /// The files whose bytes are sent, in their order, as they were when it was begun.
+    /// The files that are sent, in order, as they were when the upload started.
     public var files: [FileIdentity]
-    /// When the server forgets what it has, seconds since 1970, where it told.
+    /// When the server deletes the upload, in seconds since 1970; `nil` if it did not say.
     public var expires: Int64?
 
     /// Creates a record.
@@ -34,10 +34,12 @@ public struct UploadRecord: Hashable, Sendable {
 }
 
 extension UploadRecord {
-    /// Whether nothing of it is at a server any more: it only says that what it was made from is not to be gone on with.
+    /// Whether the upload was given up.
+    ///
+    /// A void record keeps the next run from resuming the caller's.
     package var isVoid: Bool { self.resource.isEmpty }
 
-    /// The same, given up.
+    /// This record, given up.
     package var voided: UploadRecord {
         var record = self
         record.resource = ""
@@ -45,7 +47,7 @@ extension UploadRecord {
     }
 }
 
-/// A protocol by which an upload goes on where it broke off.
+/// A protocol by which an interrupted upload is resumed.
 public enum ResumableProtocol: String, Hashable, Sendable, CaseIterable {
     /// tus 1.0.
     case tus
@@ -69,16 +71,22 @@ public enum ResumableProtocol: String, Hashable, Sendable, CaseIterable {
 
 extension UploadRecord {
     /// The record as text: a line that names the format, then a name and a value on each line.
+    ///
+    /// A file's change time is a line of its own after the file's, so that earlier versions, which ignore names that they
+    /// do not know, still read the record.
     public var encoded: [UInt8] {
         var text = Self.firstLine + "\n"
         text += "protocol \(self.speaks.rawValue)\nendpoint \(self.endpoint)\nresource \(self.resource)\n"
         text += "length \(self.length)\n"
-        for file in self.files { text += "file \(file.size) \(file.modified) \(file.device) \(file.inode)\n" }
+        for file in self.files {
+            text += "file \(file.size) \(file.modified) \(file.device) \(file.inode)\n"
+            if let changed = file.changed { text += "changed \(changed)\n" }
+        }
         if let expires { text += "expires \(expires)\n" }
         return Array((text + "end\n").utf8)
     }
 
-    /// Reads a record; `nil` where the bytes are not a whole one of this format.
+    /// Reads a record; `nil` if the bytes are not a complete one of this format.
     public init?(encoded bytes: [UInt8]) {
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
         // The last line is empty, and without the one before it the file was cut off.
@@ -88,15 +96,15 @@ extension UploadRecord {
         for line in lines[1..<lines.count - 2] {
             guard let space = line.firstIndex(of: " ") else { return nil }
             let value = line[line.index(after: space)...]
-            guard line[..<space] == "file" else {
-                values[line[..<space]] = value
-                continue
+            switch line[..<space] {
+            case "file":
+                guard let file = Self.file(value) else { return nil }
+                files.append(file)
+            case "changed":
+                guard let last = files.indices.last, let changed = Int64(value) else { return nil }
+                files[last].changed = changed
+            case let name: values[name] = value
             }
-            let parts = value.split(separator: " ")
-            guard parts.count == 4, let size = Int64(parts[0]), let modified = Int64(parts[1]),
-                let device = UInt64(parts[2]), let inode = UInt64(parts[3])
-            else { return nil }
-            files.append(FileIdentity(size: size, modified: modified, device: device, inode: inode))
         }
         guard let speaks = values["protocol"].flatMap({ ResumableProtocol(rawValue: String($0)) }),
             let endpoint = values["endpoint"], let resource = values["resource"],
@@ -110,6 +118,14 @@ extension UploadRecord {
             files: files,
             expires: values["expires"].flatMap { Int64($0) }
         )
+    }
+
+    private static func file(_ text: Substring) -> FileIdentity? {
+        let parts = text.split(separator: " ")
+        guard parts.count == 4, let size = Int64(parts[0]), let modified = Int64(parts[1]),
+            let device = UInt64(parts[2]), let inode = UInt64(parts[3])
+        else { return nil }
+        return FileIdentity(size: size, modified: modified, changed: nil, device: device, inode: inode)
     }
 
     private static let firstLine = "martlet-upload 1"

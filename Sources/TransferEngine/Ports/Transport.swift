@@ -105,7 +105,12 @@ public protocol ExchangeReceiver: AnyObject, Sendable {
     /// Bytes of the body, without any chunk framing; valid only during the call.
     func exchangeReceived(body: UnsafeRawBufferPointer) -> ReadDecision
 
-    /// The response is complete as its framing says; `cleanly` is false where only the connection's end told it.
+    /// The response is complete by its framing.
+    ///
+    /// - Parameters:
+    ///   - trailers: The trailer fields.
+    ///   - cleanly: False if only the end of the connection shows it: over TCP, or over TLS after a close_notify. Without a
+    ///     close_notify such a response is `truncated` (RFC 9112 §9.8).
     func exchangeEnded(trailers: HTTPFields, cleanly: Bool)
 
     /// The exchange broke.

@@ -35,7 +35,10 @@ extension DownloadRun {
             case .partial(let file):
                 guard let extent = attempt.extent else { return nil }
                 attempt.repeated -= Int64(repeated)
-                let count = state.planner?.reserve(body.count - repeated, for: attempt.number) ?? 0
+                var count = state.planner?.reserve(body.count - repeated, for: attempt.number) ?? 0
+                if count < body.count - repeated, self.takeSilentNeighbour(&state, attempt, now) {
+                    count += state.planner?.reserve(body.count - repeated - count, for: attempt.number) ?? 0
+                }
                 return .partial(file, extent: extent, repeated: repeated, count: count)
             case .stream(let stream):
                 attempt.repeated -= Int64(repeated)

@@ -296,6 +296,29 @@ extension DownloadRun {
         return self.secondsLeft(slow, planner) > 2 * elsewhere + Self.takeoverCost ? slow : nil
     }
 
+    /// Extends a connection's piece over the next one, whose own connection has not got a response yet.
+    ///
+    /// The response goes on with those bytes anyway. The silent connection is closed and remembered as the host's limit.
+    func takeSilentNeighbour(_ state: inout State, _ attempt: Attempt, _ now: Int64) -> Bool {
+        guard let piece = state.planner?.piece(of: attempt.number), let end = attempt.responseEnd, end > piece.end,
+            let silent = state.attempts.first(where: { other in
+                !other.hasHead && now - other.startedAt > Self.silencePatience
+                    && state.planner?.piece(of: other.number)?.start == piece.end
+            })
+        else { return false }
+        self.retire(&state, silent)
+        state.advisor.refused(having: state.attempts.count)
+        state.fixedConnections = state.fixedConnections.map { min($0, max(1, state.attempts.count)) }
+        if silent.isAdditional { self.engine.connectionRefused(silent.origin) }
+        state.planner?.reclaim(for: attempt.number, upTo: end)
+        self.engine.time.schedule(after: 0) {
+            self.engine.transport.execute(onLane: silent.lane) { self.close(silent) }
+        }
+        return true
+    }
+
+    private static let silencePatience: Int64 = 500_000_000
+
     private func secondsLeft(_ attempt: Attempt, _ planner: SegmentPlanner) -> Double {
         let rate = attempt.hasHead ? attempt.window.rate : 0
         let left = Double(planner.remaining(of: attempt.number))

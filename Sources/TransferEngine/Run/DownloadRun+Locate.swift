@@ -141,14 +141,16 @@ extension DownloadRun {
     }
 
     /// The file is there already: nothing is fetched.
-    func skip(_ target: FileTarget, size: Int64, except current: Attempt? = nil) {
-        let completion = TransferEvent.Completion(
+    func skip(_ target: FileTarget, size: Int64, verified: Bool = false, except current: Attempt? = nil) {
+        var completion = TransferEvent.Completion(
             path: target.path,
             bytes: size,
             received: 0,
             duration: .nanoseconds(self.now - self.startedAt),
             skipped: true
         )
+        completion.verified = verified
+        if verified { completion.consistency = .digest }
         self.end(.finished(completion), except: current)
     }
 
@@ -245,7 +247,7 @@ extension DownloadRun {
                     agrees = try self.engine.store.digestExisting(target, expected.algorithm) == expected.bytes
                 }
                 let size = try self.engine.store.survey(target).existing?.size ?? 0
-                if agrees { return self.skip(target, size: size) }
+                if agrees { return self.skip(target, size: size, verified: true) }
                 self.takeNextName()
                 self.engine.transport.execute(onLane: self.lane) { self.locate() }
             } catch {
@@ -276,5 +278,5 @@ extension DownloadRun {
     }
 
     /// The bytes compared before a file that no journal vouches for is continued.
-    static let existingOverlap: Int64 = 1 << 20
+    static let existingOverlap: Int64 = 256 << 10
 }

@@ -78,8 +78,20 @@ extension DownloadRun {
         return "several versions are behind the address: \(seen.joined(separator: ", "))"
     }
 
-    /// The partial file of another URL does not fit this one's: it is left alone, and another name taken.
+    /// The partial file of another URL does not fit this one's: it is left alone, and another name taken, unless the user
+    /// chose the name.
     func decline(_ attempt: Attempt, _ reason: String) -> ReadDecision {
+        let (target, url, isNamedByUser) = self.state.withLock { ($0.target, $0.facts?.url ?? "", $0.isNamedByUser) }
+        let refusal = "\(target.path).part, begun from \(url), is not continued: \(reason)"
+        if isNamedByUser {
+            let failure = TransferFailure(
+                .cannotResume,
+                refusal,
+                remedy: "move it away, or choose another name"
+            )
+            self.end(.failed(failure), except: attempt)
+            return .close
+        }
         let file: RunFile? = self.state.withLock { state in
             guard state.phase != .ending, !attempt.isOver else { return nil }
             defer {
@@ -99,8 +111,7 @@ extension DownloadRun {
             return state.file
         }
         guard case .partial(let partial) = file else { return .close }
-        let (name, url) = (self.state.withLock { $0.target.name }, partial.facts.url)
-        self.note("\(name).part, begun from \(url), is not continued: \(reason); using another name")
+        self.note("\(refusal); using another name")
         self.line.run {
             partial.keep()
             self.takeNextName()

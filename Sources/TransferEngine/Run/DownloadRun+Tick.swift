@@ -121,9 +121,11 @@ extension DownloadRun {
         {
             return TransferFailure(.timeout, "no response for \(waited / 1_000_000_000) s", isRetryable: true)
         }
-        guard attempt.isAdditional, let usual = state.bestHeadTime, state.attempts.count > 1 || sources > 1,
-            waited > max(Self.furtherPatience, 4 * usual)
-        else { return nil }
+        // Alone it may be the last hope; the next attempt counts as a first connection, and is waited for.
+        let patience = state.attempts.count > 1 || sources > 1 ? Self.furtherPatience : 2 * Self.furtherPatience
+        guard attempt.isAdditional, let usual = state.bestHeadTime, waited > max(patience, 4 * usual) else {
+            return nil
+        }
         return TransferFailure(.timeout, "a further connection got no response", isRetryable: true)
     }
 

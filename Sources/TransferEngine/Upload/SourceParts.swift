@@ -14,7 +14,7 @@ struct SourceParts: Sendable {
     private var parts: [Part] = []
     /// The bytes in all.
     private(set) var length: Int64 = 0
-    /// The files as they were when they were opened, in their order.
+    /// The files as they were when they were opened, in order.
     private(set) var files: [FileIdentity] = []
 
     /// Opens what is to be sent.
@@ -88,9 +88,19 @@ struct SourceParts: Sendable {
         }
     }
 
-    /// Holds that no file has changed since it was opened.
+    /// Checks that no file has changed since it was opened.
+    ///
+    /// - Throws: If one has changed, or its attributes cannot be read.
     func check() throws(TransferFailure) {
         for part in self.parts where part.file != nil { try Self.check(part) }
+    }
+
+    /// Whether a file has changed since it was opened.
+    var haveChanged: Bool {
+        self.parts.contains { part in
+            guard let file = part.file, let then = part.identity, let now = try? file.identity() else { return false }
+            return !now.matches(then)
+        }
     }
 
     private static func check(_ part: Part) throws(TransferFailure) {
@@ -101,15 +111,14 @@ struct SourceParts: Sendable {
         } catch {
             throw TransferFailure(error)
         }
-        if now != part.identity { throw Self.changed(part.path) }
+        if part.identity.map({ now.matches($0) }) != true { throw Self.changed(part.path) }
     }
 
-    /// A file is not what it was.
     static func changed(_ path: String) -> TransferFailure {
         TransferFailure(
             .fileIO,
-            "\(path) changed while it was being sent, so what the server has is no copy of it",
-            remedy: "send it again once nobody writes to it"
+            "\(path) changed while it was being sent, so the server's copy may mix two versions",
+            remedy: "send it again when no program writes to it"
         )
     }
 

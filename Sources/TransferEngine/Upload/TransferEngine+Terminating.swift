@@ -3,16 +3,16 @@ internal import TransferCore
 
 /// Deleting what servers have of uploads that were given up.
 extension TransferEngine {
-    /// Tells the server that a cancelled upload will not go on, where it has a resource, and forgets it.
+    /// Deletes a cancelled upload at the server, if it has a resource there, and removes its record.
     ///
-    /// Nobody waits for it: a server that does not hear of it lets the upload expire.
+    /// Returns at once. A server that the request does not reach deletes the upload when it expires.
     func terminate(_ transfer: Transfer) {
         guard case .upload(let request) = transfer.work else { return }
         let (record, isKnown) = transfer.memory.withLock { memory in
             (memory.upload.record ?? memory.upload.lost, memory.upload.hasReadJournal)
         }
         guard let record else {
-            // One that has not run since an earlier process.
+            // The transfer has not run in this process.
             return isKnown ? () : self.giveUp(request)
         }
         self.terminate(record, of: transfer)
@@ -28,10 +28,9 @@ extension TransferEngine {
         self.terminate(record, request, transfer.id)
     }
 
-    /// Tells the server of an upload that no engine has that it will not go on, where something is known of it, and
-    /// forgets it.
+    /// Deletes an upload that is in no engine at the server, if it has a record, and removes the record.
     ///
-    /// Nobody waits for it; returns at once.
+    /// Returns at once.
     public func giveUp(_ request: UploadRequest) {
         self.pool.run {
             let kept: UploadRecord? = (try? request.journal?.read()) ?? nil
@@ -58,34 +57,49 @@ extension TransferEngine {
             fields: request.fields(of: step, at: url, describes: false, facts),
             connectTimeout: request.options.connectTimeout.inNanoseconds
         )
+        // The queue is drained only when the server has responded: a program ends then, and its requests with it.
+        self.state.withLock { $0.terminations += 1 }
         self.transport.execute(onLane: 0) {
-            let farewell = Farewell()
-            let exchange = self.transport.start(exchange, onLane: 0, receiver: farewell)
-            self.time.schedule(after: Farewell.patience) {
-                if !farewell.isOver { exchange.cancel() }
+            let termination = Termination {
+                self.state.withLock { $0.terminations -= 1 }
+                self.settle()
+            }
+            let exchange = self.transport.start(exchange, onLane: 0, receiver: termination)
+            self.time.schedule(after: Termination.timeout) {
+                if termination.end() { exchange.cancel() }
             }
         }
     }
 }
 
-/// Takes the answer to a termination, which changes nothing any more.
-private final class Farewell: ExchangeReceiver {
-    private let isDone = Atomic(false)
+/// Receives the response to the request that deletes an upload; nothing depends on it.
+private final class Termination: ExchangeReceiver {
+    private let isOver = Atomic(false)
+    private let onEnd: @Sendable () -> Void
 
-    static let patience: Int64 = 30_000_000_000
+    /// Nanoseconds.
+    static let timeout: Int64 = 10_000_000_000
 
-    var isOver: Bool { self.isDone.load(ordering: .relaxed) }
+    init(onEnd: @escaping @Sendable () -> Void) { self.onEnd = onEnd }
+
+    /// Ends it; returns whether it was under way.
+    @discardableResult
+    func end() -> Bool {
+        guard !self.isOver.exchange(true, ordering: .acquiringAndReleasing) else { return false }
+        self.onEnd()
+        return true
+    }
 
     func exchangeConnected() {}
 
     func exchangeReceived(head: ResponseHead) -> ReadDecision { .read }
 
     func exchangeReceived(body: UnsafeRawBufferPointer) -> ReadDecision {
-        self.isDone.store(true, ordering: .relaxed)
+        self.end()
         return .close
     }
 
-    func exchangeEnded(trailers: HTTPFields, cleanly: Bool) { self.isDone.store(true, ordering: .relaxed) }
+    func exchangeEnded(trailers: HTTPFields, cleanly: Bool) { self.end() }
 
-    func exchangeFailed(_ error: TransportError) { self.isDone.store(true, ordering: .relaxed) }
+    func exchangeFailed(_ error: TransportError) { self.end() }
 }

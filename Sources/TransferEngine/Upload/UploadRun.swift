@@ -119,11 +119,11 @@ final class UploadRun: AskingRun {
             defer { memory.upload.files = memory.upload.files ?? parts.files }
             return (memory.upload.files ?? parts.files, begun)
         }
-        // One that was begun by an earlier process is held to what the file was then.
-        guard known == parts.files, begun.map({ $0.isVoid || $0.files == parts.files }) ?? true else {
+        // The upload of an earlier process sent the file as it was then.
+        guard known.matches(parts.files), begun.map({ $0.isVoid || $0.files.matches(parts.files) }) ?? true else {
             return self.end(.failed(self.changedSince(begun)), except: nil)
         }
-        let record = self.transfer.memory.withLock { $0.upload.record }
+        let record = self.resumedRecord(parts)
         self.launchFirst { state in
             state.parts = parts
             state.length = parts.length
@@ -136,6 +136,19 @@ final class UploadRun: AskingRun {
             )
             return state.machine.begin(record)
         }
+    }
+
+    /// The record to resume from, with the files' change times added to one that an earlier version wrote without them.
+    private func resumedRecord(_ parts: SourceParts) -> UploadRecord? {
+        let (record, isCompleted) = self.transfer.memory.withLock { memory -> (UploadRecord?, Bool) in
+            guard let record = memory.upload.record, record.files != parts.files else {
+                return (memory.upload.record, false)
+            }
+            memory.upload.record?.files = parts.files
+            return (memory.upload.record, true)
+        }
+        if isCompleted, let record, let journal = self.request.journal { self.line.run { try? journal.write(record) } }
+        return record
     }
 
     private func open(_ stream: any ContentStream) {
@@ -156,23 +169,28 @@ final class UploadRun: AskingRun {
         if let step { self.launch(step) }
     }
 
-    /// A file is not what it was when the upload began; the next attempt begins with what it is then.
+    /// The failure of an upload whose file has changed since the upload started.
     private func changedSince(_ record: UploadRecord?) -> TransferFailure {
+        self.abandon(record)
+        let name = self.request.name.isEmpty ? "the file" : self.request.name
+        return TransferFailure(
+            .fileIO,
+            "\(name) changed since its upload started, so the upload cannot be resumed; what the server had is deleted",
+            remedy: "send it again from the start: run the same command once more"
+        )
+    }
+
+    /// Deletes what the server has of the upload; no later run resumes it.
+    private func abandon(_ record: UploadRecord?) {
         if let record { self.engine.terminate(record, of: self.transfer) }
         self.line.run {
-            // What the caller gave to go on from would be gone on from once more.
+            // The next run would resume from the caller's record again.
             if let given = self.request.record {
                 try? self.request.journal?.write(given.voided)
             } else {
                 try? self.request.journal?.remove()
             }
         }
-        let name = self.request.name.isEmpty ? "the file" : self.request.name
-        return TransferFailure(
-            .fileIO,
-            "\(name) changed since its upload began, so it cannot go on; what the server had of it was given up",
-            remedy: "send it again from its beginning: run the same command once more"
-        )
     }
 
     private func way(_ length: Int64) -> UploadMachine.Way {
@@ -254,7 +272,11 @@ final class UploadRun: AskingRun {
             }
         }
         if case .cancelled(keeping: false) = outcome { self.engine.terminate(self.transfer) }
-        // The journal's line comes to its end first: a later run reads it.
+        if case .failed = outcome, self.state.withLock({ $0.parts })?.haveChanged == true {
+            let record = self.transfer.memory.withLock { $0.upload.record ?? $0.upload.lost }
+            if let record { self.abandon(record) }
+        }
+        // The journal's writes come first: a later run reads it.
         guard self.line.isBusy else { return self.engine.runEnded(self, outcome) }
         self.line.run { self.engine.runEnded(self, outcome) }
     }

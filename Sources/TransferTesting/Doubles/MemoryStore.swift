@@ -18,6 +18,8 @@ public final class MemoryStore: FileStore {
         public var mark: String?
         /// Whether a directory or the like has the name.
         public var isRegular = true
+        /// The change time (ctime), in nanoseconds since 1970.
+        public var changed: Int64 = 0
 
         /// Creates a file.
         public init(_ bytes: [UInt8], modified: Int64 = 0, recorded: RecordedVersion? = nil, mark: String? = nil) {
@@ -305,9 +307,15 @@ private final class MemorySourceFile: SourceFile {
 
     func identity() throws(StorageError) -> FileIdentity {
         guard let file = self.store.files[self.path] else {
-            return FileIdentity(size: 0, modified: 0, device: 0, inode: 0)
+            return FileIdentity(size: 0, modified: 0, changed: 0, device: 0, inode: 0)
         }
-        return FileIdentity(size: Int64(file.bytes.count), modified: file.modified, device: 1, inode: 1)
+        return FileIdentity(
+            size: Int64(file.bytes.count),
+            modified: file.modified,
+            changed: file.changed,
+            device: 1,
+            inode: 1
+        )
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(StorageError) -> Int {

@@ -1,19 +1,26 @@
 import NIOCore
 
-/// The end of a tunnel at the server: hands what comes to the client's end, and closes it when this one ends.
+/// The end of a tunnel at the server: forwards what it reads to the client's end, and closes that when this one ends.
 final class FarEnd: ChannelInboundHandler, Sendable {
     typealias InboundIn = ByteBuffer
 
     private let partner: any Channel
     private let observe: @Sendable (ByteBuffer) -> Void
+    private let cutsTLS: Bool
 
     /// Creates the end.
     ///
     /// - Parameters:
     ///   - partner: The client's end.
-    ///   - observe: Is shown what comes, before it is handed on.
-    init(partner: any Channel, observing observe: @escaping @Sendable (ByteBuffer) -> Void = { _ in }) {
+    ///   - cutsTLS: Whether the client's end is closed without a close_notify.
+    ///   - observe: Called with each buffer before it is forwarded.
+    init(
+        partner: any Channel,
+        cutsTLS: Bool = false,
+        observing observe: @escaping @Sendable (ByteBuffer) -> Void = { _ in }
+    ) {
         self.partner = partner
+        self.cutsTLS = cutsTLS
         self.observe = observe
     }
 
@@ -24,7 +31,7 @@ final class FarEnd: ChannelInboundHandler, Sendable {
     }
 
     func channelInactive(context: ChannelHandlerContext) {
-        self.partner.close(promise: nil)
+        if self.cutsTLS { self.partner.closeBelowTLS() } else { self.partner.close(promise: nil) }
         context.fireChannelInactive()
     }
 

@@ -23,8 +23,12 @@ public struct Reply: Sendable {
         case open(Gate)
         /// Does nothing more until the peer closes the connection.
         case stall
-        /// Ends the connection with FIN, once all bytes were sent.
+        /// Ends the connection with FIN, once all bytes were sent; over TLS, after a close_notify.
         case close
+        /// Ends the connection with FIN, once all bytes were sent; over TLS, without a close_notify.
+        case cut
+        /// As `close`, but over TLS without waiting for the peer's close_notify.
+        case closeAtOnce
         /// Ends the connection with RST, once all bytes were handed to the kernel; some may never arrive.
         case reset
     }

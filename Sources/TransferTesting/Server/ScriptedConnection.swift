@@ -1,5 +1,6 @@
 import NIOCore
 import NIOPosix
+import NIOSSL
 
 #if canImport(Glibc)
 import Glibc
@@ -121,6 +122,16 @@ final class ScriptedConnection: ChannelInboundHandler {
                 .whenComplete { _ in
                     loopBound.value.close(promise: nil)
                 }
+        case .cut, .closeAtOnce:
+            self.hasEnded = true
+            let loopBound = NIOLoopBound(context, eventLoop: context.eventLoop)
+            let isCut = if case .cut = step { true } else { false }
+            context.writeAndFlush(self.wrapOutboundOut(ByteBuffer()))
+                .whenComplete { _ in
+                    // Writes the close_notify.
+                    if !isCut { loopBound.value.close(promise: nil) }
+                    loopBound.value.channel.closeBelowTLS()
+                }
         case .reset: self.reset(context)
         }
     }
@@ -188,5 +199,18 @@ final class ScriptedConnection: ChannelInboundHandler {
                 guard let socket = channel as? any SocketOptionProvider else { return channel.close(promise: nil) }
                 socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in channel.close(promise: nil) }
             }
+    }
+}
+
+extension Channel {
+    /// Closes the socket without TLS's close_notify, as an attacker in between or a killed server does.
+    ///
+    /// - Precondition: The caller is on the channel's event loop.
+    func closeBelowTLS() {
+        if let tls = try? self.pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self) {
+            tls.close(promise: nil)
+        } else {
+            self.close(promise: nil)
+        }
     }
 }

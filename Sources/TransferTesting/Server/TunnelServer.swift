@@ -34,12 +34,14 @@ public final class TunnelServer: Sendable {
     /// - Parameters:
     ///   - tls: The certificate to speak TLS with; `nil` for plain TCP.
     ///   - credentials: The value that `Proxy-Authorization` must have, or else the answer is 407; `nil` for any.
+    ///   - cutsTLS: Whether it ends its clients' connections without a close_notify when a server ends its own.
     ///   - script: Decides about each CONNECT.
     /// - Returns: The proxy, listening; it stops when it is let go of.
     /// - Throws: What NIO throws where the address cannot be bound.
     public static func start(
         tls: TestCertificate? = nil,
         credentials: String? = nil,
+        cutsTLS: Bool = false,
         script: @escaping Script = { _ in .connect() }
     ) async throws -> TunnelServer {
         let record = ServerRecord()
@@ -52,7 +54,13 @@ public final class TunnelServer: Sendable {
                     if let context { try pipeline.addHandler(NIOSSLServerHandler(context: context)) }
                     let index = record.accept(channel)
                     try pipeline.addHandler(
-                        TunnelConnection(index: index, record: record, credentials: credentials, script: script)
+                        TunnelConnection(
+                            index: index,
+                            record: record,
+                            credentials: credentials,
+                            cutsTLS: cutsTLS,
+                            script: script
+                        )
                     )
                 }
             }
@@ -100,16 +108,24 @@ private final class TunnelConnection: ChannelInboundHandler {
     private let index: Int
     private let record: ServerRecord
     private let credentials: String?
+    private let cutsTLS: Bool
     private let script: TunnelServer.Script
     private var parser = RequestParser()
     private var isAnswered = false
     /// The other end of the tunnel.
     private var partner: (any Channel)?
 
-    init(index: Int, record: ServerRecord, credentials: String?, script: @escaping TunnelServer.Script) {
+    init(
+        index: Int,
+        record: ServerRecord,
+        credentials: String?,
+        cutsTLS: Bool,
+        script: @escaping TunnelServer.Script
+    ) {
         self.index = index
         self.record = record
         self.credentials = credentials
+        self.cutsTLS = cutsTLS
         self.script = script
     }
 
@@ -150,10 +166,11 @@ private final class TunnelConnection: ChannelInboundHandler {
         let host = target[..<colon].filter { $0 != "[" && $0 != "]" }
         let port = Int(target[colon...].dropFirst()) ?? 0
         let channel = context.channel
+        let cutsTLS = self.cutsTLS
         let loopBound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         // On the same loop: each end may then touch the other.
         ClientBootstrap(group: context.eventLoop)
-            .channelInitializer { $0.pipeline.addHandler(FarEnd(partner: channel)) }
+            .channelInitializer { $0.pipeline.addHandler(FarEnd(partner: channel, cutsTLS: cutsTLS)) }
             .connect(host: host, port: port)
             .whenComplete { result in
                 let (connection, context) = loopBound.value

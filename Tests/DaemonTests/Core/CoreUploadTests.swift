@@ -235,6 +235,31 @@ struct CoreUploadTests {
         await harness.stop()
     }
 
+    @Test("A file rewritten while its upload was paused is refused, though its modification time was restored (ctime)")
+    func rewritten() async throws {
+        let harness = try await CoreHarness()
+        let server = try await UploadServer.start { behaviour in
+            behaviour.speaksTus = true
+            behaviour.holdsAt = 1_000_000
+        }
+        try harness.directory.write(self.pattern.bytes(0..<4_000_000), to: "up.bin", modified: 1_500_000_000)
+        let path = harness.directory.path("up.bin")
+        let id = try await self.add(harness, UploadSource([.file(path)]), to: server.text("/files/"))
+        try await harness.events.wait(for: 100_000, of: id)
+        try await harness.core.perform(.pause, on: .ids([id]))
+        let bytes = TestPattern(seed: 6).bytes(0..<4_000_000)
+        try harness.directory.write(bytes, to: "up.bin", modified: 1_500_000_000)
+        server.change { $0.holdsAt = nil }
+        try await harness.core.perform(.resume, on: .ids([id]))
+        try await harness.events.wait("failed \(id)")
+        #expect(try await harness.core.record(id).failure?.message.contains("changed") == true)
+        try await harness.core.perform(.retry, on: .ids([id]))
+        try await harness.events.wait("finished \(id)")
+        let isNew = server.uploads.values.contains { $0.isWhole && $0.bytes == bytes }
+        #expect(isNew)
+        await harness.stop()
+    }
+
     @Test("Its rate is limited by 'max-upload-limit', which can change while it runs")
     func rate() async throws {
         let harness = try await CoreHarness()

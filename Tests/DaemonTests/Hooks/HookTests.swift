@@ -94,28 +94,4 @@ struct HookTests {
         #expect(try await pipe.messages(HookRunner.concurrency).allSatisfy { $0 == "ended" })
         runner.stop()
     }
-
-    @Test("A program that is not there is an error, and the next ones run")
-    func missing() throws {
-        #expect(throws: ChildProcess.StartError.self) {
-            try ChildProcess.start(["/nonexistent/program"], environment: [:])
-        }
-        #expect(throws: ChildProcess.StartError.self) { try ChildProcess.start([], environment: [:]) }
-        let child = try ChildProcess.start(["sh", "-c", "read line; exit $line"], environment: [:])
-        child.write(Array("7\n".utf8))
-        #expect(child.wait() == .exited(7))
-    }
-
-    @Test("A child has no descriptor but its three")
-    func descriptors() throws {
-        let directory = try TemporaryDirectory()
-        let child = try ChildProcess.start(
-            ["sh", "-c", "ls /proc/self/fd > \(directory.path("fds"))"],
-            environment: [:]
-        )
-        child.write([])
-        #expect(child.wait() == .exited(0))
-        // The fourth is the one that `ls` reads the directory by.
-        #expect(try String(decoding: directory.read("fds"), as: UTF8.self) == "0\n1\n2\n3\n")
-    }
 }

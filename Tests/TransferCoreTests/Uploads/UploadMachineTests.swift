@@ -47,7 +47,7 @@ struct UploadMachineTests {
 
     @Test("a record is gone on with; one of another length is not")
     func records() throws {
-        let identity = FileIdentity(size: 9, modified: 1, device: 2, inode: 3)
+        let identity = FileIdentity(size: 9, modified: 1, changed: 1, device: 2, inode: 3)
         for speaks in ResumableProtocol.allCases {
             var record = UploadRecord(
                 speaks: speaks,
@@ -72,8 +72,9 @@ struct UploadMachineTests {
             resource: "https://host/r/1",
             length: .max,
             files: [
-                FileIdentity(size: 9, modified: -1, device: .max, inode: 3),
-                FileIdentity(size: 0, modified: 1_700_000_000_123_456_789, device: 0, inode: .max),
+                FileIdentity(size: 9, modified: -1, changed: -1, device: .max, inode: 3),
+                FileIdentity(size: 9, modified: -1, changed: nil, device: .max, inode: 3),
+                FileIdentity(size: 0, modified: 1_700_000_000_123_456_789, changed: .max, device: 0, inode: .max),
             ],
             expires: 1_900_000_000
         )
@@ -81,5 +82,44 @@ struct UploadMachineTests {
         #expect(UploadRecord(encoded: bytes) == record)
         for count in 0..<bytes.count { #expect(UploadRecord(encoded: Array(bytes[..<count])) == nil) }
         #expect(UploadRecord(encoded: Array("martlet-upload 2\nend\n".utf8)) == nil)
+    }
+
+    /// Written by a build before change times were stored.
+    private static let earlier = """
+        martlet-upload 1
+        protocol tus
+        endpoint http://host/f
+        resource http://host/r/1
+        length 12
+        file 9 1700000000123456789 2049 131
+        file 3 1700000000123456789 2049 132
+        expires 1900000000
+        end
+
+        """
+
+    @Test("a record of an earlier version, without change times, is read")
+    func earlierVersion() throws {
+        let record = try #require(UploadRecord(encoded: Array(Self.earlier.utf8)))
+        #expect(record.speaks == .tus && record.length == 12 && record.expires == 1_900_000_000)
+        #expect(record.files.map(\.size) == [9, 3] && record.files.map(\.inode) == [131, 132])
+        #expect(record.files.allSatisfy { $0.changed == nil && $0.device == 2049 })
+        #expect(record.encoded == Array(Self.earlier.utf8))
+    }
+
+    @Test("a record without its change times is one of an earlier version: it reads both")
+    func laterVersion() throws {
+        var record = try #require(UploadRecord(encoded: Array(Self.earlier.utf8)))
+        for index in record.files.indices { record.files[index].changed = Int64(index) }
+        let lines = String(decoding: record.encoded, as: UTF8.self)
+            .split(separator: "\n", omittingEmptySubsequences: false)
+        #expect(lines.filter { !$0.hasPrefix("changed ") }.joined(separator: "\n") == Self.earlier)
+    }
+
+    @Test("a change time without a file, or one that is not a number, makes a record unreadable")
+    func wrongChangeTimes() {
+        let before = Self.earlier.replacing("length", with: "changed 1\nlength")
+        let wrong = Self.earlier.replacing("expires", with: "changed x\nexpires")
+        for text in [before, wrong] { #expect(UploadRecord(encoded: Array(text.utf8)) == nil) }
     }
 }

@@ -1,0 +1,118 @@
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+import Control
+import Synchronization
+import TransferCore
+import TransferEngine
+
+/// Gets fresh URLs from the user's command: `--refresh-command`.
+///
+/// The command runs by `/bin/sh -c`, with the refused URL in `MARTLET_URL` and the status in `MARTLET_STATUS`, an empty
+/// standard input, and the run's standard error. The first line that it prints is the fresh URL.
+final class RefreshCommand: LinkRefresher {
+    /// The most bytes that the command may print.
+    static let longestOutput = 64 << 10
+
+    private let command: String
+    private let timeout: Duration
+    private let isStopped = Atomic(false)
+
+    /// Creates a refresher.
+    ///
+    /// - Parameters:
+    ///   - command: The shell command.
+    ///   - timeout: How long it may run; then it is killed with its process group.
+    init(_ command: String, timeout: Duration = .seconds(60)) {
+        self.command = command
+        self.timeout = timeout
+    }
+
+    /// Kills the commands that run and starts no more.
+    ///
+    /// They have process groups of their own, and so do not receive the terminal's Ctrl-C.
+    func stop() { self.isStopped.store(true, ordering: .relaxed) }
+
+    func freshURL(for url: HTTPURL, status: Int) throws(TransferFailure) -> HTTPURL? {
+        try self.checkStopped(status)
+        let child: ChildProcess
+        do throws(ChildProcess.StartError) {
+            child = try ChildProcess.start(
+                ["/bin/sh", "-c", self.command],
+                environment: ["MARTLET_URL": url.text, "MARTLET_STATUS": "\(status)"],
+                capturesOutput: true
+            )
+        } catch {
+            throw self.failure(status, "could not be run: \(error)", remedy: "free memory and processes")
+        }
+        child.write([])
+        let result = child.collect(atMost: Self.longestOutput, within: self.timeout) {
+            self.isStopped.load(ordering: .relaxed)
+        }
+        switch result {
+        case .ended(.exited(0), let output): return try self.url(in: output, status)
+        case .ended(.exited(let code), _):
+            throw self.failure(status, "exited with status \(code)", remedy: Self.trial)
+        case .ended(.signalled(let number), _):
+            throw self.failure(status, "was ended by signal \(number)", remedy: Self.trial)
+        case .timedOut:
+            let time = DurationFormat.compact(self.timeout)
+            throw self.failure(status, "did not end within \(time) and was killed", remedy: Self.trial)
+        case .tooMuchOutput:
+            throw self.failure(
+                status,
+                "printed more than \(Self.longestOutput) bytes and was killed",
+                remedy: "let it print only the URL"
+            )
+        case .cancelled: try self.checkStopped(status)
+        }
+        return nil
+    }
+
+    private static let trial = "run it by hand, with MARTLET_URL and MARTLET_STATUS set"
+
+    /// The URL on the first line; messages do not quote the line, which may hold secrets.
+    private func url(in output: [UInt8], _ status: Int) throws(TransferFailure) -> HTTPURL {
+        let line = output.prefix { $0 != 0x0A }
+        guard let text = String(validating: line, as: UTF8.self),
+            text.contains(where: { !$0.isWhitespace })
+        else {
+            let what = line.contains { $0 > 0x20 } ? "text that is not UTF-8" : "no URL"
+            throw self.failure(
+                status,
+                "printed \(what) on its first line",
+                remedy: "let it print the fresh URL on standard output, or exit with another status than 0"
+            )
+        }
+        guard let url = try? HTTPURL(text) else {
+            throw self.failure(
+                status,
+                "printed a first line that is not an http or https URL",
+                remedy: "let it print the whole URL and nothing before it"
+            )
+        }
+        return url
+    }
+
+    private func checkStopped(_ status: Int) throws(TransferFailure) {
+        guard self.isStopped.load(ordering: .relaxed) else { return }
+        throw self.failure(status, "was stopped", remedy: "")
+    }
+
+    private func failure(_ status: Int, _ what: String, remedy: String) -> TransferFailure {
+        let code: TransferFailure.Code =
+            switch status {
+            case 401: .authentication
+            case 410: .notFound
+            default: .badResponse
+            }
+        return TransferFailure(
+            code,
+            "the server answered \(status), and the refresh command \(what)",
+            remedy: remedy,
+            status: status
+        )
+    }
+}
