@@ -7,7 +7,7 @@ import TransferTesting
 final class Stage: Sendable {
     let transport: ScriptedTransport
     let clock = ManualClock()
-    let store = MemoryStore()
+    let store: MemoryStore
     let recorder = EventRecorder()
     let engine: TransferEngine
 
@@ -18,8 +18,10 @@ final class Stage: Sendable {
         lanes: Int = 1,
         pool: any BlockingPool = InlinePool(),
         starts: Bool = true,
-        releasesNames: Bool = false
+        releasesNames: Bool = false,
+        store: MemoryStore = MemoryStore()
     ) {
+        self.store = store
         self.transport = ScriptedTransport(laneCount: lanes)
         var configuration = TransferEngine.Configuration()
         configuration.concurrentTransfers = limit
