@@ -1,6 +1,8 @@
 package import Control
+internal import FileStorage
 internal import QueueStore
 internal import Synchronization
+internal import TransferEngine
 
 extension DaemonCore {
     /// Moves a transfer in the line.
@@ -100,8 +102,24 @@ extension DaemonCore {
         }
     }
 
-    /// Replaces a transfer's URLs; the bytes that are there are kept.
+    /// Replaces a transfer's URLs and keeps its bytes, and with them the file's name.
     package func replaceURLs(_ id: GID, with urls: [String]) async throws(ControlError) {
+        let (before, after) = try await self.storeURLs(id, urls)
+        guard !before.state.isEnd else { return }
+        let lane = self.lane(before.session)
+        lane.queue.update(id) { ($0.urls, $0.options) = (after.urls, after.options) }
+        await self.startAnew(lane, id)
+    }
+
+    /// Replaces a transfer's URLs in the store.
+    ///
+    /// - Returns: The transfer before and after.
+    private func storeURLs(
+        _ id: GID,
+        _ urls: [String]
+    ) async throws(ControlError) -> (before: StoredTransfer, after: StoredTransfer) {
+        await self.beginChange()
+        defer { self.endChange() }
         guard let before = try await self.read({ (reader) throws(QueueStoreError) in try reader.transfer(id) }) else {
             throw ControlError(QueueStoreError(.notFound(id), ""))
         }
@@ -110,15 +128,45 @@ extension DaemonCore {
         }
         var changed = before
         changed.urls = urls
+        if let name = self.partialName(of: before) { changed.options[.out] = name }
         try self.checkOptions(changed)
-        try await self.write { (writer) throws(QueueStoreError) in try writer.setURLs(urls, of: id) }
-        guard !before.state.isEnd else { return }
-        let lane = self.lane(before.session)
-        lane.queue.update(id) { $0.urls = urls }
-        await self.startAnew(lane, id)
+        let after = changed
+        try await self.write { (writer) throws(QueueStoreError) in
+            try writer.setURLs(after.urls, of: id)
+            if after.options != before.options {
+                try writer.setOptions(after.options, directory: after.directory, of: id)
+            }
+        }
+        return (before, after)
     }
 
-    /// Lets what an engine has begin again with what is stored now; its bytes lie beside its destination.
+    /// The name of a download's partial file, if it has one under a name that its URLs or responses gave.
+    ///
+    /// Other URLs would give another name, and the download would restart under that.
+    private func partialName(of transfer: StoredTransfer) -> String? {
+        guard transfer.upload == nil, transfer.options[.out]?.isEmpty ?? true else { return nil }
+        // A running one's file is known to its engine; the store may not have it yet.
+        let running = self.lanes[transfer.session]?.target(of: transfer.id)
+        let stored = transfer.path.flatMap { path in
+            path.lastIndex(of: "/")
+                .map { slash in
+                    FileTarget(directory: String(path[..<slash]), name: String(path[path.index(after: slash)...]))
+                }
+        }
+        for target in [running, stored].compactMap({ $0 }) {
+            guard target.path == FileTarget(directory: transfer.directory, name: target.name).path,
+                let survey = try? self.parts.store.survey(target)
+            else { continue }
+            switch survey.partial {
+            case .ours: return target.name
+            case .busy where target == running: return target.name
+            case .busy, .none, .committed, .foreign: continue
+            }
+        }
+        return nil
+    }
+
+    /// Restarts a transfer that an engine has with what is stored now; its partial file stays.
     private func startAnew(_ lane: Lane, _ id: GID) async {
         let entry = lane.queue.entries[id]
         if let entry, entry.phase == .staged || entry.phase == .running {

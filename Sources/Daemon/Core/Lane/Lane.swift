@@ -207,6 +207,12 @@ final class Lane {
         return self.slots[live.engine]?.engine.progress(of: live.number)
     }
 
+    /// Where the file of a transfer that an engine has will be, as far as that is known.
+    func target(of id: GID) -> FileTarget? {
+        guard let live = self.live[id] else { return nil }
+        return self.slots[live.engine]?.engine.target(of: live.number)
+    }
+
     var engines: [TransferEngine] { self.slots.values.map(\.engine) }
 
     // MARK: Uploads
