@@ -40,7 +40,7 @@ extension DiskPartialFile {
         self.journal.store(.committing)
         try self.check(self.data.truncate(length), "cannot set the length of")
         if let modified = options.modified { _ = self.data.setModified(modified) }
-        options.recorded?.store(on: self.data)
+        options.recorded?.store(on: self.data, size: length, modified: options.modified)
         FileAttribute.mark.store(options.mark, on: self.data)
         let isSynced = options.durability != .none
         if isSynced { try self.syncData { self.data.sync() } } else { try self.requireIntact() }

@@ -52,7 +52,7 @@ final class DiskSmallFile: SmallFile {
         }
         let digest = try self.verify(target, length, options)
         if let modified = options.modified { _ = self.file.setModified(modified) }
-        options.recorded?.store(on: self.file)
+        options.recorded?.store(on: self.file, size: length, modified: options.modified)
         FileAttribute.mark.store(options.mark, on: self.file)
         var destination = try self.store.directories.making(target.directory)
         if options.durability == .grouped {

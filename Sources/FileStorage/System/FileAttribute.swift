@@ -12,11 +12,14 @@ enum FileAttribute: String {
     /// The mark of the transfer that brought it: how a crash between the file's name and the record of it is noticed.
     case mark = "user.martlet.transfer"
 
-    /// Stores a value, where there is one and the filesystem can.
+    /// The longest value in bytes.
+    static let longest = 900
+
+    /// Stores a value, if there is one and the filesystem can.
     ///
     /// After the size and the time were set.
     func store(_ value: String?, on file: FileDescriptor) {
-        guard let value, value.utf8.count <= 900, let status = file.status() else { return }
+        guard let value, value.utf8.count <= Self.longest, let status = file.status() else { return }
         let text = "\(status.st_size) \(status.st_mtim.tv_sec) \(value)"
         _ = LinuxCalls.setAttribute(file.raw, self.rawValue, Array(text.utf8))
     }
@@ -36,10 +39,27 @@ enum FileAttribute: String {
 }
 
 extension RecordedVersion {
-    /// Stores the validators with a file, if there are any and the filesystem can.
-    func store(on file: FileDescriptor) {
-        let fields = [self.entityTag ?? "", self.lastModified ?? "", self.date ?? ""]
-        FileAttribute.version.store(fields.joined(separator: "\n"), on: file)
+    /// Stores the validators with a file, if the filesystem can.
+    ///
+    /// - Parameters:
+    ///   - file: The file, with its final length and modification time.
+    ///   - size: Its length in bytes.
+    ///   - modified: Its modification time in seconds since 1970, if the caller has set it.
+    func store(on file: FileDescriptor, size: Int64, modified: Int64?) {
+        guard let modified = modified ?? (file.status()?.st_mtim.tv_sec).map({ Int64($0) }) else { return }
+        var text: [UInt8] = []
+        text.reserveCapacity(160)
+        text.append(contentsOf: String(size).utf8)
+        text.append(0x20)
+        text.append(contentsOf: String(modified).utf8)
+        var separator: UInt8 = 0x20
+        for field in [self.entityTag, self.lastModified, self.date] {
+            text.append(separator)
+            separator = 0x0A
+            if let field { text.append(contentsOf: field.utf8) }
+        }
+        guard text.count <= FileAttribute.longest else { return }
+        _ = LinuxCalls.setAttribute(file.raw, FileAttribute.version.rawValue, text)
     }
 
     /// Reads the validators of a file whose status is `status`; `nil` if none are stored or the file was changed since.

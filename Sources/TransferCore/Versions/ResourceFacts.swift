@@ -67,7 +67,15 @@ public struct ResourceFacts: Hashable, Sendable {
     ///   - length: The length of the whole representation, if the response declares it.
     ///   - fields: The response's header fields.
     ///   - received: The time of reception, in seconds since 1970.
-    public init(url: String, finalURL: String = "", length: Int64?, fields: HTTPFields, received: Int64?) {
+    ///   - includesMediaType: Whether the media type is wanted; a response whose bytes are not continued needs none.
+    public init(
+        url: String,
+        finalURL: String = "",
+        length: Int64?,
+        fields: HTTPFields,
+        received: Int64?,
+        includesMediaType: Bool = true
+    ) {
         let encoding = fields["Content-Encoding"]?.lowercased()
         self.init(
             url: url,
@@ -78,7 +86,7 @@ public struct ResourceFacts: Hashable, Sendable {
             date: fields["Date"],
             received: received,
             contentEncoding: encoding == "identity" || encoding == "" ? nil : encoding,
-            mediaType: fields["Content-Type"].flatMap(Self.mediaType),
+            mediaType: includesMediaType ? fields["Content-Type"].flatMap(Self.mediaType) : nil,
             representationDigest: fields.joined("Repr-Digest")
         )
     }

@@ -107,8 +107,10 @@ extension DownloadRun {
     }
 
     func complete(path: String, bytes: Int64, digest: [UInt8]?) {
-        let (received, verified, facts) = self.state.withLock { ($0.received, $0.verifiedLength, $0.facts) }
-        let isDigestCompared = !self.expectedDigests().isEmpty
+        let (received, verified, consistency, hasDigest) = self.state.withLock {
+            ($0.received, $0.verifiedLength, $0.facts?.consistency, !$0.serverDigests.isEmpty)
+        }
+        let isDigestCompared = hasDigest || !self.request.expected.isEmpty
         let before = self.transfer.memory.withLock { ($0.received, $0.activeTime) }
         var completion = TransferEvent.Completion(
             path: path,
@@ -119,7 +121,7 @@ extension DownloadRun {
             verifiedLength: verified
         )
         completion.verified = isDigestCompared
-        completion.consistency = isDigestCompared ? .digest : facts?.consistency ?? .singleResponse
+        completion.consistency = isDigestCompared ? .digest : consistency ?? .singleResponse
         self.end(.finished(completion), except: nil)
     }
 }

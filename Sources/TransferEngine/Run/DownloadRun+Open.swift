@@ -221,7 +221,8 @@ extension DownloadRun {
             finalURL: attempt.url.redacted,
             length: length,
             fields: head.fields,
-            received: self.engine.time.wallNow
+            received: self.engine.time.wallNow,
+            includesMediaType: length.map { $0 > Self.smallLimit } ?? true
         )
         facts.isUnreliable = self.transfer.memory.withLock { $0.takesSingleResponse }
         return facts
