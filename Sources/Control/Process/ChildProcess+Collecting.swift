@@ -7,9 +7,9 @@ internal import Darwin
 #endif
 
 extension ChildProcess {
-    /// What came of a program whose output was collected.
+    /// The end of a program whose output was collected.
     package enum Collected: Sendable, Hashable {
-        /// It ended by itself, and printed this.
+        /// It ended without being killed, and printed this.
         case ended(End, output: [UInt8])
         /// It did not end in time, and was killed.
         case timedOut

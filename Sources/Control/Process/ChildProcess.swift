@@ -6,7 +6,7 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Another program, in a process group of its own, that inherits the user and standard error but no other descriptor.
+/// Another program, in a new process group, which inherits the user and standard error but no other descriptor.
 package struct ChildProcess: Sendable {
     /// Its process identifier, which is also its group's.
     package let id: Int32

@@ -6,7 +6,7 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// A process in a session of its own, which outlives the one that starts it.
+/// A process in a new session, which outlives the one that starts it.
 struct DetachedProcess: Sendable {
     /// Its process identifier.
     let id: Int32
@@ -56,7 +56,7 @@ struct DetachedProcess: Sendable {
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
         if let inherited { posix_spawn_file_actions_adddup2(&actions, inherited, 3) }
         SpawnCalls.changeDirectory(&actions, to: directory)
-        // The starter may block or ignore signals that the daemon must hear.
+        // The starter may block or ignore signals that the daemon must receive.
         var none = sigset_t()
         var all = sigset_t()
         sigemptyset(&none)

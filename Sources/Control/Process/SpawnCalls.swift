@@ -57,7 +57,7 @@ enum SpawnCalls {
             _ = closeCall(&actions, first)
             return 0
         }
-        // A C library without it: what is open now and would be inherited, as far as it lies where descriptors usually do.
+        // A C library without it: close the inheritable descriptors that are open now, among the lowest 1024.
         for descriptor in first..<1024 {
             let flags = fcntl(descriptor, F_GETFD)
             if flags >= 0, flags & FD_CLOEXEC == 0 { posix_spawn_file_actions_addclose(&actions, descriptor) }

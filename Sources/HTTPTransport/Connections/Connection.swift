@@ -320,7 +320,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
             guard let exchange = self.exchange else { return }
             switch self.parser.finish() {
             case .ended where self.lacksCloseNotify:
-                // Anybody on the path can close a TCP connection (RFC 9112 §9.8, RFC 8446 §6.1).
+                // An attacker on the path can close a TCP connection (RFC 9112 §9.8, RFC 8446 §6.1).
                 self.breakOff(.cut(self.peer))
             case .ended:
                 self.exchange = nil

@@ -72,8 +72,8 @@ public enum ResumableProtocol: String, Hashable, Sendable, CaseIterable {
 extension UploadRecord {
     /// The record as text: a line that names the format, then a name and a value on each line.
     ///
-    /// A file's change time is a line of its own after the file's, so that earlier versions, which ignore names that they
-    /// do not know, still read the record.
+    /// A file's change time is a separate line after the file's: earlier versions ignore names that they do not know, and
+    /// still read the record.
     public var encoded: [UInt8] {
         var text = Self.firstLine + "\n"
         text += "protocol \(self.speaks.rawValue)\nendpoint \(self.endpoint)\nresource \(self.resource)\n"

@@ -52,7 +52,7 @@ struct SourceParts: Sendable {
 
     /// The bytes from an offset on, at most so many and of one part only.
     ///
-    /// - Precondition: `offset` lies in `0..<length`.
+    /// - Precondition: `offset` is in `0..<length`.
     func piece(at offset: Int64, atMost count: Int64) throws(TransferFailure) -> (piece: ContentPiece, count: Int64) {
         let part = self.parts[self.index(of: offset)]
         let inPart = offset - part.start

@@ -16,7 +16,7 @@ struct CoreURLTests {
         case failed
     }
 
-    /// What tells the new URL from the old one.
+    /// The part in which the new URL differs from the old one.
     enum Difference: CaseIterable, Sendable {
         /// The host; the last segment of the path is the same.
         case host
