@@ -36,7 +36,7 @@ private final class RandomWorld: Sendable {
 
     init(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
-        let length = Int64.random(in: 140_000...400_000, using: &generator)
+        let length = Int64.random(in: 200_000...500_000, using: &generator)
         let count = Int.random(in: 1...3, using: &generator)
         let sameLength = Bool.random(using: &generator)
         self.versions = (0..<count)

@@ -170,11 +170,11 @@ struct ResumeTests {
         }
     }
 
-    @Test("files up to 128 KiB of declared length go without a journal; up to 1 MiB they are not synced")
+    @Test("files up to 256 KiB of declared length go without a journal; up to 1 MiB they are not synced")
     func journals() throws {
         let stage = Stage()
         try stage.add("http://a/f")
-        try Served(length: 128 << 10).answer(stage.exchange())
+        try Served(length: 256 << 10).answer(stage.exchange())
         #expect(stage.store.counts.partialFiles == 0)
         #expect(stage.store.counts.smallFiles == 1)
         try stage.add("http://a/g")

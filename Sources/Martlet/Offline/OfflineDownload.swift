@@ -108,7 +108,7 @@ public struct OfflineDownload: Sendable, Identifiable {
 
     /// Suspends it; it keeps its bytes.
     ///
-    /// A file of a declared length of at most 128 KiB is received without a journal and restarts.
+    /// A file of a declared length of at most 256 KiB is received without a journal and restarts.
     ///
     /// - Throws: ``TransferError`` with `noSpace` or `file` where the list cannot be written, `invalidated` where it is
     ///   closed or the download was removed.

@@ -46,11 +46,30 @@ public enum HTTPDate {
             }
             guard let day = number(5..<7), let year = number(12..<16), let hour = number(17..<19),
                 let minute = number(20..<22), let second = number(23..<25), hour < 24, minute < 60, second < 60,
-                let month = self.months.firstIndex(where: { $0.utf8.elementsEqual(bytes[8..<11]) }),
+                let month = self.month(bytes[8], bytes[9], bytes[10]),
                 day >= 1, day <= 28 || month != 1 && day <= 30
             else { return nil }
             return Int64(self.days(year, month + 1, day)) * 86400 + Int64(hour * 3600 + minute * 60 + second)
         } ?? nil
+    }
+
+    /// The index of a month by the letters of its name.
+    private static func month(_ first: UInt8, _ second: UInt8, _ third: UInt8) -> Int? {
+        switch (first, second, third) {
+        case (0x4A, 0x61, 0x6E): 0
+        case (0x46, 0x65, 0x62): 1
+        case (0x4D, 0x61, 0x72): 2
+        case (0x41, 0x70, 0x72): 3
+        case (0x4D, 0x61, 0x79): 4
+        case (0x4A, 0x75, 0x6E): 5
+        case (0x4A, 0x75, 0x6C): 6
+        case (0x41, 0x75, 0x67): 7
+        case (0x53, 0x65, 0x70): 8
+        case (0x4F, 0x63, 0x74): 9
+        case (0x4E, 0x6F, 0x76): 10
+        case (0x44, 0x65, 0x63): 11
+        default: nil
+        }
     }
 
     /// Writes a date in the form that is sent.

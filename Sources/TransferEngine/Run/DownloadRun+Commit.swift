@@ -6,7 +6,7 @@ extension DownloadRun {
     private func commitOptions(_ durability: CommitOptions.Durability) -> CommitOptions {
         let (facts, overwrite) = self.state.withLock { ($0.facts, $0.overwrite) }
         let recorded = facts.flatMap { facts in
-            Validators(facts).isEmpty
+            facts.entityTag == nil && facts.lastModified == nil
                 ? nil
                 : RecordedVersion(entityTag: facts.entityTag, lastModified: facts.lastModified, date: facts.date)
         }

@@ -446,7 +446,11 @@ extension DownloadRun {
                 self.state.withLock { $0.pinned[attempt.source] = nil }
                 self.end(.retry(Self.again(failure)), except: nil)
             } catch {
-                self.end(.failed(error), except: nil)
+                var failure = error
+                if self.state.withLock({ $0.planner?.completed ?? 0 }) > 0 {
+                    failure.message += "; what was received is kept"
+                }
+                self.end(.failed(failure), except: nil)
             }
         }
         return true

@@ -4,7 +4,7 @@ internal import TransferCore
 /// Makes the file for a first response.
 extension DownloadRun {
     /// Files up to this declared length go without a journal.
-    static let smallLimit: Int64 = 128 << 10
+    static let smallLimit: Int64 = 256 << 10
     /// Larger files are synced before they get their name, smaller ones only if durability is requested.
     static let syncedAbove: Int64 = 1 << 20
 
@@ -18,11 +18,12 @@ extension DownloadRun {
     /// - Returns: Whether to read on.
     func openFile(_ attempt: Attempt, _ head: ResponseHead, _ length: Int64?, part: ByteRange? = nil) -> ReadDecision {
         if let decision = self.rename(attempt, by: head) { return decision }
-        let facts = self.facts(of: head, from: attempt, length: length)
+        let isSmall = part == nil && length.map { $0 <= Self.smallLimit } ?? false
+        let facts = self.facts(of: head, from: attempt, length: length, includesMediaType: !isSmall)
         let target = self.take(facts, head, attempt, part: part)
         self.transfer.memory.withLock { $0.target = target }
         self.report(head, length)
-        if part == nil, let length, length <= Self.smallLimit { return self.openSmall(attempt, target, length) }
+        if isSmall, let length { return self.openSmall(attempt, target, length) }
         self.state.withLock { _ in attempt.isHeld = true }
         self.line.run { self.makePartial(attempt, target, facts) }
         return .pause
@@ -215,14 +216,19 @@ extension DownloadRun {
         }
     }
 
-    func facts(of head: ResponseHead, from attempt: Attempt, length: Int64?) -> ResourceFacts {
+    func facts(
+        of head: ResponseHead,
+        from attempt: Attempt,
+        length: Int64?,
+        includesMediaType: Bool = true
+    ) -> ResourceFacts {
         var facts = ResourceFacts(
             url: self.request.sources[attempt.source].withoutUserInfo,
             finalURL: attempt.url.redacted,
             length: length,
             fields: head.fields,
             received: self.engine.time.wallNow,
-            includesMediaType: length.map { $0 > Self.smallLimit } ?? true
+            includesMediaType: includesMediaType
         )
         facts.isUnreliable = self.transfer.memory.withLock { $0.takesSingleResponse }
         return facts
