@@ -3,7 +3,7 @@ public import TransferCore
 public import TransferEngine
 
 extension DiskStore {
-    /// Makes the journal whole and locked, then the partial file; throws `.exists` where foreign files lie there.
+    /// Creates the journal, complete and locked, then the partial file; throws `.exists` if foreign files exist there.
     public func createPartial(_ target: FileTarget, facts: ResourceFacts) throws(StorageError) -> any PartialFile {
         try self.makingDirectory(target.directory) { directory throws(StorageError) in
             let names = PartialNames(target.name)
@@ -20,14 +20,14 @@ extension DiskStore {
                     contents: contents
                 )
             } catch {
-                // No journal of ours may stay beside what is not ours.
+                // A journal of ours must not remain next to a file that may not be ours.
                 try? directory.unlink(names.journal)
                 throw error
             }
         }
     }
 
-    /// Locks the journal for good and opens the partial file; throws `.cannotOpen` where another process has it.
+    /// Locks the journal until it is closed and opens the partial file; throws `.cannotOpen` if another process has it.
     public func openPartial(_ target: FileTarget) throws(StorageError) -> any PartialFile {
         guard let directory = try self.directories.existing(target.directory) else {
             throw StorageError(errno: ENOENT, otherwise: .cannotOpen, "cannot open", target.path)
@@ -42,7 +42,7 @@ extension DiskStore {
         case .success(let opened):
             data = opened
             if let reason = Self.foreignness(data.status(), of: directory.path(names.part)) {
-                throw StorageError(.cannotOpen, "cannot go on: \(reason); move it away or choose another name")
+                throw StorageError(.cannotOpen, "cannot resume: \(reason); move it away or choose another name")
             }
         case .failure(let error) where error.number == ENOENT:
             data = try Self.createData(directory, names)
@@ -54,11 +54,11 @@ extension DiskStore {
         if contents.state == .begun, size > 0 {
             throw StorageError(
                 .cannotOpen,
-                "cannot go on: '\(directory.path(names.part))' was there before its journal"
+                "cannot resume: '\(directory.path(names.part))' existed before its journal"
             )
         }
         contents.slots = self.believed(contents, size: size)
-        // Blocks may have been freed by a copy or a hole punch: allocate them again before they are mapped.
+        // A copy or a hole punch may have freed blocks: allocate them again before they are mapped.
         let path = directory.path(names.journal)
         let mappable = try JournalFile.allocate(file, size: contents.layout.size, path: path)
         let journal = JournalFile(file, layout: contents.layout, mappable: mappable)
@@ -69,14 +69,14 @@ extension DiskStore {
             journal: journal,
             contents: contents
         )
-        // The marks first, then the boot under which they are believed.
+        // First the marks, then the boot ID under which they are valid.
         partial.table.rewrite(contents.slots)
         journal.store(self.bootID)
         journal.store(.active)
         return partial
     }
 
-    /// Makes a journal that vouches for nothing, copies and syncs the bytes, then vouches for them.
+    /// Creates a journal without slots, copies and syncs the bytes, then records them in the journal.
     public func copyExisting(_ target: FileTarget, facts: ResourceFacts) throws(StorageError) -> any PartialFile {
         let original = try self.openExisting(target, O_RDONLY)
         let directory = try self.directories.making(target.directory)
@@ -112,7 +112,7 @@ extension DiskStore {
 
     /// Deletes the older data, then renames the journal over the older journal, then the data.
     ///
-    /// A journal without data is ours and empty, so that a crash between the renames mixes nothing.
+    /// A journal without data counts as ours and empty, so a crash between the renames does not mix the two files.
     public func movePartial(_ old: FileTarget, to new: FileTarget) throws(StorageError) {
         guard let directory = try self.directories.existing(old.directory), old.directory == new.directory else {
             throw StorageError(errno: ENOENT, otherwise: .cannotOpen, "cannot move", old.path)
@@ -128,11 +128,11 @@ extension DiskStore {
         try directory.sync()
     }
 
-    /// Deletes what is ours under this name and leaves everything else alone.
+    /// Deletes our partial file and journal under this name and leaves all other files unchanged.
     public func discardPartial(_ target: FileTarget) throws(StorageError) {
         guard let directory = try self.directories.existing(target.directory) else { return }
         let names = PartialNames(target.name)
-        // Damaged or somebody else's: left alone.
+        // Damaged or foreign files are left unchanged.
         guard case .ours = try self.survey(target).partial else {
             if case .committed = try self.survey(target).partial {
                 try self.removeCommitted(directory, target, names)
@@ -142,7 +142,7 @@ extension DiskStore {
         try self.removeOurs(directory, target, names)
     }
 
-    /// A commit that was cut off: only the journal is left, or a second name of the finished file.
+    /// Completes an interrupted commit: deletes the journal and any second name of the finished file.
     private func removeCommitted(
         _ directory: DirectoryHandle,
         _ target: FileTarget,
@@ -157,7 +157,7 @@ extension DiskStore {
         try directory.unlink(names.journal)
     }
 
-    /// Deletes our partial file and journal; throws where something that is not ours lies there.
+    /// Deletes our partial file and journal; throws if there are foreign files.
     private func removeOurs(
         _ directory: DirectoryHandle,
         _ target: FileTarget,
@@ -172,13 +172,13 @@ extension DiskStore {
         case .ours: break
         }
         guard let (journal, _) = try self.openJournal(directory, names) else { return }
-        // Under the journal's lock. The data first: a journal alone is ours and empty.
+        // Under the journal's lock. The data first: a journal without data counts as ours and empty.
         try directory.unlink(names.part)
         try directory.unlink(names.journal)
         _ = journal.close()
     }
 
-    /// Opens and locks a journal of ours; `nil` where there is none.
+    /// Opens and locks a journal of ours; `nil` if there is none.
     private func openJournal(
         _ directory: DirectoryHandle,
         _ names: PartialNames
@@ -192,10 +192,10 @@ extension DiskStore {
             throw StorageError(errno: error.number, otherwise: .cannotOpen, "cannot open", path)
         }
         if file.lock() != 0 { throw Self.busy(directory, names) }
-        // Deleted between opening and locking: its owner has just finished or discarded it.
+        // Deleted between opening and locking: its owner has finished or discarded the transfer.
         if file.status()?.st_nlink == 0 { return nil }
         if let reason = Self.foreignness(file.status(), of: path) {
-            throw StorageError(.badJournal, "cannot go on: \(reason); move it away or choose another name")
+            throw StorageError(.badJournal, "cannot resume: \(reason); move it away or choose another name")
         }
         do throws(JournalDamage) {
             return (file, try Self.readJournal(file))
@@ -207,7 +207,7 @@ extension DiskStore {
         }
     }
 
-    /// Makes a journal that appears under its name whole and locked.
+    /// Creates a journal that is complete and locked when it appears under its name.
     private func createJournal(
         _ directory: DirectoryHandle,
         _ names: PartialNames,

@@ -83,6 +83,24 @@ struct IfExistsTests {
         #expect(stage.completion(id)?.consistency == .overlap)
     }
 
+    @Test("resume of a whole file compares its digest if one is given", arguments: [true, false])
+    func resumeWhole(isRight: Bool) throws {
+        let stage = Stage()
+        let file = Served(length: 300_000)
+        stage.store.add(.init(file.bytes), at: "f.txt")
+        let digest = MemoryStore.toyDigest(.sha256, isRight ? file.bytes : [1])
+        let expected = ExpectedDigest(algorithm: .sha256, bytes: digest, source: "--checksum")
+        stage.transport.onStart { file.answer($0) }
+        let id = try stage.add("http://a/f.txt", expected: [expected]) { $0.ifExists = .resume }
+        stage.run(until: id, timers: 500)
+        if isRight {
+            #expect(stage.completion(id)?.skipped == true && stage.completion(id)?.verified == true)
+        } else {
+            #expect(stage.failure(id)?.code == .cannotResume)
+        }
+        #expect(stage.store.files.count == 1 && stage.store.files["f.txt"]?.bytes == file.bytes)
+    }
+
     @Test("resume refuses a file that is not the beginning of the server's, and leaves it alone")
     func resumeRefuses() throws {
         let there = TestPattern(seed: 55).bytes(0..<2_000_000)

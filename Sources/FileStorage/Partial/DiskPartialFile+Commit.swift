@@ -4,9 +4,9 @@ import TransferCore
 import TransferEngine
 
 extension DiskPartialFile {
-    /// Verifies, syncs unless `options.durability` is `none`, names the file and deletes the journal, see `PartialFile`.
+    /// Verifies, syncs unless `options.durability` is `none`, renames, deletes the journal; see `PartialFile`.
     ///
-    /// The file has its name when this returns.
+    /// The file has its final name on return.
     func commit(
         as target: FileTarget,
         length: Int64,
@@ -105,7 +105,7 @@ extension DiskPartialFile {
         return kept
     }
 
-    /// Renames the bad file to a free `NAME.martlet-bad`; its path, or `nil` where that cannot be done.
+    /// Renames the bad file to a free `NAME.martlet-bad` and returns its path, or `nil` if that fails.
     private func nameBad(_ target: FileTarget, _ destination: DirectoryHandle) -> String? {
         for number in 0..<1000 {
             let name = PartialNames.bad(target.name, number: number)

@@ -3,9 +3,9 @@ import Synchronization
 import TransferCore
 import TransferEngine
 
-/// A partial file on disk with its journal beside it.
+/// A partial file on disk with its journal.
 ///
-/// Its methods are split over extensions by what they are for; everything here is what they share.
+/// Commits are in an extension; the other operations and the shared state are here.
 final class DiskPartialFile: PartialFile {
     let target: FileTarget
     let names: PartialNames
@@ -16,13 +16,13 @@ final class DiskPartialFile: PartialFile {
     let digests = RunningDigests()
     let initialExtents: [ByteRange]
     private let factsState: Mutex<FactsState>
-    /// Whether the directory's entries of both files are on disk.
+    /// Whether the directory entries of both files are durable.
     private let directorySynced = Atomic<Bool>(false)
-    /// One checkpoint or commit at a time; never taken by a write.
+    /// Serializes checkpoints and commits; writes never take it.
     let blocking = Mutex<Void>(())
-    /// Whether a sync failed: the kernel tells that once, and the next one succeeds though bytes are lost (fsync(2)).
+    /// Whether a sync failed: the kernel reports that once; a later sync succeeds although bytes are lost (fsync(2)).
     private let hasLostWrites = Atomic<Bool>(false)
-    /// What a commit verified, kept for another try under another name.
+    /// The digests computed by a commit, kept for a retry under another name.
     let verified = Mutex<[DigestAlgorithm: [UInt8]]>([:])
 
     private struct FactsState {
@@ -31,7 +31,7 @@ final class DiskPartialFile: PartialFile {
         var sequence: UInt64
     }
 
-    /// Takes over open files; of `contents` every slot is believed and the facts are current.
+    /// Takes ownership of open files; every slot of `contents` must be valid and its facts current.
     init(
         target: FileTarget,
         directory: DirectoryHandle,
@@ -59,7 +59,7 @@ final class DiskPartialFile: PartialFile {
     func update(facts: ResourceFacts) throws(StorageError) {
         let number = self.factsState.withLock { state -> Int32 in
             guard facts != state.facts else { return 0 }
-            // Into the block that does not count: it counts once its checksum is whole.
+            // Written to the inactive block, which becomes active once its checksum is valid.
             let block = 1 - state.block
             let bytes = JournalFormat.encodeFacts(
                 facts,
@@ -84,7 +84,7 @@ final class DiskPartialFile: PartialFile {
         let result = LinuxCalls.allocateKeepingSize(self.data.raw, length: length)
         guard result != 0, errno == ENOSPC || errno == EDQUOT || errno == EFBIG else { return }
         let error = StorageError(errno: errno, otherwise: .noSpace, "cannot reserve \(length) bytes for", self.path)
-        // What was reserved in part beyond the end is given back.
+        // Release the blocks beyond the end that were reserved before the failure.
         _ = self.data.truncate(Int64(status.st_size))
         throw error
     }
@@ -105,7 +105,7 @@ final class DiskPartialFile: PartialFile {
         let number = self.data.write(bytes, at: position)
         if number != 0 { try self.check(number, "cannot write") }
         self.digests.written(bytes, at: position)
-        // Only now: the mark may lag behind the data, never lead it.
+        // Only after the write: the mark may lag behind the data, never lead it.
         let marked = self.table.advance(extent, to: position + Int64(bytes.count))
         if marked != 0 { try self.check(marked, "cannot write the journal of") }
     }
@@ -135,7 +135,7 @@ final class DiskPartialFile: PartialFile {
     }
 
     func keep() {
-        // Where it fails, the next run believes only what an earlier checkpoint has brought to the disk.
+        // If it fails, the next run trusts only the bytes made durable by an earlier checkpoint.
         try? self.checkpoint()
         self.abandon()
     }
@@ -151,20 +151,20 @@ final class DiskPartialFile: PartialFile {
         _ = self.journal.close()
     }
 
-    /// The data first: a journal alone is ours and empty, a partial file alone would be nobody's.
+    /// Deletes both files, the data first: a journal alone counts as ours and empty, a partial file alone as foreign.
     func removeFiles() {
         guard (try? self.directory.unlink(self.names.part)) != nil else { return }
         try? self.directory.unlink(self.names.journal)
     }
 
-    /// Throws if an earlier sync failed: then bytes that were written may be lost.
+    /// Throws if an earlier sync failed: then written bytes may be lost.
     func requireIntact() throws(StorageError) {
         guard !self.hasLostWrites.load(ordering: .acquiring) else {
             throw StorageError(errno: EIO, otherwise: .inputOutput, "an earlier sync failed of", self.path)
         }
     }
 
-    /// Syncs the data; a failure is final, and the journal's marks of what was written count no more.
+    /// Syncs the data; a failure is permanent and invalidates the journal's marks of written bytes.
     func syncData(_ sync: () -> Int32) throws(StorageError) {
         try self.requireIntact()
         let number = sync()
@@ -174,12 +174,12 @@ final class DiskPartialFile: PartialFile {
         try self.check(number, "cannot sync")
     }
 
-    /// Throws where a call gave an error number.
+    /// Throws if a call returned an error number.
     func check(_ number: Int32, _ doing: String) throws(StorageError) {
         if number != 0 { throw StorageError(errno: number, otherwise: .inputOutput, doing, self.path) }
     }
 
-    /// Runs a blocking operation while no other one runs.
+    /// Runs a blocking operation exclusively: no other one runs at the same time.
     func exclusively<Value>(_ body: () throws(StorageError) -> Value) throws(StorageError) -> Value {
         let result = self.blocking.withLock { _ -> Result<Value, StorageError> in
             do throws(StorageError) {

@@ -1,8 +1,8 @@
 /// Decides which connection fetches which bytes of one file.
 ///
-/// Pure value: no I/O, no clock, no lock. The file is covered by pieces; each piece is fetched from its start to its end
-/// by at most one connection. A connection without a piece takes one that nobody owns, or half of what is left of the
-/// largest.
+/// Pure value: no I/O, no clock, no lock. The file is covered by pieces; each piece is fetched from its start to its
+/// end by at most one connection. A connection without a piece takes an unowned one, or half of the remainder of the
+/// one with the most bytes left.
 ///
 /// - Invariant: Pieces are disjoint; `start <= written <= reserved <= end` for each.
 package struct SegmentPlanner: Sendable {
@@ -13,30 +13,30 @@ package struct SegmentPlanner: Sendable {
     package struct Piece: Sendable, Equatable {
         /// The first byte.
         package var start: Int64
-        /// The end of the bytes that were handed out for writing.
+        /// The end of the bytes reserved for writing.
         package var reserved: Int64
         /// The end of the bytes that were written.
         package var written: Int64
-        /// The end, `Int64.max` where the length is unknown.
+        /// The end, `Int64.max` if the length is unknown.
         package var end: Int64
-        /// Who fetches it.
+        /// The connection that fetches it, or `nil`.
         package var owner: Connection?
     }
 
     /// The whole length, or `nil` while unknown.
     package private(set) var length: Int64?
 
-    /// The pieces that are not complete, in no order.
+    /// The incomplete pieces, unordered.
     package private(set) var pieces: [Piece] = []
 
-    /// The bytes that are there.
+    /// The number of bytes present.
     package private(set) var completed: Int64 = 0
 
-    /// Creates a plan for what is missing.
+    /// Creates a plan for the missing bytes.
     ///
     /// - Parameters:
     ///   - length: The whole length, or `nil` if unknown; then everything after `have` is one open piece.
-    ///   - have: The bytes that are there: ascending and disjoint.
+    ///   - have: The byte ranges present: ascending and disjoint.
     package init(length: Int64?, have: [ByteRange] = []) {
         self.length = length
         let end = length ?? Int64.max
@@ -51,12 +51,12 @@ package struct SegmentPlanner: Sendable {
         if position < end { self.pieces.append(Self.piece(position, end)) }
     }
 
-    /// Whether every byte is there.
+    /// Whether every byte is present.
     ///
-    /// Never so while the length is unknown.
+    /// False while the length is unknown.
     package var isComplete: Bool { self.length != nil && self.pieces.isEmpty }
 
-    /// The bytes missing, or `nil` while the length is unknown.
+    /// The number of missing bytes, or `nil` while the length is unknown.
     package var remaining: Int64? { self.length.map { $0 - self.completed } }
 
     /// The piece of a connection.
@@ -64,29 +64,29 @@ package struct SegmentPlanner: Sendable {
         self.pieces.first { $0.owner == connection }
     }
 
-    /// The bytes that are there from 0 on without a gap.
+    /// The number of bytes present from offset 0 on without a gap.
     package var heldPrefix: Int64 {
         self.pieces.min { $0.start < $1.start }.map { $0.written } ?? self.completed
     }
 
-    /// The bytes that are there directly before the beginning of a piece.
+    /// The number of bytes present directly before the beginning of a piece.
     package func run(before offset: Int64) -> Int64 {
         offset - (self.pieces.lazy.map(\.end).filter { $0 <= offset }.max() ?? 0)
     }
 
-    /// The bytes that a connection still has to fetch; 0 without a piece.
+    /// The number of bytes that a connection still has to fetch; 0 without a piece.
     package func remaining(of connection: Connection) -> Int64 {
         self.piece(of: connection).map { $0.end - $0.reserved } ?? 0
     }
 
-    /// Whether a further connection would get anything.
+    /// Whether a piece can be assigned to another connection.
     package func canAssign(minimumSplit: Int64) -> Bool {
         self.pieces.contains { $0.owner == nil || Self.isWorthSplitting($0, minimumSplit) }
     }
 
-    /// Gives a connection the first piece that nobody owns, or half of what is left of the largest one.
+    /// Assigns the first unowned piece to a connection, or half of the remainder of the piece with the most bytes left.
     ///
-    /// - Returns: Its piece, or `nil` where nothing is left that is worth a connection.
+    /// - Returns: Its piece, or `nil` if no remainder is worth another connection.
     package mutating func assign(to connection: Connection, minimumSplit: Int64) -> Piece? {
         precondition(self.piece(of: connection) == nil, "connection \(connection) has a piece already")
         let free = self.pieces.indices.filter { self.pieces[$0].owner == nil }
@@ -107,9 +107,9 @@ package struct SegmentPlanner: Sendable {
         return taken
     }
 
-    /// Hands out room for bytes that arrived on a connection.
+    /// Reserves space in a connection's piece for bytes that arrived.
     ///
-    /// - Returns: How many of them belong to its piece; the rest is beyond its end and to be discarded.
+    /// - Returns: How many of them belong to the piece; the rest is beyond its end and must be discarded.
     package mutating func reserve(_ count: Int, for connection: Connection) -> Int {
         guard let index = self.pieces.firstIndex(where: { $0.owner == connection }) else { return 0 }
         let usable = min(Int64(count), self.pieces[index].end - self.pieces[index].reserved)
@@ -117,13 +117,13 @@ package struct SegmentPlanner: Sendable {
         return Int(usable)
     }
 
-    /// Bytes that were handed out have been written.
+    /// Records that reserved bytes have been written.
     ///
-    /// - Returns: Whether the connection's piece is complete; then it has none any more.
+    /// - Returns: Whether the connection's piece is complete and removed; also true for a connection without a piece.
     package mutating func wrote(_ count: Int, by connection: Connection) -> Bool {
         guard let index = self.pieces.firstIndex(where: { $0.owner == connection }) else { return true }
         let piece = self.pieces[index]
-        precondition(piece.written + Int64(count) <= piece.reserved, "more was written than was handed out")
+        precondition(piece.written + Int64(count) <= piece.reserved, "more bytes were written than reserved")
         self.pieces[index].written += Int64(count)
         self.completed += Int64(count)
         guard self.pieces[index].written == piece.end else { return false }
@@ -131,7 +131,7 @@ package struct SegmentPlanner: Sendable {
         return true
     }
 
-    /// A connection gives up its piece; what it has not written is free for others.
+    /// Releases a connection's piece; the bytes not written are available to other connections.
     package mutating func release(_ connection: Connection) {
         guard let index = self.pieces.firstIndex(where: { $0.owner == connection }) else { return }
         self.pieces[index].owner = nil
@@ -139,7 +139,7 @@ package struct SegmentPlanner: Sendable {
         self.pieces[index].reserved = self.pieces[index].written
     }
 
-    /// Extends a connection's piece over pieces without an owner that adjoin its end, as far as its response goes.
+    /// Extends a connection's piece over the unowned pieces adjacent to its end, up to the end of its response.
     package mutating func reclaim(for connection: Connection, upTo limit: Int64) {
         guard let index = self.pieces.firstIndex(where: { $0.owner == connection }) else { return }
         while let free = self.pieces.firstIndex(where: { piece in
@@ -152,9 +152,9 @@ package struct SegmentPlanner: Sendable {
         }
     }
 
-    /// The length became known: from a `Content-Range`, or because the body has ended.
+    /// Sets the length once it is known, from a `Content-Range` or the end of the body.
     ///
-    /// - Returns: Whether it fits what is there already.
+    /// - Returns: Whether it is consistent with the known length and the reserved bytes.
     package mutating func setLength(_ length: Int64) -> Bool {
         guard self.length == nil else { return self.length == length }
         for index in self.pieces.indices.reversed() where self.pieces[index].end == Int64.max {
@@ -166,10 +166,10 @@ package struct SegmentPlanner: Sendable {
         return true
     }
 
-    /// Where a piece is divided: in the middle of what is left.
+    /// The offset at which a piece is divided: the middle of its remainder.
     ///
-    /// One that has hardly begun is halved as a whole: connections that begin together so end together, also at a
-    /// server that gives out each second's bytes at once, where a little more is a second more.
+    /// A piece that has hardly begun is halved as a whole, so that connections that begin together end together. If the
+    /// server sends each second's bytes in one burst, a slightly longer piece would take another second.
     private static func middle(of piece: Piece) -> Int64 {
         let isFresh = piece.reserved - piece.start <= (piece.end - piece.start) / 64
         let from = isFresh ? piece.start : piece.reserved

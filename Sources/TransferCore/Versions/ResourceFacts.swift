@@ -1,6 +1,6 @@
-/// What is known of a resource from the response that its bytes were taken from.
+/// The facts about a resource, from the response that its bytes are from.
 ///
-/// The journal keeps it beside a partial file, so that another process can decide whether it may continue.
+/// The journal stores them with a partial file, so that another process can decide whether to resume it.
 public struct ResourceFacts: Hashable, Sendable {
     /// The URL that was requested first, before any redirect, without user information.
     ///
@@ -24,14 +24,14 @@ public struct ResourceFacts: Hashable, Sendable {
     public var mediaType: String?
     /// `Repr-Digest` as sent: the digest of the whole representation (RFC 9530 §3).
     public var representationDigest: String?
-    /// What shows that all bytes so far are of one version, or `nil` if they are all of one response.
+    /// The evidence that all bytes so far are of one version, or `nil` if they are all from one response.
     public var consistency: Consistency?
-    /// Whether versions returned after others were seen: then the bytes must all be of one response.
+    /// Whether an earlier version was observed again after another: then all bytes must be from one response.
     public var isUnreliable = false
     /// The validators of earlier versions that this one replaced, oldest first; at most ``formerLimit``.
     public var formerVersions: [String] = []
 
-    /// The most earlier versions that are remembered.
+    /// The maximum number of earlier versions recorded.
     public static let formerLimit = 4
 
     /// Creates the facts.
@@ -97,7 +97,7 @@ public struct ResourceFacts: Hashable, Sendable {
     }
 }
 
-/// What shows that all bytes of a finished file are of one version of the resource.
+/// The evidence that all bytes of a finished file are of one version of the resource.
 public enum Consistency: String, Hashable, Sendable, CaseIterable {
     /// A digest of the whole was compared.
     case digest
@@ -110,8 +110,9 @@ public enum Consistency: String, Hashable, Sendable, CaseIterable {
     /// A response's first bytes were compared with those held before it: a heuristic.
     case overlap
 
-    /// The weaker of two, for bytes that are held: a digest is the weakest until it has been compared, because without
-    /// it nothing vouches for them.
+    /// The weaker of two, for held bytes.
+    ///
+    /// A digest is the weakest until it has been compared, because without it nothing vouches for the bytes.
     public func combined(with other: Consistency) -> Consistency {
         self.weakness >= other.weakness ? self : other
     }

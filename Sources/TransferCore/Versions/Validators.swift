@@ -1,4 +1,4 @@
-/// The validators of one response: what identifies a version of a resource.
+/// The validators of one response, which identify a version of a resource.
 ///
 /// - Source: RFC 9110 §8.8.
 package struct Validators: Hashable, Sendable {
@@ -42,10 +42,10 @@ package struct Validators: Hashable, Sendable {
         self.entityTag.flatMap { EntityTag.isValid($0) && !EntityTag.isWeak($0) ? $0 : nil }
     }
 
-    /// Whether Last-Modified identifies a version, so that no change in the same second went unseen.
+    /// Whether Last-Modified identifies a version: a later change in the same second is excluded.
     ///
     /// It is at least a second older than the same response's Date; without a Date, at least 60 seconds older than the
-    /// time of reception. It never lies in the future.
+    /// time of reception. It is never in the future.
     ///
     /// - Source: RFC 9110 §8.8.2.2.
     package var isLastModifiedStrong: Bool {
@@ -57,7 +57,7 @@ package struct Validators: Hashable, Sendable {
 
     private static let ageWithoutDate: Int64 = 60
 
-    /// The value for `If-Range`, or `nil` if there is no strong validator.
+    /// The value for `If-Range`, or `nil` without a strong validator.
     ///
     /// - Source: RFC 9110 §13.1.5.
     package var ifRange: String? {
@@ -66,7 +66,7 @@ package struct Validators: Hashable, Sendable {
         return self.isLastModifiedStrong ? self.lastModified : nil
     }
 
-    /// Whether two responses can be shown to be of one version by their validators: rule (a) can hold.
+    /// Whether validators can show that two responses are of one version, so that rule (a) can apply.
     package var isStrong: Bool { self.strongEntityTag != nil || self.isLastModifiedStrong }
 }
 
@@ -74,7 +74,7 @@ package struct Validators: Hashable, Sendable {
 ///
 /// - Source: RFC 9110 §8.8.3.
 package enum EntityTag {
-    /// Whether the text is an entity tag: perhaps `W/`, then quotes round characters without quotes and controls.
+    /// Whether the text is an entity tag: an optional `W/`, then a quoted string without quotes and controls.
     package static func isValid(_ text: String) -> Bool {
         let tag = self.opaque(text).utf8
         guard tag.count >= 2, tag.first == 0x22, tag.last == 0x22 else { return false }
@@ -103,7 +103,7 @@ package enum ValidatorMatch: Hashable, Sendable {
 }
 
 extension Validators {
-    /// Compares entity tags: a malformed one counts as none, but two malformed ones that differ are different.
+    /// Compares entity tags: a malformed one counts as absent, but two unequal malformed ones are different.
     package func entityTagMatch(_ other: Validators) -> ValidatorMatch {
         guard let left = self.entityTag, let right = other.entityTag else {
             return self.entityTag == nil && other.entityTag == nil ? .absent : .incomparable

@@ -1,6 +1,6 @@
 /// Decides whether a response is of the version of a resource whose bytes are held.
 ///
-/// Pure, and the only place that compares validators. The rules' letters are those of `Docs/Versions.md`:
+/// Pure, and the only code that compares validators. The letters of the rules are those of `Docs/Versions.md`:
 /// (a) equal strong validators, (b) an overlap compared within the response, (b') the same although the entity tag
 /// differs, (c) a digest of the whole.
 package enum VersionJudge {
@@ -8,17 +8,17 @@ package enum VersionJudge {
     package enum Relation: Hashable, Sendable {
         /// It is of the same version, by (a) or (c).
         case same(Consistency)
-        /// Nothing shows that it is another version; only an overlap comparison, (b) or (b'), or a digest can show
-        /// that it is the same.
+        /// Nothing shows that it is another version; only an overlap comparison, (b) or (b'), or a digest can show that
+        /// it is the same.
         case comparable
         /// It is of another version; the text says why.
         case different(String)
     }
 
-    /// What is known beside the two responses.
+    /// The facts that a decision depends on in addition to the two responses.
     package struct Context: Hashable, Sendable {
-        /// Whether the response is of another URL than the held bytes, such as a mirror: entity tags of different
-        /// resources mean nothing to each other (RFC 9110 §8.8.3).
+        /// Whether the response is from another URL than the held bytes, such as a mirror: entity tags of different
+        /// resources are not comparable (RFC 9110 §8.8.3).
         package var isOtherResource = false
         /// Whether a digest of the whole will be compared before the file gets its name.
         package var isDigestKnown = false
@@ -30,10 +30,10 @@ package enum VersionJudge {
         }
     }
 
-    /// The bytes to compare, if so many are held, before a response continues them by (b).
+    /// The number of bytes to compare, or all if fewer are held, before a response continues them by (b).
     package static let overlap: Int64 = 64 << 10
 
-    /// Relates a response to what is held.
+    /// Relates a response to the held bytes.
     package static func relation(
         of response: ResourceFacts,
         to held: ResourceFacts,
@@ -62,12 +62,12 @@ package enum VersionJudge {
         let modified = old.lastModifiedMatch(new)
         switch old.entityTagMatch(new) {
         case .strong:
-            // Nodes that set Last-Modified for each response: the tag may be as worthless.
+            // Some nodes set Last-Modified to the time of each response; their entity tags may be equally unreliable.
             return modified == .different ? .comparable : .same(.entityTag)
         case .weak, .absent:
             return modified == .strong ? .same(.lastModified) : .comparable
         case .different:
-            // (b'): nodes that make their own tags of equal files.
+            // (b'): nodes may generate different tags for equal files.
             if modified == .strong, held.length != nil, response.length != nil { return .comparable }
             return .different("its ETag changed from \(old.entityTag ?? "") to \(new.entityTag ?? "")")
         case .incomparable:
@@ -109,10 +109,10 @@ package enum VersionJudge {
     package enum Continuation: Hashable, Sendable {
         /// Its bytes may be taken.
         case accepted(Consistency)
-        /// Its bytes may be taken once those that are held have been compared with its first ones.
+        /// Its bytes may be taken once its first bytes have been compared with the held ones.
         case compared
-        /// Only a comparison can show that it is the same version, and it does not begin with enough held bytes:
-        /// the range is to be requested again, beginning ``overlap`` bytes earlier.
+        /// Only a comparison can show that it is the same version, and its overlap is too short: the range must be
+        /// requested again, beginning ``overlap`` bytes earlier.
         case needsOverlap
         /// Its bytes may not be taken; the text says why.
         case refused(String)
@@ -121,13 +121,13 @@ package enum VersionJudge {
     /// Decides about a response's range.
     ///
     /// - Parameters:
-    ///   - response: What the response says of the resource.
-    ///   - held: What the held bytes were taken from.
-    ///   - context: What is known beside them.
-    ///   - isAdditional: Whether other responses bring bytes of the same file at the same time.
-    ///   - overlap: How many held bytes the response begins with.
-    ///   - run: How many held bytes precede the range's first new byte without a gap.
-    /// - Returns: Whether, and after what, its bytes may be taken.
+    ///   - response: The facts of the response.
+    ///   - held: The facts of the response that the held bytes are from.
+    ///   - context: The additional facts.
+    ///   - isAdditional: Whether other responses deliver bytes of the same file at the same time.
+    ///   - overlap: The number of held bytes at the beginning of the response.
+    ///   - run: The number of held bytes that precede the range's first new byte without a gap.
+    /// - Returns: Whether its bytes may be taken, and under which condition.
     package static func continuation(
         of response: ResourceFacts,
         after held: ResourceFacts,
@@ -146,7 +146,7 @@ package enum VersionJudge {
         }
     }
 
-    /// Whether requests for parts of the resource, at the same time, can be shown to be of one version.
+    /// Whether the responses to parallel range requests can be shown to be of one version.
     package static func allowsParallelRanges(_ held: ResourceFacts, _ context: Context = Context()) -> Bool {
         if held.isUnreliable || held.consistency == .overlap { return false }
         if context.isDigestKnown { return true }
@@ -157,15 +157,15 @@ package enum VersionJudge {
 
     // MARK: Replacing
 
-    /// What a response that carries the whole representation does to held bytes.
+    /// The effect on held bytes of a response that carries the whole representation.
     package enum Replacement: Hashable, Sendable {
         /// It is of the same version: its bytes continue the held ones.
         case same(Consistency)
-        /// It takes their place; the text says why.
+        /// It replaces them; the text says why.
         case restart(String)
-        /// It does not look like the resource at all, such as a login page: the held bytes are kept.
+        /// It is probably not the resource but, for example, a login page: the held bytes are kept.
         case suspicious(String)
-        /// It may be the resource, but proves nothing: it goes to a second partial file.
+        /// It may be the resource, but has no validator: it is written to a second partial file.
         case beside(String)
     }
 
@@ -191,10 +191,9 @@ package enum VersionJudge {
         return .beside(reason)
     }
 
-    /// The facts of a response that takes the place of held bytes, with the memory of the versions before it.
+    /// The facts of a response that replaces held bytes, with the record of earlier versions.
     ///
-    /// A version that returns after another one was seen marks the resource as unreliable: several versions are
-    /// behind one address.
+    /// A version observed again after another one marks the resource as unreliable: one URL serves several versions.
     package static func successor(_ response: ResourceFacts, of held: ResourceFacts) -> ResourceFacts {
         var next = response
         next.formerVersions = held.formerVersions
@@ -206,7 +205,7 @@ package enum VersionJudge {
         return next
     }
 
-    /// The validator that names a version, or `nil` if there is none.
+    /// The validator that identifies a version, or `nil` if there is none.
     package static func identity(_ facts: ResourceFacts) -> String? { facts.entityTag ?? facts.lastModified }
 
     // MARK: A finished file
@@ -217,7 +216,7 @@ package enum VersionJudge {
         package var size: Int64
         /// The modification time, in seconds since 1970.
         package var modified: Int64
-        /// What was recorded of the resource when the file was finished, if anything was.
+        /// The facts recorded when the file was finished, or `nil` if there are none.
         package var recorded: ResourceFacts?
 
         /// Creates a finished file.
@@ -228,10 +227,10 @@ package enum VersionJudge {
         }
     }
 
-    /// Whether a finished file is what a response would bring.
+    /// Whether a finished file is the representation that a response carries.
     ///
-    /// Equal length, and (a) against what was recorded with the file; for a file without a record, a modification time
-    /// equal to Last-Modified.
+    /// Requires equal length and (a) against the facts recorded with the file; for a file without a record, equal
+    /// length and a modification time equal to Last-Modified.
     package static func isCurrent(_ file: FinishedFile, _ response: ResourceFacts) -> Bool {
         guard response.length == file.size else { return false }
         guard let recorded = file.recorded else {

@@ -1,26 +1,27 @@
 public import TransferCore
 
-/// Where downloads lie on disk.
+/// Stores downloads on disk.
 ///
-/// Everything but `survey`, `createSmall` and the writes may block for long and is called on a `BlockingPool`.
+/// All methods except `survey`, `createSmall` and the writes may block for long and are called on a `BlockingPool`.
 public protocol FileStore: Sendable {
-    /// Looks at what lies under a name: the finished file, and a partial file with its journal.
+    /// Examines the files under a name: the finished file, and a partial file with its journal.
     ///
-    /// A few system calls; never hashes or reads the file's data.
+    /// Makes a few system calls; never reads or hashes the file's data.
     func survey(_ target: FileTarget) throws(StorageError) -> FileSurvey
 
-    /// Begins a small file that leaves nothing behind when the process dies.
+    /// Creates a small file that leaves nothing behind if the process dies.
     func createSmall(_ target: FileTarget) throws(StorageError) -> any SmallFile
 
-    /// Begins a partial file with its journal: `NAME.part` and `NAME.part.journal`, neither of which may exist
-    /// unless it is ours (as `survey` says): then it is emptied and begun anew.
+    /// Creates a partial file with its journal: `NAME.part` and `NAME.part.journal`.
+    ///
+    /// Neither may exist, unless both are ours according to `survey`: then they are replaced by empty ones.
     func createPartial(_ target: FileTarget, facts: ResourceFacts) throws(StorageError) -> any PartialFile
 
-    /// Opens our partial file to go on with it.
+    /// Opens our partial file to resume it.
     func openPartial(_ target: FileTarget) throws(StorageError) -> any PartialFile
 
-    /// Begins a partial file whose bytes `0..<size` are a copy of the existing final file `NAME`, by reflink if the
-    /// filesystem can (`--if-exists resume`); the final file stays as it is.
+    /// Creates a partial file whose bytes `0..<size` are a copy of the existing final file `NAME`, by reflink if the
+    /// filesystem supports it (`--if-exists resume`); the final file is not changed.
     func copyExisting(_ target: FileTarget, facts: ResourceFacts) throws(StorageError) -> any PartialFile
 
     /// Reads bytes of the existing final file `NAME`, for comparing an overlap before it is copied.
@@ -29,29 +30,29 @@ public protocol FileStore: Sendable {
     /// Computes the digest of the existing final file `NAME`.
     func digestExisting(_ target: FileTarget, _ algorithm: DigestAlgorithm) throws(StorageError) -> [UInt8]
 
-    /// Begins digests of bytes that no file holds from their beginning on: a stream's, or a single part's.
+    /// Starts digests of bytes that cannot be read back from a file: those of a stream or of a single part.
     func beginDigests(_ algorithms: [DigestAlgorithm]) -> any DigestComputation
 
-    /// Opens a regular file whose bytes are to be sent; a few system calls. Throws `.cannotOpen`.
+    /// Opens a regular file whose bytes are to be sent; makes a few system calls. Throws `.cannotOpen`.
     func openSource(_ path: String) throws(StorageError) -> any SourceFile
 
     /// Deletes our partial file and journal under this name, if they exist.
     func discardPartial(_ target: FileTarget) throws(StorageError)
 
-    /// Moves a partial file and its journal to another final name, where none of ours may be open; an older partial
-    /// file there is deleted.
+    /// Moves a partial file and its journal to another final name; an older partial file of that name is deleted.
     ///
-    /// Both must be closed. A crash in between loses the bytes of at most one of them, never mixes them.
+    /// Both partial files must be closed. A crash during the move loses the bytes of at most one of them and never
+    /// mixes them.
     func movePartial(_ old: FileTarget, to new: FileTarget) throws(StorageError)
 
     /// Makes the files committed under `durability: .grouped` durable, then gives them their names. (`--durable`)
     ///
-    /// Several engines may share a store: when it returns, all files committed before the call have been dealt with, by
-    /// whichever call.
+    /// Several engines may share a store: on return, all files committed before the call have been processed, by this
+    /// or another call.
     ///
     /// - Parameter paths: The files that the caller committed since its last call.
-    /// - Returns: Those of them that did not become durable or did not get their name, by path, and why: `.exists` where
-    ///   the name was taken meanwhile.
+    /// - Returns: The errors, by path, of those that did not become durable or did not get their name: `.exists` if the
+    ///   name was taken meanwhile.
     func flushGroup(_ paths: [String]) -> [String: StorageError]
 }
 
@@ -59,7 +60,7 @@ public protocol FileStore: Sendable {
 public struct FileTarget: Hashable, Sendable {
     /// The directory's path, absolute or relative to the working directory.
     ///
-    /// Made (with parents) when first written.
+    /// Created, with its parents, by the first write.
     public var directory: String
     /// The final name: one safe path component (see `FileName`).
     public var name: String
@@ -78,9 +79,9 @@ public struct FileTarget: Hashable, Sendable {
     }
 }
 
-/// What lies under a name.
+/// The files found under a name.
 public struct FileSurvey: Sendable {
-    /// The finished file or whatever else has the final name; `nil` where the name is free.
+    /// The finished file or any other entry with the final name; `nil` if the name is free.
     public var existing: ExistingFile?
     /// The partial file's state.
     public var partial: PartialState
@@ -92,7 +93,7 @@ public struct FileSurvey: Sendable {
     }
 }
 
-/// What has the final name.
+/// The file or other entry with the final name.
 public struct ExistingFile: Sendable {
     /// Whether it is a regular file.
     public var isRegular: Bool
@@ -103,7 +104,7 @@ public struct ExistingFile: Sendable {
     /// The validators that Martlet stored when it finished the file (extended attribute `user.martlet.version`, which
     /// also holds the size and the modification time it belongs to; `nil` if they no longer agree).
     public var recorded: RecordedVersion?
-    /// The mark of the transfer that fetched it (extended attribute `user.martlet.transfer`, believed as the version is).
+    /// The mark of the transfer that fetched it (attribute `user.martlet.transfer`, validated in the same way).
     public var mark: String?
 
     /// Creates the description of a file.
@@ -116,7 +117,7 @@ public struct ExistingFile: Sendable {
     }
 }
 
-/// The validators of the response that a finished file was taken from.
+/// The validators of the response that a finished file is from.
 public struct RecordedVersion: Hashable, Sendable {
     /// `ETag` as sent.
     public var entityTag: String?
@@ -133,42 +134,42 @@ public struct RecordedVersion: Hashable, Sendable {
     }
 }
 
-/// What lies at `NAME.part` and `NAME.part.journal`.
+/// The state of `NAME.part` and `NAME.part.journal`.
 public enum PartialState: Sendable {
     /// Neither exists.
     case none
     /// A partial file that our journal vouches for.
     case ours(ResourceFacts, written: Int64)
-    /// The journal says the file was complete and it has its final name already: a commit that was cut off.
+    /// An interrupted commit: according to the journal the file is complete, and it has its final name already.
     case committed
-    /// Another process holds it.
+    /// Another process has it locked.
     case busy
-    /// Something that no intact journal of ours vouches for; it is left alone. The text says why.
+    /// A file that no intact journal of ours vouches for; it is left unchanged. The text states the reason.
     case foreign(String)
 }
 
 /// How a finished file gets its name.
 public struct CommitOptions: Sendable {
-    /// What to do where the final name exists by now.
+    /// Whether to replace a file that has the final name.
     public var overwrite: Bool
     /// The modification time to set, seconds since 1970, or `nil`.
     public var modified: Int64?
-    /// The validators to store with the file, or `nil` if its modification time says as much.
+    /// The validators to store with the file, or `nil` if there are none.
     public var recorded: RecordedVersion?
     /// The transfer's mark to store with the file.
     public var mark: String?
     /// How durable the file is when the call returns.
     public var durability: Durability
-    /// The digests to compare before the file gets its name, computed here unless they were computed on the way.
+    /// The digests to compare before the file gets its name, computed by the commit unless computed while writing.
     public var expected: [ExpectedDigest]
-    /// The algorithm whose digest the caller wants told, or `nil`.
+    /// The algorithm of the digest to return, or `nil`.
     public var report: DigestAlgorithm?
     /// Whether a file that fails its digest is kept as `NAME.martlet-bad` (else deleted).
     public var keepBad: Bool
 
     /// How durable a committed file is.
     public enum Durability: Sendable {
-        /// Not synced, as with every peer: for files of at most 1 MiB.
+        /// Not synced, as in other download tools: for files of at most 1 MiB.
         case none
         /// Synced, renamed, directory synced, before the call returns.
         case synced
@@ -198,14 +199,14 @@ public struct CommitOptions: Sendable {
     }
 }
 
-/// Digests of bytes that are handed over in order.
+/// Computes digests of bytes that are passed in order.
 ///
 /// Used by one thread at a time.
 public protocol DigestComputation: AnyObject, Sendable {
-    /// The bytes that were handed over so far.
+    /// The number of bytes processed so far.
     var count: Int64 { get }
 
-    /// Takes the bytes that follow.
+    /// Processes the next bytes.
     func update(_ bytes: UnsafeRawBufferPointer)
 
     /// The digests of all bytes so far.
@@ -214,59 +215,59 @@ public protocol DigestComputation: AnyObject, Sendable {
 
 /// A small file being received, unnamed until committed.
 ///
-/// Used on one lane at a time.
+/// Used on one event loop at a time.
 public protocol SmallFile: AnyObject, Sendable {
     /// Appends bytes.
     func append(_ bytes: UnsafeRawBufferPointer) throws(StorageError)
 
     /// Verifies, sets the attributes and gives the file its name. Throws `.exists` (and keeps the bytes, so that
-    /// it can be committed under another name) where the name is taken and `overwrite` is false.
+    /// it can be committed under another name) if the name is taken and `overwrite` is false.
     ///
-    /// - Returns: The digest asked for by `report`.
+    /// - Returns: The digest requested by `report`.
     func commit(as target: FileTarget, _ options: CommitOptions) throws(StorageError) -> [UInt8]?
 
     /// Reads back bytes that were appended.
     func read(_ range: ByteRange) throws(StorageError) -> [UInt8]
 
-    /// Drops the bytes.
+    /// Discards the bytes.
     func discard()
 }
 
 /// A partial file with its journal.
 ///
-/// Extents are written from several lanes at once, each from one lane.
+/// Extents are written on several event loops concurrently, each extent on one of them.
 public protocol PartialFile: AnyObject, Sendable {
-    /// The bytes known to be there, ascending, disjoint, not adjacent: as the journal vouched at opening,
-    /// trimmed to the file's real length. Not updated afterwards.
+    /// The byte ranges known to be present, ascending, disjoint, not adjacent: as recorded in the journal at opening,
+    /// trimmed to the file's actual length. Not updated later.
     var initialExtents: [ByteRange] { get }
 
-    /// What the journal remembers of the resource.
+    /// The facts of the resource recorded in the journal.
     var facts: ResourceFacts { get }
 
-    /// Replaces the facts and syncs nothing; used when the length becomes known or a validator proves unreliable.
+    /// Replaces the facts without syncing; used when the length becomes known or a validator proves unreliable.
     func update(facts: ResourceFacts) throws(StorageError)
 
-    /// Reserves space for the whole file where the filesystem can. Throws `.noSpace` where the free space
-    /// cannot hold what is missing; every other failure is ignored quietly.
+    /// Reserves space for the whole file if the filesystem supports it. Throws `.noSpace` if the missing bytes exceed
+    /// the free space; all other failures are ignored.
     func preallocate(length: Int64) throws(StorageError)
 
-    /// Opens an extent that begins at `offset`; `nil` where the journal has no slot left.
-    /// Where an inactive extent ends just there it is continued.
+    /// Opens an extent that begins at `offset`, or returns `nil` if the journal has no slot left.
+    /// An inactive extent that ends at `offset` is continued.
     func beginExtent(at offset: Int64) -> Int?
 
-    /// Writes bytes at the end of an extent and moves its mark. Whole or an error.
+    /// Writes all bytes at the end of an extent and advances its mark, or throws.
     func write(_ bytes: UnsafeRawBufferPointer, extent: Int) throws(StorageError)
 
-    /// The extent will not grow for now; its slot may be merged with a neighbour.
+    /// Makes an extent inactive; its slot may be merged with a neighbour's.
     func endExtent(_ extent: Int)
 
     /// Reads back bytes that were written, for comparing an overlap.
     func read(_ range: ByteRange) throws(StorageError) -> [UInt8]
 
-    /// Feeds a digest with bytes as they are written from offset 0 on, in order, for as long as they arrive so.
+    /// Computes digests of the bytes as they are written, as long as they are written in order from offset 0 on.
     func digestWhileWriting(_ algorithms: [DigestAlgorithm])
 
-    /// fdatasync of the data, then the durable marks, then the journal. Blocks.
+    /// Syncs the data (fdatasync), then advances the durable marks, then syncs the journal. Blocks.
     func checkpoint() throws(StorageError)
 
     /// Verifies, syncs, renames, syncs the directory, deletes the journal.
@@ -277,26 +278,26 @@ public protocol PartialFile: AnyObject, Sendable {
     ///   - target: The final name.
     ///   - length: The whole length; the file is truncated to it.
     ///   - options: What to verify and set.
-    /// - Returns: The digest asked for by `report`.
-    /// - Throws: `.exists` (and stays usable) where the name is taken and `overwrite` is false, `.digestMismatch` where
-    ///   a digest disagrees.
+    /// - Returns: The digest requested by `report`.
+    /// - Throws: `.exists` (and stays usable) if the name is taken and `overwrite` is false, `.digestMismatch` if a
+    ///   digest differs.
     func commit(as target: FileTarget, length: Int64, _ options: CommitOptions) throws(StorageError) -> [UInt8]?
 
-    /// Syncs the marks and closes; the files stay for another time. Blocks.
+    /// Makes a checkpoint and closes; the files are kept to be resumed. Blocks.
     func keep()
 
     /// Closes and deletes both files.
     func discard()
 
-    /// Closes, names the bytes `NAME.martlet-bad` (or with a number) and deletes the journal: nothing goes on from
-    /// them, and nothing is lost.
+    /// Closes, renames the data to `NAME.martlet-bad` (or with a number) and deletes the journal: the data is not
+    /// resumed, and not lost.
     ///
-    /// - Returns: The path, or `nil` where no such name could be given; then they stay as `NAME.part`.
+    /// - Returns: The new path, or `nil` if renaming failed; then the data remains `NAME.part`.
     @discardableResult
     func setAside() -> String?
 }
 
-/// Why the storage could not do something.
+/// An error of the storage.
 public struct StorageError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
     public enum Code: String, Sendable {
@@ -314,13 +315,13 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
         case inputOutput
         /// The journal is damaged, or no longer ours.
         case badJournal
-        /// A digest disagrees.
+        /// A digest differs.
         case digestMismatch
     }
 
     /// The kind of failure.
     public var code: Code
-    /// What, where and how to mend it.
+    /// Describes the failure, the path and how to fix it.
     public var message: String
     /// The system's error number, or 0.
     public var errno: Int32
@@ -332,6 +333,6 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
         self.errno = errno
     }
 
-    /// What, where and how to mend it.
+    /// The message.
     public var description: String { self.message }
 }

@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import TransferCore
 
-/// A run that follows redirects and answers challenges as its caller's policy says.
+/// A run that follows redirects and responds to challenges according to its caller's policy.
 protocol AskingRun: TransferRun {
     associatedtype Asked: AskedAttempt
 
@@ -9,12 +9,12 @@ protocol AskingRun: TransferRun {
     var options: DownloadOptions { get }
     var policy: (any TransferPolicy)? { get }
 
-    /// Calls `body` under the lock of the run's and its attempts' variables.
+    /// Calls `body` under the lock that protects the run's and its attempts' variables.
     func whileLocked<Value: Sendable>(_ body: () -> Value) -> Value
     func requestFacts(_ attempt: Asked) -> RequestFacts
-    /// Reads the rest of a response that nobody wants where that keeps its connection, then goes on.
+    /// Discards the rest of an unwanted response, if that keeps its connection open, then performs `next`.
     func drain(_ attempt: Asked, _ head: ResponseHead, then next: Asked.Next) -> ReadDecision
-    /// Reading goes on after it was held.
+    /// Resumes reading after a pause.
     func letGo(_ attempt: Asked)
     func end(_ outcome: RunOutcome, except current: Asked?)
 }
@@ -32,15 +32,15 @@ protocol AskedAttempt: ExchangeReceiver {
     var exchange: (any Exchange)? { get set }
 }
 
-/// What is done once a response is over.
+/// The step that follows the end of a response.
 protocol AfterResponse {
     static func fail(_ failure: TransferFailure) -> Self
-    /// Ask the same again.
+    /// Repeats the same request.
     static var `repeat`: Self { get }
 }
 
 extension AskingRun {
-    /// Asks the policy; where it takes its time, reading waits for the decision.
+    /// Requests a decision from the policy; reading pauses until an asynchronous decision arrives.
     func ask(
         _ question: PolicyQuestion,
         _ attempt: Asked,
@@ -70,7 +70,7 @@ extension AskingRun {
         return act(now)
     }
 
-    /// The server wants credentials.
+    /// Handles a response that demands credentials.
     func challenged(_ attempt: Asked, _ head: ResponseHead, otherwise failure: TransferFailure) -> ReadDecision {
         guard attempt.refusals < 8 else { return self.drain(attempt, head, then: .fail(failure)) }
         return self.ask(.challenge(head), attempt) { decision in
@@ -84,15 +84,15 @@ extension AskingRun {
         }
     }
 
-    /// Where a redirect leads.
+    /// Resolves the target of a redirect.
     ///
-    /// - Throws: Where it is not to be followed, whatever the policy says.
+    /// - Throws: If the redirect must not be followed, whatever the policy decides.
     func target(of location: String, _ attempt: Asked) throws(TransferFailure) -> HTTPURL {
         let next: HTTPURL
         do {
             next = try attempt.url.resolving(location)
         } catch {
-            throw TransferFailure(.redirects, "redirected to where Martlet does not go: \(error.message)")
+            throw TransferFailure(.redirects, "unsupported redirect target: \(error.message)")
         }
         if attempt.url.scheme == .https, next.scheme == .http, !self.options.allowsDowngrade {
             throw TransferFailure(.redirects, "redirected from https to \(next.redacted), which is not encrypted")
@@ -103,7 +103,7 @@ extension AskingRun {
         return next
     }
 
-    /// Asks the policy about a redirect, which is then followed, left alone, or the end of the transfer.
+    /// Requests the policy's decision about a redirect: follow it, ignore it, or cancel the transfer.
     func redirected(
         _ attempt: Asked,
         _ head: ResponseHead,
@@ -127,7 +127,7 @@ extension AskingRun {
         }
     }
 
-    /// Tells something worth knowing.
+    /// Emits a note if the hub has a subscriber for notes.
     func note(_ text: String) {
         if self.engine.hub.wants(.notes) { self.engine.hub.emit(self.transfer.event(.note(text))) }
     }

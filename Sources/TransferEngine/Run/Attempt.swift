@@ -1,18 +1,18 @@
 internal import Synchronization
 internal import TransferCore
 
-/// One request for (a part of) a file, with the connection that it holds at its host.
+/// One request for a file or a part of it, with the connection slot that it occupies at its origin.
 ///
-/// Everything mutable is touched under the run's lock only, hence `@unchecked`.
+/// All mutable state is accessed under the run's lock only, hence `@unchecked`.
 final class Attempt: AskedAttempt, @unchecked Sendable {
     enum Purpose {
-        /// Learn length and validators, to compare with a file that exists; by GET if the server refuses HEAD.
+        /// Fetch length and validators, to compare them with an existing file; by GET if the server refuses HEAD.
         case examine(byGET: Bool)
         /// Fetch bytes of the file.
         case fetch
     }
 
-    /// What to do once the rest of a response that nobody wants was read, so that its connection can be kept.
+    /// The step that follows once the rest of an unwanted response was read, so that its connection can be kept.
     enum Next: AfterResponse {
         case fail(TransferFailure)
         case redirect(HTTPURL)
@@ -34,75 +34,76 @@ final class Attempt: AskedAttempt, @unchecked Sendable {
     let hops: Int
     /// Whether a redirect turned the request into a GET without content (RFC 9110 §15.4).
     var isRewritten = false
-    /// How often credentials were refused on the way here.
+    /// The number of credential refusals before this request.
     var refusals = 0
-    /// The connection that it holds at its origin, until it is released.
+    /// The connection slot at its origin, until it is released.
     var slot: Origin?
-    /// Whether the run had received bytes when the request was made: its failure is never the file's.
+    /// Whether the run had received bytes when the request was made: then its failure is not a failure of the file.
     var isAdditional = false
-    /// Whether it goes directly to where an earlier request was redirected.
+    /// Whether the request goes directly to the target of an earlier redirect.
     var isPinned = false
 
-    // MARK: What is requested
+    // MARK: Request
 
-    /// The range requested, beginning with the overlap; `nil` for the whole.
+    /// The range requested, beginning with the overlap; `nil` for the whole file.
     var range: ByteRange?
-    /// How many bytes that are held the range begins with.
+    /// The number of held bytes at the beginning of the range.
     var overlap: Int64 = 0
     /// The held bytes of the overlap.
     var expected: [UInt8] = []
     /// Whether the request carried `If-Range`.
     var sentIfRange = false
-    /// Whether it asks whether the file ends where the held bytes do.
+    /// Whether the request checks if the file ends at the end of the held bytes.
     var isEndProbe = false
-    /// Whether the request carried the caller's conditions, so that a 304 may answer it.
+    /// Whether the request carried the caller's conditions, so that 304 is a valid response.
     var isConditional = false
 
-    // MARK: What is received
+    // MARK: Response
 
     var exchange: (any Exchange)?
-    /// Whether its bytes are being taken, or compared with held ones.
+    /// Whether its bytes are accepted, or being compared with held ones.
     var isTaken = false
-    /// What vouches for its bytes, unless the comparison does.
+    /// The evidence that its bytes are of the held version; `nil` if only the comparison can provide it.
     var basis: Consistency?
-    /// The facts of the response, taken over once its overlap agrees.
+    /// The facts of the response, adopted once its overlap matches.
     var facts: ResourceFacts?
-    /// How many bytes of the overlap have been compared.
+    /// The number of overlap bytes compared so far.
     var compared: Int64 = 0
     var isComparing = false
-    /// The bytes behind the overlap that arrived before the file was ready.
+    /// Bytes after the overlap that arrived before the file was ready.
     var leftover: [UInt8] = []
-    /// Bytes of a whole response that are held already and passed over.
+    /// Bytes of a whole response still to skip, because they are held already.
     var repeated: Int64 = 0
-    /// The end of the response's range, as far as it is known.
+    /// The end of the response's range, or `nil` while unknown.
     var responseEnd: Int64?
-    /// Whether the response is a part (206), whose end does not tell the file's.
+    /// Whether the response is a part (206), whose end is not necessarily the end of the file.
     var isPart = false
-    /// The digests that the server gives of the part.
+    /// The digests that the server declares for the part.
     var partExpected: [ExpectedDigest] = []
     /// The part's declared length.
     var partLength: Int64 = 0
-    /// The digests of what arrived of it.
+    /// The digests of the part's bytes received so far.
     ///
-    /// Set under the lock with the head, never changed after: those who take the bytes, one at a time, read it without.
+    /// Set under the lock with the head and never replaced later: the data path, which is serial, reads it without the
+    /// lock.
     var partDigests: (any DigestComputation)?
     var extent: Int?
     var isConnected = false
     var hasHead = false
-    /// How long the head took, in nanoseconds.
+    /// The time from the request to the response head, in nanoseconds.
     var headTime: Int64?
     var isOver = false
-    /// Reading waits for the disk or for the rate limit; the stall clock stands still.
+    /// Whether reading is paused, for the disk or the rate limit; the stall timeout is suspended meanwhile.
     var isHeld = false
     var afterDrain: Next?
     var drained = 0
-    /// The most bytes of a body nobody wants that are worth reading.
+    /// The maximum number of bytes of an unwanted body worth reading.
     var drainLimit = DownloadRun.drainable
-    /// The head of a response that failed, and the first bytes of its body, if the policy may want them.
+    /// The head of a failed response; set, with `prefix`, only if there is a policy that may inspect them.
     var failedHead: ResponseHead?
     var prefix: [UInt8] = []
     var lastActivity: Int64
-    /// The bytes received behind the overlap.
+    /// The number of bytes received after the overlap.
     var bytes: Int64 = 0
     var window = RateWindow(span: 5_000_000_000)
     var bodySince: Int64?
@@ -153,7 +154,7 @@ final class Attempt: AskedAttempt, @unchecked Sendable {
         self.letGo(after: .close)
     }
 
-    /// The exchange holds its receiver: once it is over, the two must not keep each other alive.
+    /// Breaks the reference cycle between the attempt and its exchange, which retains its receiver, once it is over.
     @discardableResult
     private func letGo(after decision: ReadDecision) -> ReadDecision {
         if case .close = decision { self.run.state.withLock { _ in self.exchange = nil } }

@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import TransferCore
 
-/// The data path: bytes on their way to the disk.
+/// The data path from the connection to the disk or the stream.
 extension DownloadRun {
     private enum Sink {
         case nowhere
@@ -42,7 +42,7 @@ extension DownloadRun {
                 return .partial(file, extent: extent, repeated: repeated, count: count)
             case .stream(let stream):
                 attempt.repeated -= Int64(repeated)
-                // What follows the repetition may have to be compared first.
+                // The bytes after the repetition may have to be compared first.
                 let new = attempt.isComparing ? 0 : body.count - repeated
                 let count = state.planner?.reserve(new, for: attempt.number) ?? 0
                 return .stream(stream, repeated: repeated, count: count)
@@ -54,7 +54,7 @@ extension DownloadRun {
             } else if self.state.withLock({ _ in !attempt.isOver }) {
                 self.attemptFailed(
                     attempt,
-                    TransferFailure(.badResponse, "bytes came that nothing was ready for", isRetryable: true)
+                    TransferFailure(.badResponse, "unexpected bytes in the response body", isRetryable: true)
                 )
             }
             return .close
@@ -93,7 +93,7 @@ extension DownloadRun {
 
     /// Counts bytes that reached the disk.
     ///
-    /// - Returns: Whether the attempt has all it was to fetch though the response goes on, so that it is to be closed.
+    /// - Returns: Whether the attempt's piece is complete and its exchange is to be closed: the response continues.
     func wrote(_ count: Int, of arrived: Int, by attempt: Attempt, _ now: Int64) -> Bool {
         let (isDone, wantsCheckpoint): (Bool, Bool) = self.state.withLock { state in
             guard !attempt.isOver else { return (true, false) }
@@ -143,11 +143,11 @@ extension DownloadRun {
                 guard let piece = state.planner?.piece(of: attempt.number) else { return false }
                 if piece.end != Int64.max { return piece.written < piece.end && attempt.bytes == 0 }
                 if attempt.isPart {
-                    // A part's end does not tell the file's. If it brought nothing new, the file may end here.
+                    // The end of a part is not the end of the file. If it added no bytes, the file may end here.
                     if attempt.bytes == 0 { state.probesEnd = true }
                     return false
                 }
-                // The response told the length by ending.
+                // The end of the response determines the length.
                 _ = state.planner?.setLength(piece.written)
                 state.facts?.length = piece.written
                 state.verifiedLength = cleanly
@@ -164,7 +164,7 @@ extension DownloadRun {
         isRetryable: true
     )
 
-    /// An attempt has nothing more to fetch: its connection takes another piece, or the file is complete.
+    /// Handles a completed piece: requests further pieces, or commits the complete file.
     func pieceDone(_ attempt: Attempt) {
         if let failure = self.partFailure(attempt) {
             self.state.withLock { $0.holdsWrongBytes = true }
@@ -179,7 +179,7 @@ extension DownloadRun {
         guard let isComplete else { return }
         if isComplete { return self.commit() }
         self.fill(preferring: attempt.lane)
-        // Connections of the host that this file did not take are for others.
+        // Connections of the host that this file did not take are available to other transfers.
         self.engine.pump(lane: attempt.lane)
     }
 
@@ -195,7 +195,7 @@ extension DownloadRun {
 
     // MARK: Comparing
 
-    /// Compares the overlap that a response begins with, then takes what follows it.
+    /// Compares the overlap at the beginning of a response, then accepts the bytes after it.
     private func compare(_ body: UnsafeRawBufferPointer, _ attempt: Attempt) -> ReadDecision {
         enum Result {
             case differs
@@ -229,12 +229,13 @@ extension DownloadRun {
         }
     }
 
-    /// The overlap is what is held: the bytes behind it continue the file.
+    /// Handles a matching overlap: the bytes after it continue the file.
     private func overlapAgrees(_ attempt: Attempt, _ rest: UnsafeRawBufferPointer) -> ReadDecision {
         enum Next {
             case takeOn
             case copy(FileTarget, ResourceFacts)
             case skip(FileTarget, Int64)
+            case differs
             case fail
         }
         let next: Next = self.state.withLock { state in
@@ -242,7 +243,10 @@ extension DownloadRun {
             attempt.isComparing = false
             attempt.expected = []
             if case .existing(let existing) = state.file, let facts = attempt.facts {
-                if facts.length == existing.size { return .skip(state.target, existing.size) }
+                if facts.length == existing.size {
+                    // With a digest it would have been skipped before.
+                    return self.request.expected.isEmpty ? .skip(state.target, existing.size) : .differs
+                }
                 attempt.leftover = Array(rest)
                 attempt.isHeld = true
                 return .copy(state.target, facts)
@@ -254,9 +258,11 @@ extension DownloadRun {
             self.attemptFailed(attempt, TransferFailure(.fileIO, "the part does not fit the file", isRetryable: true))
             return .close
         case .skip(let target, let size):
-            // All of it exists already.
+            // The existing file is complete.
             self.skip(target, size: size, except: attempt)
             return .close
+        case .differs:
+            return self.restart(attempt, "it has another digest than the expected one")
         case .copy(let target, let facts):
             self.line.run { self.copyExisting(attempt, target, facts) }
             return .pause
@@ -266,7 +272,7 @@ extension DownloadRun {
         }
     }
 
-    /// Copies the user's file, which stays under its name, and continues the copy.
+    /// Copies the user's file, which keeps its name, and continues the copy.
     private func copyExisting(_ attempt: Attempt, _ target: FileTarget, _ facts: ResourceFacts) {
         guard self.state.withLock({ $0.phase != .ending }) else { return }
         do throws(StorageError) {
@@ -297,7 +303,7 @@ extension DownloadRun {
         }
     }
 
-    /// Closes an attempt's exchange from outside its callbacks; on its lane.
+    /// Closes an attempt's exchange from outside its callbacks; called on its event loop.
     func close(_ attempt: Attempt) {
         let exchange = self.state.withLock { _ in
             defer { attempt.exchange = nil }
@@ -306,7 +312,7 @@ extension DownloadRun {
         exchange?.cancel()
     }
 
-    /// A mirror has another file: it is not used any more.
+    /// Excludes a mirror that has another file.
     func sourceDisagrees(_ attempt: Attempt) -> ReadDecision {
         self.note("\(attempt.url.redacted) has another file: it is not used")
         self.transfer.memory.withLock { _ = $0.badSources.insert(attempt.source) }
@@ -335,7 +341,7 @@ extension DownloadRun {
     }
 
     private func hold(_ attempt: Attempt, _ tickets: TransferEngine.Tickets, _ wait: Int64) {
-        // A limit can change meanwhile: long waits are examined again.
+        // The limit can change meanwhile: long waits are split, and the remaining wait is recomputed.
         self.engine.time.schedule(after: min(wait, Self.longestHold)) {
             if self.state.withLock({ _ in attempt.isOver }) { return }
             let left = self.engine.wait(for: tickets, of: self.transfer, now: self.now)

@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import TransferCore
 
-/// The end: verifying, and giving the file its name.
+/// Verifies complete files and gives them their names.
 extension DownloadRun {
     private func commitOptions(_ durability: CommitOptions.Durability) -> CommitOptions {
         let (facts, overwrite) = self.state.withLock { ($0.facts, $0.overwrite) }
@@ -22,13 +22,13 @@ extension DownloadRun {
         )
     }
 
-    /// Whether a file that does not have its digest is fetched once more, in one response: its bytes are of several.
+    /// Whether a digest mismatch leads to one more fetch, in a single response: the bytes are from several responses.
     private var mayTakeSingleResponse: Bool {
         let isJoined = self.state.withLock { $0.facts?.consistency != nil }
         return isJoined && !self.transfer.memory.withLock { $0.takesSingleResponse }
     }
 
-    /// Every byte of a journaled file, or of a stream, is there.
+    /// Commits a journaled file or a stream whose bytes are all present.
     func commit() {
         let file: RunFile? = self.state.withLock { state in
             guard state.phase == .active else { return nil }
@@ -42,7 +42,7 @@ extension DownloadRun {
         case .partial(let partial):
             let length = self.state.withLock { $0.planner?.length ?? $0.planner?.completed ?? 0 }
             self.line.run {
-                // A checkpoint before it on the line may have failed.
+                // An earlier checkpoint on the line may have failed.
                 guard self.state.withLock({ $0.phase == .committing }) else { return }
                 let mayRepeat = self.mayTakeSingleResponse
                 let isSynced = length > Self.syncedAbove || self.options.durable
@@ -59,7 +59,7 @@ extension DownloadRun {
                     guard error.code == .digestMismatch, mayRepeat else {
                         return self.end(.failed(failure), except: nil)
                     }
-                    // Responses of several versions were joined: once more, over one connection.
+                    // Responses of several versions were joined: retry, over one connection.
                     self.transfer.memory.withLock { $0.takesSingleResponse = true }
                     failure.isRetryable = true
                     self.end(.retry(failure), except: nil)
@@ -70,7 +70,7 @@ extension DownloadRun {
 
     func commitSmall(_ small: any SmallFile) {
         let length: Int64? = self.state.withLock { state in
-            // An interruption may have come since its last byte.
+            // The run may have been interrupted since the last byte.
             guard state.phase == .active else { return nil }
             state.phase = .committing
             return state.smallLength
@@ -87,7 +87,7 @@ extension DownloadRun {
         }
     }
 
-    /// Tries names until one is free: another process may have taken it since it was examined.
+    /// Tries names until one is free: another process may have taken the name since the survey.
     private func naming(_ commit: (FileTarget) throws(StorageError) -> [UInt8]?) throws(StorageError) -> [UInt8]? {
         while true {
             do throws(StorageError) {

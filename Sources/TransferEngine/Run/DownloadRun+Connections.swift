@@ -1,10 +1,11 @@
 internal import Synchronization
 internal import TransferCore
 
-/// Decides which connections fetch what, and from which source.
+/// Assigns pieces and sources to connections.
 extension DownloadRun {
-    /// The source with the fewest attempts among those that may be used; a mirror that nothing shows to have the same
-    /// version only if there is no other.
+    /// Picks the usable source with the fewest attempts.
+    ///
+    /// A mirror not shown to have the same version is picked only if all other sources are excluded.
     func pickSource(_ state: inout State, avoiding avoided: Int? = nil) -> Int {
         let (bad, fallback) = self.transfer.memory.withLock { ($0.badSources, $0.fallbackSources) }
         var good = self.request.sources.indices.filter { !bad.contains($0) }
@@ -20,7 +21,7 @@ extension DownloadRun {
         state.attempts.count { $0.source == source }
     }
 
-    /// The URL to request from a source: a fresh link, or where an earlier request of this run was redirected to.
+    /// The URL to request from a source: the target of an earlier redirect of this run, a fresh link, or its own URL.
     func url(of source: Int, _ state: State) -> (url: HTTPURL, isPinned: Bool) {
         if let pinned = state.pinned[source] { return (pinned, true) }
         let fresh = self.transfer.memory.withLock { $0.freshLinks[source] }
@@ -44,12 +45,12 @@ extension DownloadRun {
         attempt.range = piece.start - attempt.overlap..<piece.end
     }
 
-    /// How many held bytes a request begins with, so that its response can be compared with them.
+    /// The number of held bytes to request again, so that the response can be compared with them.
     private func overlap(_ state: State, _ source: Int, before start: Int64) -> Int64 {
         guard let run = state.planner?.run(before: start), run > 0 else { return 0 }
         let longest = min(run, VersionJudge.overlap)
         guard let facts = state.facts else { return min(run, Self.existingOverlap) }
-        // Without a length the range might begin at the end, where a server has nothing to send.
+        // Without a known length the range might begin at the end of the file, which the server would reject (416).
         let shortest: Int64 = state.planner?.length == nil ? 1 : 0
         let (wantsOverlap, isProven) = self.transfer.memory.withLock {
             ($0.wantsOverlap, $0.provenSources.contains(source))
@@ -61,7 +62,7 @@ extension DownloadRun {
         return Validators(facts).isStrong ? shortest : longest
     }
 
-    /// Sends an attempt's request, once the held bytes of its overlap have been read.
+    /// Reads the held bytes of an attempt's overlap, then sends its request.
     func launch(_ attempt: Attempt) {
         let overlap: ByteRange? = self.state.withLock { state in
             guard attempt.overlap > 0, let start = attempt.range?.lowerBound else { return nil }
@@ -131,7 +132,7 @@ extension DownloadRun {
             fields.append("Authorization", "Basic " + Base64.encode("\(user):\(source.password ?? "")".utf8))
         }
         if !fields.contains("Accept") { fields.append("Accept", "*/*") }
-        // A caller that requests an encoding gets it as it is.
+        // If the caller requests an encoding, the body is stored encoded.
         if !fields.contains("Accept-Encoding") { fields.append("Accept-Encoding", "identity") }
         var range = attempt.range
         if range == nil, attempt.isFetch, self.transfer.asksForWhole,
@@ -164,7 +165,7 @@ extension DownloadRun {
         )
     }
 
-    /// Fields that go with the content, and so are dropped where a redirect dropped that.
+    /// Whether a field describes the content, and so is dropped when a redirect drops the content.
     private static func describesContent(_ name: String) -> Bool { name.lowercased().hasPrefix("content-") }
 
     func method(of attempt: Attempt) -> String {
@@ -173,7 +174,7 @@ extension DownloadRun {
         return attempt.isRewritten ? (method == "HEAD" ? method : "GET") : method
     }
 
-    /// Fields that may go to another origin: they name the client, not the user.
+    /// Whether a field may be sent to another origin: it describes the client, not the user.
     static func travels(_ name: String) -> Bool {
         switch name.lowercased() {
         case "user-agent", "accept", "accept-language": true
@@ -181,7 +182,7 @@ extension DownloadRun {
         }
     }
 
-    /// The strong validator for `If-Range`; one of another resource says nothing of this one's.
+    /// The strong validator for `If-Range`; a validator of another resource does not apply.
     private func validator(_ state: State, _ attempt: Attempt) -> String? {
         guard let facts = state.facts, !self.transfer.memory.withLock({ $0.omitsIfRange }),
             !self.isOtherResource(state, attempt.source)
@@ -191,7 +192,7 @@ extension DownloadRun {
 
     // MARK: More connections
 
-    /// Opens connections as far as they are wanted, allowed, and have something to fetch.
+    /// Opens connections while more are wanted and allowed and a piece can be assigned.
     func fill(preferring lane: Int) {
         while true {
             let attempt: Attempt? = self.state.withLock { state in
@@ -200,7 +201,7 @@ extension DownloadRun {
                 self.reclaimPieces(&state)
                 guard state.planner?.canAssign(minimumSplit: self.options.minimumSplit) ?? false else { return nil }
                 let source = self.pickSource(&state)
-                // A mirror that nothing shows to have the same version brings nothing beside others.
+                // A mirror not shown to have the same version cannot be used in parallel with other sources.
                 let isFallback = self.transfer.memory.withLock { $0.fallbackSources.contains(source) }
                 if isFallback, !state.attempts.isEmpty { return nil }
                 return self.makeFetch(&state, source: source, preferring: lane)
@@ -210,7 +211,7 @@ extension DownloadRun {
         }
     }
 
-    /// Makes a further request, if its host has a connection left.
+    /// Makes a fetch attempt; a further one only if its host has a free connection.
     func makeFetch(_ state: inout State, source: Int, preferring lane: Int) -> Attempt? {
         let (url, isPinned) = self.url(of: source, state)
         if state.attempts.isEmpty {
@@ -234,7 +235,7 @@ extension DownloadRun {
         return attempt
     }
 
-    /// Whether an attempt is at a mirror and another source can fetch in its stead.
+    /// Whether an attempt uses a mirror and another source can replace it.
     func canDoWithout(_ attempt: Attempt) -> Bool {
         let isMirror = self.state.withLock { state in
             state.facts.map { $0.url != self.request.sources[attempt.source].withoutUserInfo } ?? false
@@ -259,7 +260,7 @@ extension DownloadRun {
 }
 
 extension Duration {
-    /// Whole nanoseconds, clamped to what fits.
+    /// The duration in whole nanoseconds, clamped to the range of `Int64`.
     var inNanoseconds: Int64 {
         let (seconds, attoseconds) = self.components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

@@ -1,38 +1,38 @@
 internal import Synchronization
 internal import TransferCore
 
-/// Digests that the bytes are compared with.
+/// Collects the expected digests and compares them with the received bytes.
 extension DownloadRun {
-    /// The digests that a whole answer gives of the file.
+    /// The digests of the file that a whole response declares.
     static func digests(in head: ResponseHead) -> [ExpectedDigest] {
         guard head.status == 200 else { return [] }
         return self.once(DigestFields.representation(head.fields) + DigestFields.content(head.fields))
     }
 
-    /// The digests that a journal remembers.
+    /// The digests recorded in a journal.
     static func digests(of facts: ResourceFacts) -> [ExpectedDigest] {
         facts.representationDigest.map { self.once(DigestFields.parse($0, source: "Repr-Digest")) } ?? []
     }
 
-    /// What the user, and an earlier response, expect of the whole file.
+    /// The digests of the whole file given by the user and by an earlier response.
     func expectedDigests(_ facts: ResourceFacts) -> [ExpectedDigest] {
         self.request.expected + Self.digests(of: facts)
     }
 
-    /// One per algorithm is enough; the first counts.
+    /// Removes all but the first digest of each algorithm.
     private static func once(_ digests: [ExpectedDigest]) -> [ExpectedDigest] {
         var seen: Set<DigestAlgorithm> = []
         return digests.filter { seen.insert($0.algorithm).inserted }
     }
 
-    /// What the user and the server expect of the whole file.
+    /// The digests of the whole file given by the user and by the server.
     func expectedDigests() -> [ExpectedDigest] {
         self.request.expected + self.state.withLock { $0.serverDigests }
     }
 
     // MARK: Parts and trailers
 
-    /// Takes the digests that come with a part: the file's own, and those of the part (RFC 9530 §3.1).
+    /// Records the digests declared with a part: those of the file and those of the part (RFC 9530 §3.1).
     func takeDigests(_ head: ResponseHead, _ attempt: Attempt) {
         let whole = Self.once(DigestFields.representation(head.fields))
         let part = DigestFields.content(head.fields)
@@ -43,23 +43,23 @@ extension DownloadRun {
             self.state.withLock { _ in attempt.partLength = length }
         }
         self.state.withLock { state in
-            // Of a response whose version is still being compared nothing is taken.
+            // The version of a response under comparison is not confirmed: its file digests are not adopted.
             if state.serverDigests.isEmpty, !attempt.isComparing { state.serverDigests = whole }
             attempt.partExpected = part
             attempt.partDigests = digests
         }
     }
 
-    /// Takes the digests that come behind the body (RFC 9110 §6.5).
+    /// Records the digests declared in the trailers (RFC 9110 §6.5).
     func takeDigests(trailers: HTTPFields, _ attempt: Attempt) {
         let whole = DigestFields.representation(trailers)
-        // Of the content only where it was the whole file: a part's bytes have gone by.
+        // Content digests count only for a whole response: the bytes of a part have already been written.
         let content = attempt.isPart || attempt.range != nil ? [] : DigestFields.content(trailers)
         guard !whole.isEmpty || !content.isEmpty else { return }
         self.state.withLock { $0.serverDigests = Self.once($0.serverDigests + whole + content) }
     }
 
-    /// What is wrong with the part that an attempt fetched, where its digest was given and all of it came.
+    /// The failure of a complete part whose declared digest does not match; otherwise `nil`.
     func partFailure(_ attempt: Attempt) -> TransferFailure? {
         let (digests, expected, length, range) = self.state.withLock { _ in
             (attempt.partDigests, attempt.partExpected, attempt.partLength, attempt.range)
@@ -70,7 +70,7 @@ extension DownloadRun {
         return TransferFailure(
             .checksumMismatch,
             "\(length) bytes from \(range?.lowerBound ?? 0) on: " + Self.disagreement(wrong, actual[wrong.algorithm]),
-            remedy: "what had arrived is not gone on from; fetch it again"
+            remedy: "the received bytes are not resumed; fetch the file again"
         )
     }
 
@@ -81,7 +81,7 @@ extension DownloadRun {
 
     // MARK: Streams
 
-    /// Begins the digests that are expected of a stream's bytes, or asked for.
+    /// Starts computing the digests of a stream that are expected or requested.
     func beginStreamDigests() {
         var algorithms = self.expectedDigests().map(\.algorithm)
         if let report = self.options.reportDigest { algorithms.append(report) }
@@ -89,13 +89,13 @@ extension DownloadRun {
         self.transfer.memory.withLock { $0.stream.digests = digests }
     }
 
-    /// Every byte of a stream was written: they cannot be taken back, but a wrong one is told.
+    /// Completes a stream: its bytes cannot be taken back, but a digest mismatch is reported.
     func commitStream() {
         let length = self.state.withLock { $0.planner?.completed ?? 0 }
         let actual = self.transfer.memory.withLock { $0.stream.digests }?.digests() ?? [:]
         for expected in self.expectedDigests() {
             guard let computed = actual[expected.algorithm] else {
-                self.note("\(expected.source) came too late to compare the output with it")
+                self.note("\(expected.source) arrived too late to verify the output")
                 continue
             }
             guard computed != expected.bytes else { continue }

@@ -4,7 +4,7 @@ internal import TransferCore
 /// Handles failed requests: other connections, other sources, fresh links, retries.
 extension DownloadRun {
     func exchangeFailed(_ attempt: Attempt, _ error: TransportError) {
-        // What is to be done was clear already; only the rest of a body that nobody wants is missing.
+        // The next step is decided already; only the rest of an unwanted body is missing.
         if let next = self.state.withLock({ _ in attempt.isOver ? nil : attempt.afterDrain }) {
             return self.afterDrain(attempt, next)
         }
@@ -19,14 +19,14 @@ extension DownloadRun {
             case end(Outcome)
         }
         var failure = failure
-        // What may have been carried out must not be requested twice (RFC 9110 §9.2.2).
+        // A non-idempotent request may have been processed: it must not be repeated (RFC 9110 §9.2.2).
         if attempt.isConnected, !Transfer.isIdempotent(self.method(of: attempt)) { failure.isRetryable = false }
         if self.refresh(attempt, after: failure) { return }
         let next: Next = self.state.withLock { [failure] state in
             guard !attempt.isOver, state.phase != .ending else { return .nothing }
             let gotNothing = attempt.bytes == 0
             self.retire(&state, attempt)
-            // Another connection brought the last byte, and the commit is under way.
+            // Another connection delivered the last byte, and the commit is running.
             if state.phase == .committing { return .nothing }
             if state.phase == .active, state.planner?.isComplete ?? false { return .commit }
             if let completed = state.planner?.completed {
@@ -35,7 +35,7 @@ extension DownloadRun {
             self.reclaimPieces(&state)
             let others = state.attempts.count
             if attempt.isPinned, let status = failure.status, [401, 403, 404, 410].contains(status) {
-                // Where it was redirected to has expired: the original is requested again.
+                // The redirect target has expired: request the original URL again.
                 state.pinned[attempt.source] = nil
                 if state.planner != nil { return .fill }
                 return .end(.retry(Self.again(failure)))
@@ -47,24 +47,24 @@ extension DownloadRun {
                     return self.request.sources.count - memory.badSources.count
                 }
                 if remaining > 0 {
-                    // A stream's bytes may still be on their way to the sink: only the next run knows where it stands.
+                    // A write to the sink may still be pending: the stream's position is certain only in the next run.
                     if case .stream = state.file { return .end(.retry(Self.again(failure))) }
                     guard state.planner != nil, !state.awaitsFirst else { return .end(.retry(Self.again(failure))) }
                     if others == 0, attempt.isComparing { return .end(.retry(Self.again(failure))) }
                     return .fill
                 }
-                // None is left: all of them are tried again, as far as the budget goes.
+                // No source is left: retry all of them, within the budget.
                 self.transfer.memory.withLock { $0.badSources = [] }
             }
             if others > 0 {
                 if gotNothing || !failure.isRetryable {
-                    // One connection too many for this server: the others continue.
+                    // The server refused an additional connection: the others continue.
                     state.advisor.refused(having: others)
                     state.fixedConnections = state.fixedConnections.map { min($0, others) }
                 }
                 return .fill
             }
-            // A further connection that is refused says nothing about the file, which an earlier one was sent.
+            // The refusal of an additional connection is not a failure of the file: an earlier one received its bytes.
             if attempt.isAdditional, attempt.isRefused(failure) { return .end(.retry(Self.again(failure))) }
             let held = state.planner?.completed ?? 0
             let ended = held > 0 ? Self.explainingExpiry(failure) : failure
@@ -80,7 +80,7 @@ extension DownloadRun {
         }
     }
 
-    /// A refusal while bytes are held is most often a link that has expired.
+    /// Adds the most frequent cause of a refusal while bytes are held: an expired link.
     private static func explainingExpiry(_ failure: TransferFailure) -> TransferFailure {
         guard let status = failure.status, [401, 403, 410].contains(status) else { return failure }
         var failure = failure
@@ -90,9 +90,9 @@ extension DownloadRun {
         return failure
     }
 
-    /// Requests a fresh URL from the caller's refresher where a link may have expired.
+    /// Requests a fresh URL from the caller's refresher if the link may have expired.
     ///
-    /// - Returns: Whether the attempt is dealt with.
+    /// - Returns: Whether the failure is handled.
     private func refresh(_ attempt: Attempt, after failure: TransferFailure) -> Bool {
         guard let refresher = self.options.refresher, let status = failure.status, [401, 403, 410].contains(status),
             self.state.withLock({ !attempt.isOver && $0.attempts.count == 1 && $0.phase != .ending })
@@ -129,7 +129,7 @@ extension DownloadRun {
 
     private static let refreshLimit = 3
 
-    /// The same failure, worth another attempt because another source is left.
+    /// The same failure, marked as retryable.
     private static func again(_ failure: TransferFailure) -> TransferFailure {
         var failure = failure
         failure.isRetryable = true

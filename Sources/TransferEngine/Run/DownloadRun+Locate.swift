@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import TransferCore
 
-/// Finds the file's name, and what exists under it.
+/// Determines the file's name and surveys the existing files under it.
 extension DownloadRun {
     private enum Step {
         case nextName(String)
@@ -15,7 +15,7 @@ extension DownloadRun {
         case fail(TransferFailure)
     }
 
-    /// Examines the name, and numbered ones after it, until it is clear what to do.
+    /// Surveys the name, then numbered names, until one determines the next step.
     func locate() {
         while true {
             let target = self.state.withLock { $0.target }
@@ -68,7 +68,7 @@ extension DownloadRun {
             isReplaced = !facts.formerVersions.isEmpty
             isForeign = !self.isOurs(facts)
             if isForeign, !self.mayContinue(facts) { return .nextName("the partial file is of \(facts.url)") }
-            // The response to a POST, or to a range of the caller's own, is requested again.
+            // The response to a POST, or to the caller's own range, is not resumed but requested again.
             if survey.existing == nil {
                 if self.transfer.asksForWhole { return .resume(isForeign: isForeign) }
                 return isForeign ? .nextName("the partial file is of \(facts.url)") : .fetch
@@ -99,10 +99,11 @@ extension DownloadRun {
             return .fetch
         case .resume:
             guard canReplace, self.transfer.asksForWhole else { return .nextName("it cannot be continued") }
-            // Unless another version has taken the place of the copy that an earlier run continued.
+            // The file must not be overwritten if another version replaced the copy that an earlier run continued.
             self.state.withLock { $0.overwrite = !isReplaced }
             if written > 0 { return .resume(isForeign: isForeign) }
-            return existing.size > 0 ? .continueExisting(existing) : .fetch
+            guard existing.size > 0 else { return .fetch }
+            return self.request.expected.isEmpty ? .continueExisting(existing) : .digest
         case .auto:
             guard canReplace, self.transfer.asksForWhole else { return .nextName("it cannot be compared") }
             return self.request.expected.isEmpty ? .examine(existing) : .digest
@@ -113,8 +114,9 @@ extension DownloadRun {
         self.request.sources.contains { $0.withoutUserInfo == facts.url }
     }
 
-    /// Whether a partial file that another URL began may be continued, if the responses show the same version: the user
-    /// names it, or the link differs in its query alone, such as one that was signed again.
+    /// Whether a partial file of another URL may be continued, provided that the responses show the same version.
+    ///
+    /// True if the user named the file, or if the URLs differ only in their queries, such as in a new signature.
     private func mayContinue(_ facts: ResourceFacts) -> Bool {
         if self.request.nameIsExact || self.state.withLock({ $0.isNamedByUser }) { return true }
         let path = Self.withoutQuery(facts.url)
@@ -123,14 +125,14 @@ extension DownloadRun {
 
     private static func withoutQuery(_ url: String) -> Substring { url.prefix { $0 != "?" } }
 
-    /// Takes the next number for the base name that no other transfer of this engine has taken.
+    /// Takes the next numbered name that no other transfer of this engine has taken.
     func takeNextName() {
         self.state.withLock { state in
             state.target = self.engine.takeNextName(directory: state.target.directory, base: state.baseName)
         }
     }
 
-    /// Why a transfer fails that may have no other name, or `nil` where it may.
+    /// The failure of a transfer whose exact name is taken, or `nil` if it may use another name.
     func nameIsNotFree(_ target: FileTarget, _ reason: String) -> TransferFailure? {
         guard self.request.nameIsExact else { return nil }
         return TransferFailure(
@@ -140,7 +142,7 @@ extension DownloadRun {
         )
     }
 
-    /// The file is there already: nothing is fetched.
+    /// Finishes without fetching: the file exists already.
     func skip(_ target: FileTarget, size: Int64, verified: Bool = false, except current: Attempt? = nil) {
         var completion = TransferEvent.Completion(
             path: target.path,
@@ -156,10 +158,10 @@ extension DownloadRun {
 
     /// Opens the partial file and continues it.
     func openPartial(_ target: FileTarget) {
-        // A cancellation before it is open must know what to delete.
+        // A cancellation during the opening needs the target to delete.
         self.transfer.memory.withLock { $0.target = target }
         self.line.run {
-            // Once the end has been reported, another transfer may look at the file: it must not find it busy.
+            // Once the end has been reported, another transfer may survey the file: it must not find it locked.
             guard self.state.withLock({ $0.phase != .ending }) else { return }
             do throws(StorageError) {
                 let partial = try self.engine.store.openPartial(target)
@@ -173,7 +175,7 @@ extension DownloadRun {
                     self.takeNextName()
                     return self.engine.transport.execute(onLane: self.lane) { self.locate() }
                 }
-                // It is gone, as when a transfer of the same name was just cancelled: look again.
+                // The file was deleted, for example by a cancelled transfer of the same name: survey again.
                 if error.code == .cannotOpen, !self.isStillOurs(target) {
                     return self.engine.transport.execute(onLane: self.lane) { self.locate() }
                 }
@@ -186,14 +188,14 @@ extension DownloadRun {
         if case .ours? = (try? self.engine.store.survey(target))?.partial { true } else { false }
     }
 
-    /// The partial file is open: fetch what is missing.
+    /// Fetches the missing bytes of an open partial file.
     func goOn(with partial: any PartialFile) {
         var plan = SegmentPlanner(length: partial.facts.length, have: partial.initialExtents)
         if partial.facts.length == nil, let first = partial.initialExtents.first {
-            // Without a length only the bytes from the beginning on can be continued.
+            // Without a length only an extent that begins at byte 0 can be continued.
             plan = SegmentPlanner(length: nil, have: first.lowerBound == 0 ? [first] : [])
         }
-        // The next attempt, and a cancellation, must find the same name.
+        // The next attempt, and a cancellation, need the same name.
         let target = self.state.withLock { $0.target }
         let takesSingleResponse = self.transfer.memory.withLock { memory in
             memory.target = target
@@ -210,7 +212,7 @@ extension DownloadRun {
             state.phase = .active
             state.awaitsFirst = true
             state.serverDoesRanges = self.transfer.memory.withLock { $0.rangesProven }
-            // Several versions are behind the address, or only a digest that is not known any more held it together.
+            // The URL serves several versions, or the held bytes depend on a digest whose value has been lost.
             state.requestsWhole = partial.facts.isUnreliable || takesSingleResponse || !isVouched
             return false
         }
@@ -218,14 +220,14 @@ extension DownloadRun {
             partial.keep()
             return
         }
-        // What a killed process left of a second partial file holds less than this one.
+        // A second partial file left by a killed process has fewer bytes than this one.
         try? self.engine.store.discardPartial(Self.besideTarget(target))
         if plan.isComplete, isVouched { return self.commit() }
         if partial.facts.isUnreliable, plan.completed > 0, !self.mayRestart(Self.alternation(partial.facts)) { return }
         self.engine.transport.execute(onLane: self.lane) { self.launchFirst(.fetch) }
     }
 
-    /// `--if-exists resume`: a response continues a copy of the existing file if it begins with the file's last bytes.
+    /// Continues a copy of the existing file if the response begins with its last bytes (`--if-exists resume`).
     private func continueExisting(_ existing: ExistingFile) {
         self.state.withLock { state in
             guard state.phase != .ending else { return }
@@ -248,6 +250,11 @@ extension DownloadRun {
                 }
                 let size = try self.engine.store.survey(target).existing?.size ?? 0
                 if agrees { return self.skip(target, size: size, verified: true) }
+                if self.state.withLock({ $0.ifExists }) == .resume,
+                    let existing = try self.engine.store.survey(target).existing
+                {
+                    return self.engine.transport.execute(onLane: self.lane) { self.continueExisting(existing) }
+                }
                 self.takeNextName()
                 self.engine.transport.execute(onLane: self.lane) { self.locate() }
             } catch {
@@ -256,7 +263,7 @@ extension DownloadRun {
         }
     }
 
-    /// Whether an existing file is what a response would bring.
+    /// Whether an existing file is the representation that a response carries.
     func isCurrent(_ existing: ExistingFile, _ head: ResponseHead) -> Bool {
         let length: Int64? =
             if case .length(let length) = head.framing { length } else {
@@ -277,6 +284,6 @@ extension DownloadRun {
         return VersionJudge.isCurrent(file, response)
     }
 
-    /// The bytes compared before a file that no journal vouches for is continued.
+    /// The number of bytes compared before a file without a journal is continued.
     static let existingOverlap: Int64 = 256 << 10
 }

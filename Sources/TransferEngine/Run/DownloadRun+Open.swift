@@ -1,21 +1,21 @@
 internal import Synchronization
 internal import TransferCore
 
-/// Makes the file for a first response.
+/// Creates the file for a first response.
 extension DownloadRun {
-    /// Files up to this declared length go without a journal.
+    /// The maximum declared length of files without a journal.
     static let smallLimit: Int64 = 256 << 10
-    /// Larger files are synced before they get their name, smaller ones only if durability is requested.
+    /// The length above which files are synced before they are named; others only if durability is requested.
     static let syncedAbove: Int64 = 1 << 20
 
-    /// Makes the file for a response that begins at byte 0.
+    /// Creates the file for a response that begins at byte 0.
     ///
     /// - Parameters:
     ///   - attempt: Its request.
     ///   - head: Its head.
     ///   - length: The length of the whole representation, if the response declares it.
     ///   - part: The range that the response carries, if not the whole.
-    /// - Returns: Whether to read on.
+    /// - Returns: Whether to continue reading.
     func openFile(_ attempt: Attempt, _ head: ResponseHead, _ length: Int64?, part: ByteRange? = nil) -> ReadDecision {
         if let decision = self.rename(attempt, by: head) { return decision }
         let isSmall = part == nil && length.map { $0 <= Self.smallLimit } ?? false
@@ -29,7 +29,7 @@ extension DownloadRun {
         return .pause
     }
 
-    /// Takes over the facts of a response from which the file is made.
+    /// Adopts the facts of the response that the file is created for.
     func take(_ facts: ResourceFacts, _ head: ResponseHead, _ attempt: Attempt, part: ByteRange?) -> FileTarget {
         let digests = part == nil ? Self.digests(in: head) : Self.digests(of: facts)
         let refusesRanges = self.transfer.memory.withLock { $0.rangesRefused || $0.takesSingleResponse }
@@ -79,7 +79,7 @@ extension DownloadRun {
             do throws(StorageError) {
                 partial = try self.engine.store.createPartial(target, facts: facts)
             } catch {
-                // Another process made a partial file of this name since it was examined.
+                // Another process created a partial file of this name since the survey.
                 guard error.code == .exists, self.state.withLock({ $0.phase != .ending }),
                     !self.request.nameIsExact
                 else { throw error }
@@ -114,9 +114,9 @@ extension DownloadRun {
                 state.lastCheckpoint = self.now
                 return attempt.extent != nil
             }
-            // Nothing is in it yet.
+            // The partial file is still empty.
             guard isLive else { return partial.discard() }
-            // The pieces are assigned before the first connection reads on: all begin at the same time.
+            // The pieces are assigned before the first connection resumes reading: all start at the same time.
             self.fill(preferring: attempt.lane)
             self.letGo(attempt)
         } catch {
@@ -124,7 +124,7 @@ extension DownloadRun {
         }
     }
 
-    /// Reading goes on after it was held.
+    /// Resumes reading after a pause.
     func letGo(_ attempt: Attempt) {
         self.engine.transport.execute(onLane: attempt.lane) {
             let exchange = self.state.withLock { _ -> (any Exchange)? in
@@ -140,7 +140,7 @@ extension DownloadRun {
 
     /// Takes the name that the response proposes, unless the user chose one.
     ///
-    /// - Returns: The decision if the new name leads elsewhere; `nil` to continue with this response.
+    /// - Returns: The decision if this response is not used under the new name; `nil` to continue with it.
     private func rename(_ attempt: Attempt, by head: ResponseHead) -> ReadDecision? {
         if !self.state.withLock({ $0.isNamedByUser }), let field = head.fields["Content-Disposition"],
             let proposed = ContentDisposition(field).fileName.flatMap({ FileName.sanitize($0) })
@@ -160,7 +160,7 @@ extension DownloadRun {
         return nil
     }
 
-    /// The final name is known only now, with the response at hand: examine what exists under it.
+    /// Surveys the final name, which is known only once the response has arrived.
     private func relocate(_ attempt: Attempt, _ head: ResponseHead) -> ReadDecision? {
         while true {
             let target = self.state.withLock { $0.target }
@@ -174,7 +174,7 @@ extension DownloadRun {
             if case .ours(let facts, let written) = survey.partial, written > 0, survey.existing == nil,
                 self.request.sources.contains(where: { $0.withoutUserInfo == facts.url })
             {
-                // Continuing our bytes needs another request.
+                // Continuing the partial file needs a range request.
                 self.transfer.memory.withLock { $0.target = target }
                 self.state.withLock { state in
                     state.heldSlot = attempt.slot

@@ -1,9 +1,9 @@
 internal import Synchronization
 internal import TransferCore
 
-/// What the transfer's policy is told and asked.
+/// Calls the transfer's policy and applies its decisions.
 extension DownloadRun {
-    /// The method to go on with after a redirect (RFC 9110 §15.4: a POST becomes a GET at 301, 302 and 303).
+    /// The method to use after a redirect (RFC 9110 §15.4: a POST becomes a GET at 301, 302 and 303).
     func method(of attempt: Attempt, redirectedBy status: Int) -> String {
         let method = attempt.isRewritten ? "GET" : self.request.method
         switch status {
@@ -26,7 +26,7 @@ extension DownloadRun {
         )
     }
 
-    /// Asks about the first response whose body is to be taken, once for each transfer, then takes it.
+    /// Requests a decision about the first acceptable response, once for each transfer, then takes the response.
     func decide(
         _ attempt: Attempt,
         _ head: ResponseHead,
@@ -35,7 +35,7 @@ extension DownloadRun {
     ) -> ReadDecision {
         guard self.policy != nil, !self.transfer.memory.withLock({ $0.isResponseDecided }) else { return take() }
         return self.ask(.response(head, length: length), attempt) { decision in
-            // Only now: an answer that comes when the run has ended is none, and the next run asks again.
+            // Set only now: a decision that arrives after the end of the run is ignored and requested again.
             self.transfer.memory.withLock { $0.isResponseDecided = true }
             switch decision {
             case .proceed, .refuse, .repeat: break
@@ -48,7 +48,7 @@ extension DownloadRun {
         }
     }
 
-    /// What was to go to memory goes to a file.
+    /// Redirects a body from memory to a file.
     private func divert(to diversion: Diversion) {
         let base = diversion.name ?? self.transfer.baseName
         let target = self.engine.takeName(directory: diversion.directory, base: base)

@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import TransferCore
 
-/// Takes responses that carry the whole representation, and replaces held bytes by them.
+/// Handles responses that carry the whole representation, and replaces held bytes by them.
 extension DownloadRun {
     func receivedWhole(_ attempt: Attempt, _ head: ResponseHead, _ length: Int64?) -> ReadDecision {
         self.decide(attempt, head, length) {
@@ -11,7 +11,7 @@ extension DownloadRun {
             case .stream: return self.wholeForStream(attempt, head, length)
             case .partial: return self.wholeInsteadOfPart(attempt, head, length)
             case .existing(let existing):
-                if self.isCurrent(existing, head) {
+                if self.request.expected.isEmpty, self.isCurrent(existing, head) {
                     self.skip(self.state.withLock { $0.target }, size: existing.size, except: attempt)
                     return .close
                 }
@@ -32,7 +32,7 @@ extension DownloadRun {
         let takesSingleResponse = self.transfer.memory.withLock { $0.takesSingleResponse }
         var replacement = VersionJudge.replacement(by: response, of: held, context)
         if case .same = replacement, attempt.sentIfRange {
-            // It says that the file changed, and carries the same validator.
+            // The server responds as if the file had changed, although the validator is the same.
             self.transfer.memory.withLock { $0.omitsIfRange = true }
             if hasOthers { self.dismiss(attempt, isRefusal: false) } else { self.relaunch(attempt) }
             return .close
@@ -41,7 +41,7 @@ extension DownloadRun {
         if attempt.sentIfRange, !hasOthers, !isUnreliable, !isSuspicious,
             VersionJudge.relation(of: response, to: held, context) == .comparable
         {
-            // Nodes that make their own tags: without the condition the server sends a part, to be compared.
+            // Nodes may generate different tags: without the condition the server sends a part, to be compared.
             self.transfer.memory.withLock { memory in
                 memory.omitsIfRange = true
                 memory.wantsOverlap = true
@@ -65,7 +65,7 @@ extension DownloadRun {
             if self.state.withLock({ $0.isForeign }), !self.request.nameIsExact { return self.decline(attempt, reason) }
             if self.canDoWithout(attempt) { return self.sourceDisagrees(attempt) }
             if !isEmpty {
-                // Counted already if this is the response to a restart.
+                // A response to a restart is counted already.
                 if !self.state.withLock({ $0.requestsWhole }), !self.mayRestart(reason) { return .close }
                 self.note("\(reason): restarting")
             }
@@ -88,7 +88,7 @@ extension DownloadRun {
         }
     }
 
-    /// The server sends the whole, of the same version: what is held of its beginning is passed over.
+    /// Handles a whole response of the same version: skips the held bytes at its beginning.
     private func passOver(
         _ attempt: Attempt,
         _ head: ResponseHead,
@@ -123,17 +123,17 @@ extension DownloadRun {
             )
             return .close
         }
-        // Nothing proves that a range would be honoured.
+        // Nothing shows that the server honours ranges.
         self.transfer.memory.withLock { $0.rangesProven = false }
         self.report(head, response.length)
         guard self.state.withLock({ $0.planner?.isComplete ?? false }) else { return .read }
-        // All of it is held already.
+        // Every byte is held already.
         self.state.withLock { self.retire(&$0, attempt) }
         self.commit()
         return .close
     }
 
-    /// A whole response takes the place of the held bytes; its reading waits for the file.
+    /// Replaces the held bytes by a whole response; reading pauses until the file is created.
     func replace(
         _ attempt: Attempt,
         _ head: ResponseHead,
@@ -151,7 +151,7 @@ extension DownloadRun {
             state.planner = nil
             state.resumedFrom = 0
             state.isForeign = false
-            // What the user asked to continue is not what comes now: it keeps its name.
+            // The response does not continue the user's existing file, which therefore keeps its name.
             if state.ifExists == .resume { state.overwrite = false }
             state.phase = .opening
             attempt.isHeld = true
@@ -168,12 +168,12 @@ extension DownloadRun {
         return .pause
     }
 
-    /// The name under which a second partial file lies.
+    /// The name of a second partial file.
     static func besideTarget(_ target: FileTarget) -> FileTarget {
         FileTarget(directory: target.directory, name: target.name + ".new")
     }
 
-    /// Keeps the longer of two partial files; on the run's line, when neither is open.
+    /// Keeps the longer of two partial files; called on the run's line while neither is open.
     func settleOlderPartial(isCancelled: Bool) {
         let (older, bytes) = self.state.withLock { state in
             defer { state.olderPartial = nil }

@@ -78,7 +78,7 @@ extension DownloadRun {
         case .failed(let failure):
             if head.status == 401, self.policy != nil { return self.challenged(attempt, head, otherwise: failure) }
             if failure.isRetryable { return self.drain(attempt, head, then: .fail(failure)) }
-            // Some servers refuse HEAD, and a signed URL is for one method.
+            // Some servers refuse HEAD, and a signed URL is valid for one method only.
             if !byGET, self.request.method == "GET" { return self.drain(attempt, head, then: .examineByGET) }
             return self.drain(attempt, head, then: .examined(agrees: false))
         case .range, .firstPart, .preconditionFailed, .otherStart, .malformedRange, .multipart, .notSatisfiable,
@@ -108,7 +108,7 @@ extension DownloadRun {
         }
     }
 
-    /// Reads a short body that is not wanted, to keep its connection; closes on a long one.
+    /// Discards a short unwanted body to keep its connection; closes the connection of a long one.
     func drain(_ attempt: Attempt, _ head: ResponseHead, then next: Attempt.Next) -> ReadDecision {
         let isShort =
             switch head.framing {
@@ -131,7 +131,7 @@ extension DownloadRun {
         return .close
     }
 
-    /// The bytes worth reading to keep a connection.
+    /// The maximum number of bytes worth reading to keep a connection.
     static let drainable = 65_536
 
     func afterDrain(_ attempt: Attempt, _ next: Attempt.Next) {
@@ -161,7 +161,7 @@ extension DownloadRun {
         let slot: Origin? = self.state.withLock { state in
             guard !attempt.isOver, let slot = attempt.slot else { return nil }
             attempt.slot = nil
-            // It may wait for a connection to the next host now: that is not a stall.
+            // The stall timeout does not apply while the attempt waits for a connection to the next host.
             attempt.isHeld = true
             return slot
         }
@@ -190,7 +190,7 @@ extension DownloadRun {
                 return follower
             }
             guard let follower else {
-                // The attempt has ended meanwhile: another transfer may wait for the connection.
+                // The attempt has ended: another transfer may be waiting for the connection.
                 self.engine.releaseConnection(url.origin)
                 return self.engine.pump(lane: attempt.lane)
             }
@@ -216,7 +216,7 @@ extension DownloadRun {
         self.locate()
     }
 
-    /// The server has nothing newer than what the caller has.
+    /// Finishes a conditional request whose response is 304: the caller's copy is current.
     private func notModified(_ attempt: Attempt) {
         let target = self.state.withLock { state in
             self.retire(&state, attempt)

@@ -1,11 +1,11 @@
 internal import Synchronization
 internal import TransferCore
 
-/// Restarts a file whose held bytes are not of the server's version.
+/// Restarts files whose held bytes are not of the server's version.
 extension DownloadRun {
-    /// A response does not continue what is held: requests the whole, within a budget.
+    /// Requests the whole file, within a budget, because a response does not continue the held bytes.
     ///
-    /// What is held stays until a whole response takes its place.
+    /// The held bytes are kept until a whole response replaces them.
     func restart(_ attempt: Attempt, _ reason: String) -> ReadDecision {
         let (file, held, isForeign) = self.state.withLock {
             ($0.file, $0.planner?.completed ?? 0, $0.isForeign)
@@ -29,7 +29,7 @@ extension DownloadRun {
         }
         if isForeign, !self.request.nameIsExact { return self.decline(attempt, reason) }
         if self.canDoWithout(attempt) { return self.sourceDisagrees(attempt) }
-        // What holds nothing loses nothing.
+        // Without held bytes a first restart loses nothing, and is not counted.
         if held > 0 || self.state.withLock({ $0.requestsWhole }), !self.mayRestart(reason) { return .close }
         self.note("\(reason): requesting the whole")
         let others: [Attempt]? = self.state.withLock { state in
@@ -71,15 +71,16 @@ extension DownloadRun {
         return false
     }
 
-    /// Names the versions that were seen behind one address.
+    /// Describes the versions observed at one URL.
     static func alternation(_ facts: ResourceFacts) -> String {
         let seen = facts.formerVersions + [VersionJudge.identity(facts)].compactMap(\.self)
         guard seen.count > 1 else { return "the file is to be of one response" }
         return "several versions are behind the address: \(seen.joined(separator: ", "))"
     }
 
-    /// The partial file of another URL does not fit this one's: it is left alone, and another name taken, unless the user
-    /// chose the name.
+    /// Declines to continue a partial file of another URL, because the response does not match it.
+    ///
+    /// The partial file is kept and another name is taken; if the user chose the name, the transfer fails.
     func decline(_ attempt: Attempt, _ reason: String) -> ReadDecision {
         let (target, url, isNamedByUser) = self.state.withLock { ($0.target, $0.facts?.url ?? "", $0.isNamedByUser) }
         let refusal = "\(target.path).part, begun from \(url), is not continued: \(reason)"

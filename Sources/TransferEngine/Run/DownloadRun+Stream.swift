@@ -29,7 +29,7 @@ extension DownloadRun {
     ///   - head: Its head.
     ///   - length: The length of the whole representation, if the response declares it.
     ///   - part: The range that it carries, if not the whole.
-    /// - Returns: Whether to read on.
+    /// - Returns: Whether to continue reading.
     func wholeForStream(
         _ attempt: Attempt,
         _ head: ResponseHead,
@@ -68,8 +68,9 @@ extension DownloadRun {
         }
     }
 
-    /// A whole response in place of the rest: what was given before comes again, and is passed over if it is of the same
-    /// version, or if its last bytes agree with those given.
+    /// Handles a whole response to a request for the rest of a stream.
+    ///
+    /// The bytes delivered before are skipped if the response is of the same version, or if the last of them match.
     private func readAgain(
         _ attempt: Attempt,
         _ head: ResponseHead,
@@ -139,7 +140,7 @@ extension DownloadRun {
         return .read
     }
 
-    /// Compares bytes that come again with the receiver's, if it keeps them; otherwise their version was accepted.
+    /// Compares repeated bytes with the receiver's, if it keeps them; otherwise their version was accepted.
     func isRepetition(
         _ body: UnsafeRawBufferPointer,
         _ count: Int,
@@ -157,7 +158,7 @@ extension DownloadRun {
         return false
     }
 
-    /// Hands bytes to a receiver that takes them at once.
+    /// Passes bytes to a receiver that accepts them synchronously.
     func hand(
         _ bytes: UnsafeRawBufferPointer,
         of arrived: Int,
@@ -182,7 +183,7 @@ extension DownloadRun {
         return self.engine.isThrottling ? self.throttle(attempt, bytes.count, self.now) : .read
     }
 
-    /// Hands bytes to the sink on the pool, while reading waits.
+    /// Writes bytes to the sink on the pool, with reading paused.
     func pass(_ bytes: UnsafeRawBufferPointer, to sink: any ByteSink, from attempt: Attempt) {
         let copy = Array(bytes)
         self.state.withLock { _ in attempt.isHeld = true }
@@ -226,13 +227,13 @@ extension DownloadRun {
 /// The last bytes of a stream.
 struct StreamTail: Sendable {
     private let capacity: Int
-    /// Pieces in order; together they hold at least the last bytes.
+    /// Pieces in order; together they contain at least the last `capacity` bytes of the stream.
     private var pieces: [[UInt8]] = []
     private var count = 0
 
     init(capacity: Int) { self.capacity = capacity }
 
-    /// Appends bytes; only as many as it keeps are copied.
+    /// Appends bytes; copies at most `capacity` of them.
     mutating func append(_ bytes: UnsafeRawBufferPointer) {
         let kept = bytes.suffix(self.capacity)
         if kept.count == self.capacity {
@@ -245,7 +246,7 @@ struct StreamTail: Sendable {
             self.pieces.removeFirst()
             self.count -= first.count
         }
-        // Many small pieces are joined, so that their number stays bounded.
+        // Small pieces are joined to bound their number.
         if self.pieces.count > 64 { self.pieces = [Array(self.pieces.joined())] }
     }
 

@@ -1,12 +1,12 @@
 internal import Synchronization
 internal import TransferCore
 
-/// Takes pieces over from connections that are slow or silent.
+/// Takes over pieces of slow or silent connections.
 extension DownloadRun {
-    /// Takes the last piece of a slow or silent connection over, if another would finish it sooner.
+    /// Takes over the last piece of a slow or silent connection, if another would finish it sooner.
     ///
-    /// A connection that others of this run outran so far that a new one would fetch the rest in less than half of the
-    /// time is given up.
+    /// The connection is closed if a new one, at the best rate of this run, would fetch the rest in less than half of
+    /// the time.
     func takeOver(_ now: Int64) {
         guard let slow = self.state.withLock({ self.outrun($0, now) }) else { return }
         // On its event loop, so that none of its bytes is being written.
@@ -26,7 +26,7 @@ extension DownloadRun {
         }
     }
 
-    /// The connection whose last piece another would finish much sooner.
+    /// The slowest connection, if another would finish its last piece much sooner.
     private func outrun(_ state: State, _ now: Int64) -> Attempt? {
         guard state.phase == .active, case .partial = state.file, let planner = state.planner, state.hasTaken,
             !state.awaitsFirst, state.bestRate > 0, state.takeovers < Self.takeoverLimit, !self.engine.isThrottling,
@@ -40,9 +40,9 @@ extension DownloadRun {
         return self.secondsLeft(slow, planner) > 2 * elsewhere + Self.takeoverCost ? slow : nil
     }
 
-    /// Extends a connection's piece over the next one, whose own connection has not got a response yet.
+    /// Extends a connection's piece over the next one, whose own connection has not received a response yet.
     ///
-    /// The response goes on with those bytes anyway. The silent connection is closed and remembered as the host's limit.
+    /// The response contains those bytes anyway. The silent connection is closed and recorded as the host's limit.
     func takeSilentNeighbour(_ state: inout State, _ attempt: Attempt, _ now: Int64) -> Bool {
         guard let piece = state.planner?.piece(of: attempt.number), let end = attempt.responseEnd, end > piece.end,
             let silent = state.attempts.first(where: { other in
@@ -71,6 +71,6 @@ extension DownloadRun {
 
     private static let takeoverLimit = 8
     private static let takeoverPatience: Int64 = 1_500_000_000
-    /// What a new connection costs, in seconds.
+    /// The assumed cost of a new connection, in seconds.
     private static let takeoverCost = 0.5
 }

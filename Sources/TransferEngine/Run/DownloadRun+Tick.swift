@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import TransferCore
 
-/// Reacts to time: timeouts, progress, checkpoints, one connection more, a slow one less.
+/// Runs the periodic work: timeouts, progress, checkpoints, opening and closing connections.
 extension DownloadRun {
     func tick(_ now: Int64) {
         let total = self.options.totalTimeout.inNanoseconds
@@ -47,7 +47,7 @@ extension DownloadRun {
 
     private static let checkpointInterval: Int64 = 1_000_000_000
 
-    /// The connection that was tried and did not help, where it has just shown so.
+    /// The newest connection, if the advisor has just found that it did not raise the total rate.
     private func surplus(_ now: Int64) -> Attempt? {
         self.state.withLock { state in
             guard state.phase == .active, case .partial = state.file else { return nil }
@@ -64,7 +64,7 @@ extension DownloadRun {
         }
     }
 
-    /// Closes a connection whose piece others will fetch.
+    /// Closes a connection and leaves its piece to the others.
     private func giveUp(_ attempt: Attempt) {
         self.engine.transport.execute(onLane: attempt.lane) {
             let exchange: (any Exchange)? = self.state.withLock { state in
@@ -110,8 +110,9 @@ extension DownloadRun {
         }
     }
 
-    /// Why a request without a head is given up before the stall timeout: another source is left to try, or it is a
-    /// further connection where others had their heads long before.
+    /// The failure of a request that waited too long for its head, though less than the stall timeout.
+    ///
+    /// Applies if another source is available, or to an additional connection whose head takes much longer than usual.
     private func impatience(_ state: State, _ attempt: Attempt, _ now: Int64) -> TransferFailure? {
         guard !attempt.hasHead else { return nil }
         let waited = now - attempt.startedAt
@@ -121,7 +122,7 @@ extension DownloadRun {
         {
             return TransferFailure(.timeout, "no response for \(waited / 1_000_000_000) s", isRetryable: true)
         }
-        // Alone it may be the last hope; the next attempt counts as a first connection, and is waited for.
+        // The only connection gets more time; the next attempt is not additional and has the full stall timeout.
         let patience = state.attempts.count > 1 || sources > 1 ? Self.furtherPatience : 2 * Self.furtherPatience
         guard attempt.isAdditional, let usual = state.bestHeadTime, waited > max(patience, 4 * usual) else {
             return nil
@@ -132,7 +133,7 @@ extension DownloadRun {
     private static let sourcePatience: Int64 = 3_000_000_000
     private static let furtherPatience: Int64 = 2_000_000_000
 
-    /// A connection that for five seconds was slower than a tenth of the others' median.
+    /// The slowest connection, if for five seconds its rate was below a tenth of the others' median.
     private func slowest(_ state: State, _ now: Int64) -> Attempt? {
         guard !self.engine.isThrottling else { return nil }
         let settled = state.attempts.filter { attempt in
@@ -147,7 +148,7 @@ extension DownloadRun {
 
     private static let slowPeriod: Int64 = 5_000_000_000
 
-    /// The bytes that are there, and the whole length where it is known.
+    /// The number of bytes present, and the whole length if known.
     var position: (bytes: Int64, total: Int64?) { self.state.withLock { $0.position } }
 
     private func reportProgress(_ now: Int64) {
@@ -192,7 +193,7 @@ extension DownloadRun {
 }
 
 extension DownloadRun.State {
-    /// The bytes that are there, and the whole length where it is known.
+    /// The number of bytes present, and the whole length if known.
     var position: (bytes: Int64, total: Int64?) {
         if case .small = self.file { return (self.smallReceived, self.smallLength) }
         return (self.planner?.completed ?? 0, self.planner?.length)

@@ -3,7 +3,7 @@ internal import TransferCore
 
 /// Takes responses whose version `VersionJudge` accepts, and acts on the others.
 extension DownloadRun {
-    /// What is known beside a response and the held bytes.
+    /// The context for relating an attempt's response to the held bytes.
     func context(_ state: State, _ attempt: Attempt) -> VersionJudge.Context {
         VersionJudge.Context(
             isOtherResource: self.isOtherResource(state, attempt.source),
@@ -11,7 +11,7 @@ extension DownloadRun {
         )
     }
 
-    /// Whether a source is another resource than the one that the held bytes were taken from.
+    /// Whether a source is another resource than the one that the held bytes are from.
     func isOtherResource(_ state: State, _ source: Int) -> Bool {
         guard let facts = state.facts else { return false }
         return state.isForeign || facts.url != self.request.sources[source].withoutUserInfo
@@ -32,11 +32,11 @@ extension DownloadRun {
             let overlap = min(attempt.overlap, range.upperBound - range.lowerBound)
             let isAdditional = state.attempts.contains { $0 !== attempt && $0.isTaken }
             guard let held = state.facts else {
-                // A finished file of the user's: nothing but the comparison vouches for it.
+                // The user's finished file: only the comparison can show that it is of the same version.
                 return overlap == attempt.overlap ? .compared : .refused("the server sent too few bytes to compare")
             }
             if planner.completed == 0, !isAdditional {
-                // Nothing is held yet that it would have to continue.
+                // The response need not continue anything: nothing is held yet.
                 if case .different(let reason) = VersionJudge.relation(of: response, to: held) {
                     return .refused(reason)
                 }
@@ -63,7 +63,7 @@ extension DownloadRun {
         }
     }
 
-    /// Takes a range: compares its overlap, if it has one, and writes the rest.
+    /// Accepts a range: its overlap, if any, is compared before the rest is written.
     private func takeRange(
         _ attempt: Attempt,
         _ head: ResponseHead,
@@ -116,7 +116,7 @@ extension DownloadRun {
                 facts.consistency = facts.consistency.map { $0.combined(with: basis) } ?? basis
             }
             if state.isForeign || !isJoined {
-                // The response's validators are those to compare with from now on, and the file is this transfer's.
+                // From now on the response's validators are the reference, and the file belongs to this transfer.
                 var next = response
                 next.consistency = isJoined ? facts.consistency : nil
                 next.formerVersions = facts.formerVersions
@@ -149,7 +149,7 @@ extension DownloadRun {
         return true
     }
 
-    /// The response cannot be compared with what is held: requests the range again, beginning earlier.
+    /// Requests the range again, beginning earlier: the response has too little overlap with the held bytes.
     private func requestOverlap(_ attempt: Attempt) -> ReadDecision {
         let isRepeated = self.transfer.memory.withLock { memory in
             defer { memory.wantsOverlap = true }
@@ -162,7 +162,7 @@ extension DownloadRun {
         return .close
     }
 
-    /// Another request takes the place of an attempt, with its connection.
+    /// Replaces an attempt by another request that takes over its connection slot.
     func relaunch(_ attempt: Attempt) {
         let isOver = self.state.withLock { state in
             guard !attempt.isOver, state.phase != .ending else { return true }
@@ -177,20 +177,19 @@ extension DownloadRun {
         self.launchFirstAfterClosing()
     }
 
-    /// Sends the first request once the callback that is running has closed its exchange: some servers count
-    /// connections.
+    /// Sends the first request once the running callback has closed its exchange: some servers limit connections.
     func launchFirstAfterClosing() {
         self.line.run { self.engine.transport.execute(onLane: self.lane) { self.launchFirst(.fetch) } }
     }
 
-    /// The response is of another version than what is held, or nothing shows that it is not.
+    /// Refuses a response that is, or may be, of another version than the held bytes.
     private func refuse(_ attempt: Attempt, _ reason: String) -> ReadDecision {
         let hasOthers = self.state.withLock { $0.attempts.count > 1 }
         let isMirror = self.state.withLock { state in
             state.facts.map { $0.url != self.request.sources[attempt.source].withoutUserInfo } ?? false
         }
         if hasOthers {
-            // The others go on with the version that they have.
+            // The other attempts continue with their version.
             self.note("\(attempt.url.redacted): \(reason); it is not used beside the others")
             if isMirror { self.transfer.memory.withLock { _ = $0.fallbackSources.insert(attempt.source) } }
             self.dismiss(attempt, isRefusal: !isMirror)
@@ -199,7 +198,7 @@ extension DownloadRun {
         return self.restart(attempt, reason)
     }
 
-    /// Retires an attempt beside others; what it was to fetch is theirs again.
+    /// Retires one of several attempts and returns its piece to the others.
     func dismiss(_ attempt: Attempt, isRefusal: Bool) {
         self.state.withLock { state in
             guard !attempt.isOver else { return }
@@ -215,10 +214,10 @@ extension DownloadRun {
         self.fill(preferring: attempt.lane)
     }
 
-    /// After so many, no further connection is worth its cost.
+    /// The number of dismissals after which no additional connection is worth its cost.
     private static let dismissalLimit = 16
 
-    /// Extends what connections fetch over what nobody does, as far as their responses go.
+    /// Extends the pieces of attempts over adjacent unassigned ones, up to the ends of their responses.
     func reclaimPieces(_ state: inout State) {
         for attempt in state.attempts where attempt.isTaken && !attempt.isComparing && attempt.repeated == 0 {
             guard let end = attempt.responseEnd else { continue }
@@ -226,14 +225,14 @@ extension DownloadRun {
         }
     }
 
-    /// Pins the place that a source was redirected to, for all further ranges of this run.
+    /// Pins the redirect target of a source for all further ranges of this run.
     func pin(_ state: inout State, _ attempt: Attempt) {
         if attempt.hops > 0 { state.pinned[attempt.source] = attempt.url }
     }
 
-    // MARK: Parts that were not requested
+    // MARK: Unrequested parts
 
-    /// Handles a part from byte 0 on that was sent in place of the whole.
+    /// Handles a part beginning at byte 0 that was sent in place of the whole.
     func receivedFirstPart(
         _ attempt: Attempt,
         _ head: ResponseHead,
@@ -255,7 +254,7 @@ extension DownloadRun {
         }
     }
 
-    /// A response to a range is of no use: without ranges if that repeats.
+    /// Handles an unusable response to a range request: falls back to requests without ranges if it repeats.
     func rangesFailed(_ attempt: Attempt, _ reason: String, atOnce: Bool) -> ReadDecision {
         let hasOthers = self.state.withLock { $0.attempts.count > 1 }
         if hasOthers {
@@ -277,11 +276,11 @@ extension DownloadRun {
         return .close
     }
 
-    /// The server says that it has no such range (416), which proves nothing by itself.
+    /// Handles a 416 response, which alone does not prove where the file ends.
     func notSatisfiable(_ attempt: Attempt, _ head: ResponseHead) -> ReadDecision {
         let hasOthers = self.state.withLock { $0.attempts.count > 1 }
         if attempt.isEndProbe, !hasOthers {
-            // The response before it, of the same version, ended where the held bytes do.
+            // The previous response, of the same version, ended at the end of the held bytes.
             let isComplete = self.state.withLock { state in
                 let length = state.planner?.completed ?? 0
                 guard state.planner?.setLength(length) ?? false else { return false }

@@ -3,7 +3,8 @@ internal import TransferCore
 
 /// One transfer while it runs: from being admitted to finished, failed, paused or waiting for another attempt.
 ///
-/// Events come from the lanes, the pool and the clock. Each takes the lock, changes the state, and acts after the unlock.
+/// Events arrive from the event loops, the pool and the clock. Each handler changes the state under the lock and
+/// performs its effects after the unlock.
 /// Lock order: run, then engine, then transfer memory, then hub.
 final class DownloadRun: AskingRun {
     let engine: TransferEngine
@@ -12,15 +13,15 @@ final class DownloadRun: AskingRun {
     let lane: Int
     let startedAt: Int64
     let state: Mutex<State>
-    /// What may block, one after the other.
+    /// Runs this run's blocking operations, one at a time.
     let line: OperationLine
 
     enum Phase {
-        /// Looking at what exists under the name; comparing it with the server's.
+        /// Surveying the name; comparing an existing file with the server's.
         case locating
-        /// A first response is awaited, or its file is being made.
+        /// Awaiting the first response, or creating its file.
         case opening
-        /// The file is open; connections fetch.
+        /// The file is open; connections fetch its bytes.
         case active
         case committing
         case ending
@@ -35,7 +36,7 @@ final class DownloadRun: AskingRun {
         case existing(ExistingFile)
     }
 
-    /// What takes a stream's bytes.
+    /// The destination of a stream's bytes.
     enum StreamSink {
         case blocking(any ByteSink)
         case immediate(any BodyReceiver)
@@ -50,10 +51,10 @@ final class DownloadRun: AskingRun {
         var overwrite = false
         var isNamedByUser: Bool
         var ifExists: DownloadOptions.IfExists
-        /// Whether the body goes to a file though it was to go to memory, which nobody has looked for yet.
+        /// Whether the body was diverted from memory to a file, whose name has not been surveyed yet.
         var isDiverted = false
         var file: RunFile = .none
-        /// What the held bytes were taken from.
+        /// The facts of the response that the held bytes are from.
         var facts: ResourceFacts?
         var planner: SegmentPlanner?
         var attempts: [Attempt] = []
@@ -73,30 +74,30 @@ final class DownloadRun: AskingRun {
         var reported: Int64 = -1
         var sinceCheckpoint: Int64 = 0
         var lastCheckpoint: Int64 = 0
-        /// What is held has been opened, but nothing may be added before the first response.
+        /// Whether the file is open but must not grow before the first response.
         var awaitsFirst = false
-        /// Whether the next request is for the whole, because what is held may be of another version.
+        /// Whether the next request is for the whole, because the held bytes may be of another version.
         var requestsWhole = false
-        /// Whether a response that ended where the held bytes do is to be confirmed as the file's end.
+        /// Whether the next request must confirm that the file ends at the end of the held bytes.
         var probesEnd = false
-        /// Whether the partial file was begun by a transfer of another URL.
+        /// Whether the partial file was created by a transfer of another URL.
         var isForeign = false
         /// Whether this run has taken a response.
         var hasTaken = false
-        /// Where requests to a source were redirected to; further ranges go there directly.
+        /// The redirect targets of sources; further ranges are requested there directly.
         var pinned: [Int: HTTPURL] = [:]
-        /// The highest rate and the shortest time to a head that a connection of this run has shown.
+        /// The highest rate of a connection of this run; `bestHeadTime` is the shortest time to a response head.
         var bestRate: Double = 0
         var bestHeadTime: Int64?
         /// How often a connection's last piece was taken over.
         var takeovers = 0
-        /// How many connections were given up beside others because their responses could not be used.
+        /// How many connections were closed while others continued, because their responses could not be used.
         var dismissals = 0
-        /// The older partial file that is kept while a response that proves nothing goes to a second one.
+        /// The older partial file, kept while a response without validators is written to a second one.
         var olderPartial: (target: FileTarget, bytes: Int64)?
-        /// Bytes that are held are known to be wrong: nothing may continue from them.
+        /// Whether held bytes are known to be wrong, so that the file must not be resumed.
         var holdsWrongBytes = false
-        /// What an interruption made of the run while it could not end at once.
+        /// The outcome of an interruption during a commit; it applies only if the commit fails.
         var ending: Outcome?
     }
 
@@ -141,10 +142,10 @@ final class DownloadRun: AskingRun {
 
     // MARK: Beginning
 
-    /// Begins; on the run's lane.
+    /// Begins the run; called on its event loop.
     func begin() {
         let (path, isOver) = self.state.withLock { ($0.target.path, $0.phase == .ending) }
-        // It was interrupted before its turn on the lane came.
+        // It was interrupted before this call.
         if isOver { return }
         switch self.options.destination {
         case .stream(let sink):
@@ -163,7 +164,7 @@ final class DownloadRun: AskingRun {
         if self.engine.hub.wants(.states) { self.engine.hub.emit(self.transfer.event(.started(path: path))) }
     }
 
-    /// Starts the first request of a run, with the connection that came with its admission.
+    /// Starts the first request of a run, with the connection slot of its admission.
     func launchFirst(_ purpose: Attempt.Purpose) {
         let attempt: Attempt? = self.state.withLock { state in
             guard state.phase != .ending else { return nil }
@@ -182,9 +183,9 @@ final class DownloadRun: AskingRun {
         if let attempt { self.launch(attempt) }
     }
 
-    /// The connection of the admission, or a fresh one where that was given back or belongs to another host.
+    /// Takes the connection slot of the admission, or a new one if that was released or belongs to another origin.
     ///
-    /// The first connection of a run never waits behind the cap: the admission has counted it already.
+    /// The first connection of a run never waits for the connection limit: the admission has counted it already.
     private func takeSlot(_ state: inout State, for origin: Origin) -> Origin? {
         if let held = state.heldSlot {
             state.heldSlot = nil
@@ -222,22 +223,24 @@ final class DownloadRun: AskingRun {
 
     // MARK: Ending
 
-    /// Ends the run from outside; returns at once, the engine hears when it has really ended.
+    /// Ends the run from outside.
+    ///
+    /// Returns immediately; the engine is notified when the run has ended.
     func interrupt(_ outcome: Outcome) {
         self.end(outcome, except: nil)
     }
 
-    /// Ends the run: every connection is closed on its lane, then the file is kept or discarded, then the engine is told.
+    /// Ends the run: closes its connections on their event loops, keeps or discards the file, then notifies the engine.
     ///
     /// - Parameters:
-    ///   - asked: How it ends.
-    ///   - current: The attempt whose callback is running; it closes itself by what the callback answers.
+    ///   - asked: The requested outcome.
+    ///   - current: The attempt whose callback is running; the callback's return value closes it.
     func end(_ asked: Outcome, except current: Attempt?) {
         var outcome = asked
         let attempts: [Attempt]? = self.state.withLock { state in
             guard state.phase != .ending else { return nil }
             if state.phase == .committing {
-                // A commit is short and cannot be taken back: an interruption counts only where the commit fails.
+                // A commit is short and cannot be undone: an interruption takes effect only if the commit fails.
                 switch asked {
                 case .finished: break
                 case .failed, .retry: outcome = state.ending ?? asked
@@ -260,7 +263,7 @@ final class DownloadRun: AskingRun {
         self.quiesce(attempts) { [outcome] in self.closeFile(outcome) }
     }
 
-    /// Takes an attempt out of the run: its piece and its connection are free again.
+    /// Removes an attempt from the run and releases its piece and its connection slot.
     func retire(_ state: inout State, _ attempt: Attempt) {
         attempt.isOver = true
         state.planner?.release(attempt.number)
@@ -273,7 +276,7 @@ final class DownloadRun: AskingRun {
         }
     }
 
-    /// Closes exchanges on their lanes, so that none of their callbacks runs any more when `then` is called.
+    /// Closes exchanges on their event loops, so that none of their callbacks runs after `then` is called.
     func quiesce(_ attempts: [Attempt], then: @escaping @Sendable () -> Void) {
         guard !attempts.isEmpty else { return then() }
         let left = Countdown(attempts.count)
@@ -290,7 +293,7 @@ final class DownloadRun: AskingRun {
     }
 
     private func closeFile(_ outcome: Outcome) {
-        // An operation under way may be making the file just now, or writing to it: it comes first.
+        // A running operation may be creating the file or writing to it: wait for it.
         if self.line.isBusy {
             self.line.run { self.letGoOfFile(outcome) }
         } else {
@@ -305,7 +308,7 @@ final class DownloadRun: AskingRun {
         }
         switch file {
         case .none:
-            // What an earlier run left, or one that was being made or opened: behind that on the line.
+            // The file is from an earlier run, or is being created or opened: deleted after that, in the line's order.
             guard case .cancelled(keeping: false) = outcome, let left = self.transfer.deletable else {
                 return self.engine.runEnded(self, outcome)
             }
@@ -338,7 +341,7 @@ final class DownloadRun: AskingRun {
         }
     }
 
-    /// Keeps what arrived of a small file as a partial file, so that the next attempt continues it.
+    /// Stores the received bytes of a small file as a partial file, so that the next attempt continues it.
     private func keep(_ small: any SmallFile, _ outcome: Outcome) {
         defer { small.discard() }
         if case .cancelled(keeping: false) = outcome { return }
@@ -346,7 +349,7 @@ final class DownloadRun: AskingRun {
             (state.facts, state.target, state.smallReceived, state.smallLength)
         }
         guard let facts, received >= Self.smallestKept, received < length, self.transfer.asksForWhole else { return }
-        // If it fails, no more than these bytes is lost.
+        // A failure loses only these bytes.
         guard let bytes = try? small.read(0..<received),
             let partial = try? self.engine.store.createPartial(target, facts: facts)
         else { return }
@@ -357,10 +360,10 @@ final class DownloadRun: AskingRun {
         partial.keep()
     }
 
-    /// Fewer bytes are sooner fetched again than kept.
+    /// The minimum number of bytes worth keeping; fewer are faster to fetch again.
     private static let smallestKept: Int64 = 16 << 10
 
-    /// Tells what an attempt's or a file's error means to the transfer.
+    /// Converts an error of the transport into a failure of the transfer.
     static func failure(_ error: TransportError) -> TransferFailure { TransferFailure(error) }
 
     static func failure(_ error: StorageError) -> TransferFailure { TransferFailure(error) }

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Runs what may block on a pool, one after the other.
+/// Runs blocking operations on a pool, one at a time, in order.
 final class OperationLine: Sendable {
     private struct State {
         var waiting: [@Sendable () -> Void] = []
@@ -12,7 +12,7 @@ final class OperationLine: Sendable {
 
     init(on pool: any BlockingPool) { self.pool = pool }
 
-    /// Whether something runs or waits.
+    /// Whether an operation is running or waiting.
     var isBusy: Bool { self.state.withLock { $0.isBusy } }
 
     func run(_ operation: @escaping @Sendable () -> Void) {

@@ -1,17 +1,17 @@
 internal import TransferCore
 
-/// Decides what the status and the framing of a response to a request for a file mean.
+/// Interprets the status and the framing of a response to a request for a file.
 ///
-/// Pure: the tables of RFC 9110 §14 and §15 as Martlet reads them. Whether the response is of the version that is held
-/// is decided by `VersionJudge`.
+/// Pure: implements the rules of RFC 9110 §14 and §15. `VersionJudge` decides whether the response is of the held
+/// version.
 struct ResponseJudge {
-    /// What was requested.
+    /// The properties of the request that the verdict depends on.
     struct Question {
         /// The range requested, or `nil` for the whole.
         var range: ByteRange?
         /// Whether the request was conditional as a whole, so that 304 is a response to it.
         var isConditional = false
-        /// Whether the caller may have requested a part by itself: then that is the whole here.
+        /// Whether the caller may have requested a part: then that part counts as the whole.
         var isOwnRange = false
         var retryStatuses: Set<Int>
         /// Wall time, seconds since 1970, for a `Retry-After` that is a date.
@@ -23,13 +23,13 @@ struct ResponseJudge {
         case whole(length: Int64?)
         /// The body is this range, which begins where the requested one does.
         case range(ByteRange, total: Int64?)
-        /// The body is the first part of the representation though none was requested.
+        /// The body is the first part of the representation although no range was requested.
         case firstPart(ByteRange, total: Int64?)
-        /// The range begins elsewhere: the server does not do ranges.
+        /// The range begins elsewhere: the server does not support ranges.
         case otherStart
         /// `Content-Range` is missing or malformed.
         case malformedRange(String)
-        /// Several parts came in place of one.
+        /// The body has several parts (`multipart/byteranges`).
         case multipart
         /// The server has no such range (416).
         case notSatisfiable
@@ -54,7 +54,7 @@ struct ResponseJudge {
         }
     }
 
-    /// The length of a body as its framing tells it, or `nil` where only its end will.
+    /// The length of a body declared by its framing, or `nil` if only the end of the body determines it.
     static func length(_ head: ResponseHead) -> Int64? {
         if case .length(let length) = head.framing { return length }
         return head.framing == .none ? 0 : nil
@@ -89,7 +89,7 @@ struct ResponseJudge {
         return .redirect(location)
     }
 
-    /// What a status that is no success means.
+    /// The failure for an unsuccessful status.
     static func failure(_ head: ResponseHead, retrying statuses: Set<Int>, wallNow: Int64) -> TransferFailure {
         let phrase = ReasonPhrase.of(head.status)
         let message = "the server answered \(head.status)\(phrase.isEmpty ? "" : " \(phrase)")"

@@ -1,11 +1,11 @@
 internal import Synchronization
 internal import TransferCore
 
-/// One transfer from being added to its end: what it is, and what is remembered from one run to the next.
+/// One transfer from its addition to its end: its request, and the state kept between runs.
 ///
-/// A transfer that waits costs little; what a running one needs lies in its ``TransferRun``.
+/// A waiting transfer is cheap; the state of a running one is in its ``TransferRun``.
 final class Transfer: Sendable {
-    /// What is to be done.
+    /// The request of a transfer.
     enum Work: Sendable {
         case download(DownloadRequest)
         case upload(UploadRequest)
@@ -13,70 +13,70 @@ final class Transfer: Sendable {
 
     let id: TransferID
     let work: Work
-    /// What both kinds have in common.
+    /// The options common to downloads and uploads.
     let options: DownloadOptions
     let policy: (any TransferPolicy)?
     let userInfo: (any Sendable)?
-    /// The URL that it began with.
+    /// The initial URL.
     let source: HTTPURL
-    /// The directory and the name taken when it was added, before any response could tell a better one.
+    /// The directory and the name taken when the transfer was added, before any response could propose a name.
     let reserved: FileTarget
-    /// The name before any number was put to it.
+    /// The name without a number.
     let baseName: String
     /// Whether the user chose the name.
     let isNamedByUser: Bool
-    /// The origin that the transfer's place in the line belongs to.
+    /// The origin in whose queue the transfer waits.
     let origin: Origin
     let memory: Mutex<Memory>
 
-    /// What one run leaves for the next.
+    /// The state kept from one run to the next.
     struct Memory: Sendable {
         var state: TransferState = .waiting
         var budget: RetryBudget
         var rateLimit: Int64?
         var limiter: RateLimiter
         var priority: Priority
-        /// The attempts begun so far.
+        /// The number of attempts started so far.
         var attempts = 0
-        /// How often the file was restarted because a response did not continue what was held.
+        /// How often the file was restarted because a response did not continue the held bytes.
         var restarts = 0
-        /// Whether a 206 ever continued where it was to.
+        /// Whether the server has ever sent a 206 that continued at the requested offset.
         var rangesProven = false
         /// Whether the server ignored a range; no more are requested.
         var rangesRefused = false
-        /// Whether the server responds to `If-Range` as if the file had changed though it has not.
+        /// Whether the server responds to `If-Range` as if the file had changed although it has not.
         var omitsIfRange = false
-        /// Whether a response lacked the validators that the one before it had: ranges begin with an overlap.
+        /// Whether a response lacked the validators of the previous one: ranges begin with an overlap.
         var wantsOverlap = false
         /// How often a 206 had no usable `Content-Range`.
         var malformedRanges = 0
         /// Whether the server sends this file in ranges only.
         var sendsRangesOnly = false
-        /// Whether the whole is to be of one response, because a file of several did not have its digest.
+        /// Whether the file must be fetched in one response, because several responses gave a wrong digest.
         var takesSingleResponse = false
         /// Sources that failed or have another file.
         var badSources: Set<Int> = []
         /// Sources whose responses were shown to be of the same version as the first one's.
         var provenSources: Set<Int> = []
-        /// Mirrors that nothing shows to have the same version: they continue the file only when no other source can.
+        /// Mirrors not shown to have the same version: they continue the file only when no other source can.
         var fallbackSources: Set<Int> = []
         /// Fresh URLs of sources whose link had expired.
         var freshLinks: [Int: HTTPURL] = [:]
         /// How often a fresh URL was requested.
         var refreshes = 0
-        /// Time spent running, in nanoseconds; queueing is not in it.
+        /// Time spent running, in nanoseconds, without the time in the queue.
         var activeTime: Int64 = 0
         /// Bytes of body received.
         var received: Int64 = 0
-        /// Where the file will be, once a response or the user has told.
+        /// The target of the file, once a response or the user has determined it.
         var target: FileTarget?
-        /// Where the body goes instead of to memory, once the policy has said so.
+        /// The file that replaces memory as the destination, once the policy has decided so.
         var diversion: Diversion?
         /// Whether the policy has decided about the response.
         var isResponseDecided = false
-        /// What a stream has been given already.
+        /// The position of a stream.
         var stream = StreamPosition()
-        /// What an upload has come to.
+        /// The position of an upload.
         var upload = UploadPosition()
         var wakeUp: (any Timer)?
     }
@@ -84,38 +84,38 @@ final class Transfer: Sendable {
     /// The partial file that a cancellation deletes, if there may be one.
     var deletable: FileTarget? { self.memory.withLock { $0.target } }
 
-    /// Lets an upload's stream know that nothing more is taken from it; more than once does no harm.
+    /// Cancels an upload's stream, from which nothing more is read; idempotent.
     func letGoOfSource() {
         if case .upload(let request) = self.work, case .stream(let stream) = request.content { stream.cancel() }
     }
 
-    /// How far a stream has come; its bytes cannot be taken back.
+    /// The progress of a stream, whose bytes cannot be taken back.
     struct StreamPosition: Sendable {
         var count: Int64 = 0
         /// The last bytes, for comparing an overlap.
         var tail = StreamTail(capacity: Int(VersionJudge.overlap))
         var facts: ResourceFacts?
-        /// What the server said of the whole.
+        /// The digests of the whole that the server declared.
         var serverDigests: [ExpectedDigest] = []
-        /// The digests of the bytes so far, where some are expected or asked for.
+        /// The digests of the bytes so far, if any are expected or requested.
         var digests: (any DigestComputation)?
     }
 
-    /// How far an upload has come.
+    /// The progress of an upload.
     struct UploadPosition: Sendable {
-        /// Its files as they were when it began.
+        /// The identities of its files when it began.
         var files: [FileIdentity]?
-        /// Where its own resource is, once there is one.
+        /// The record of its upload resource, once there is one.
         var record: UploadRecord?
-        /// Where it was, if the server says it has it no more.
+        /// The record of an upload resource that the server no longer has.
         var lost: UploadRecord?
         /// Whether the journal has been read.
         var hasReadJournal = false
-        /// Whether a stream's bytes were taken, which cannot come again.
+        /// Whether bytes of a stream were read, which cannot be read again.
         var isStreamTaken = false
-        /// Whether the server says nothing to the question what it can.
+        /// Whether the server does not respond to a request for its capabilities.
         var ignoresQuestion = false
-        /// Whether the server takes no `Expect` (417).
+        /// Whether the server refuses `Expect` (417).
         var refusesExpect = false
         /// Bytes of content sent.
         var sent: Int64 = 0
@@ -161,14 +161,14 @@ final class Transfer: Sendable {
             limiter: RateLimiter(rate: request.options.rateLimit),
             priority: request.options.priority
         )
-        // What a method with effects answers is no representation whose parts could be asked for one by one.
+        // The response to a method with effects is not a representation whose parts can be requested separately.
         memory.rangesRefused = !self.asksForWhole
         self.memory = Mutex(memory)
     }
 
-    /// Whether the transfer is of a representation as a whole, so that parts of it may be asked for and compared.
+    /// Whether the transfer fetches a whole representation, so that parts of it may be requested and compared.
     ///
-    /// Neither the answer to a POST is, nor the part that the caller asked for by a `Range` of its own.
+    /// False for the response to a POST, and for a request with the caller's own `Range`.
     let asksForWhole: Bool
 
     private static func asksForWhole(_ request: DownloadRequest) -> Bool {
@@ -176,10 +176,10 @@ final class Transfer: Sendable {
             && !request.fields.contains { $0.0.utf8.count == 5 && $0.0.lowercased() == "range" }
     }
 
-    /// Whether a method only reads, so that parts may be asked for and what is there compared.
+    /// Whether a method only reads, so that parts may be requested and existing files compared.
     static func isSafe(_ method: String) -> Bool { method == "GET" || method == "HEAD" }
 
-    /// Whether doing it twice is the same as doing it once (RFC 9110 §9.2.2).
+    /// Whether repeating a request has the same effect as sending it once (RFC 9110 §9.2.2).
     static func isIdempotent(_ method: String) -> Bool {
         switch method {
         case "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE": true
@@ -187,9 +187,9 @@ final class Transfer: Sendable {
         }
     }
 
-    /// Takes an edge between two states.
+    /// Moves the transfer to another state.
     ///
-    /// - Precondition: `TransferState.allows` has it.
+    /// - Precondition: `TransferState.allows` permits the transition.
     func move(to next: TransferState) {
         self.memory.withLock { memory in
             precondition(memory.state.allows(next), "transfer \(self.id) cannot go from \(memory.state) to \(next)")

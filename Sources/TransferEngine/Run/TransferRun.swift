@@ -3,25 +3,27 @@ internal import TransferCore
 /// One transfer while it runs: from being admitted to finished, failed, paused or waiting for another attempt.
 protocol TransferRun: AnyObject, Sendable {
     var transfer: Transfer { get }
-    /// The lane on which it begins.
+    /// The index of the event loop on which the run begins.
     var lane: Int { get }
     var startedAt: Int64 { get }
-    /// The bytes of bodies that this run received.
+    /// The number of body bytes received by this run.
     var received: Int64 { get }
-    /// Whether the server did something for it, so that the host is not down, however often it breaks off.
+    /// Whether the server served this run: then the host is not considered down, however often the run is interrupted.
     var hasAdvanced: Bool { get }
-    /// The bytes of content that this run sent.
+    /// The number of content bytes sent by this run.
     var sent: Int64 { get }
-    /// The bytes that are there, at either end, and the whole length where it is known.
+    /// The number of bytes present at the destination, and the whole length if known.
     var position: (bytes: Int64, total: Int64?) { get }
 
-    /// Begins; on the run's lane.
+    /// Begins the run; called on its event loop.
     func begin()
 
-    /// Ends the run from outside; returns at once, the engine hears when it has really ended.
+    /// Ends the run from outside.
+    ///
+    /// Returns immediately; the engine is notified when the run has ended.
     func interrupt(_ outcome: RunOutcome)
 
-    /// Time has passed.
+    /// Performs the periodic work, such as timeouts and progress events.
     func tick(_ now: Int64)
 }
 
