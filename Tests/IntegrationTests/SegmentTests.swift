@@ -81,7 +81,7 @@ struct SegmentTests {
         await server.stop()
     }
 
-    @Test("a file that changes between segments starts over and mixes nothing")
+    @Test("a file that changes between segments is of one version: connections with another are given up")
     func changing() async throws {
         let harness = try Harness()
         var file = ServedFile(length: Self.length)
@@ -89,7 +89,13 @@ struct SegmentTests {
         file.change = .after(2, TestPattern(seed: 2), length: Self.length, entityTag: "\"v2\"")
         let server = try await serve(Served(file))
         let outcome = try await harness.fetch(server.text("file.bin")) { $0.options.connections = .fixed(4) }
-        harness.expectWhole(outcome, ServedFile(TestPattern(seed: 2), length: Self.length))
+        #expect(outcome.completion != nil, "\(outcome.story)")
+        // Which one depends on the order in which the connections get their responses.
+        let differences = [TestPattern(), TestPattern(seed: 2)]
+            .compactMap { pattern in
+                pattern.difference(fromFileAt: harness.directory.path("file.bin"), length: Self.length)
+            }
+        #expect(differences.count == 1, "\(outcome.story)")
         await server.stop()
     }
 
