@@ -29,6 +29,30 @@ struct StreamTests {
         #expect(stage.store.counts.smallFiles + stage.store.counts.partialFiles == 0)
     }
 
+    @Test("a server that sends the file in ranges only, and refuses or shortens the whole", arguments: [true, false])
+    func rangesOnly(refuses: Bool) throws {
+        let stage = Stage()
+        let sink = Collector()
+        let file = self.file
+        stage.transport.onStart { exchange in
+            let asked = file.asked(exchange)
+            if asked == nil, refuses {
+                return exchange.respond(416, ["Content-Length": "0"], framing: .length(0))
+            }
+            let start = asked?.lowerBound ?? 0
+            let end = min(start + 70_000, file.length)
+            let fields: HTTPFields = ["ETag": "\"one\"", "Content-Range": "bytes \(start)-\(end - 1)/\(file.length)"]
+            exchange.respond(206, fields, framing: .length(end - start))
+            exchange.body(file.pattern, start..<end)
+            if !exchange.hasEnded { exchange.end() }
+        }
+        let id = try stage.add("http://a/f") { $0.destination = .stream(sink) }
+        stage.run(until: id, timers: 500)
+        #expect(stage.end(id) == "finished", "\(stage.failure(id)?.message ?? "")")
+        let isSame = sink.bytes.withLock { $0 } == file.bytes
+        #expect(isSame)
+    }
+
     @Test("a stream whose file changed fails and never starts over")
     func neverStartsOver() throws {
         let stage = Stage()

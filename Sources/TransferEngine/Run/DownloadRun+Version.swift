@@ -22,9 +22,15 @@ extension DownloadRun {
 
     /// Handles a range that begins where it was requested.
     func receivedRange(_ attempt: Attempt, _ head: ResponseHead, _ range: ByteRange, _ total: Int64?) -> ReadDecision {
-        if case .none = self.state.withLock({ $0.file }) {
+        let (file, hasPlan) = self.state.withLock { ($0.file, $0.planner != nil) }
+        let part = range.upperBound == total ? nil : range
+        switch file {
+        case .none:
             guard range.lowerBound == 0 else { return self.rangesFailed(attempt, "no file is open", atOnce: false) }
-            return self.openFile(attempt, head, total, part: range.upperBound == total ? nil : range)
+            return self.openFile(attempt, head, total, part: part)
+        case .stream where !hasPlan && range.lowerBound == 0:
+            return self.wholeForStream(attempt, head, total, part: part)
+        case .small, .partial, .stream, .existing: break
         }
         let response = self.facts(of: head, from: attempt, length: total)
         let continuation: VersionJudge.Continuation = self.state.withLock { state in
