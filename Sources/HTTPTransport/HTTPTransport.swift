@@ -1,3 +1,4 @@
+public import TransferCore
 public import TransferEngine
 
 internal import NIOCore

@@ -91,12 +91,14 @@ extension TransferEngine {
     /// A run has ended: its connections are closed and its file is kept, named or gone.
     func runEnded(_ run: any TransferRun, _ outcome: RunOutcome) {
         let now = self.time.now
-        let (received, sent, hasAdvanced) = (run.received, run.sent, run.hasAdvanced)
+        let tally = run.tally
+        let (received, sent, hasAdvanced) = (tally.received, tally.sent, tally.hasAdvanced)
         let transfer = run.transfer
         transfer.memory.withLock { memory in
             memory.activeTime += now - run.startedAt
             memory.received += received
             memory.upload.sent += sent
+            memory.budget.kept(tally.kept)
         }
         var discarded: FileTarget?
         var givenUp: (Transfer, keeping: Bool)?
@@ -151,7 +153,7 @@ extension TransferEngine {
 
     private func retry(_ state: inout State, _ transfer: Transfer, _ failure: TransferFailure, _ now: Int64) {
         let origin = transfer.origin
-        let isHostsFault = failure.code == .overloaded || failure.code == .nameResolution || failure.code == .network
+        let isHostsFault = failure.isHostFault
         if isHostsFault { state.hostFailures[origin, default: 0] += 1 }
         let isHostDown = state.hostFailures[origin, default: 0] > 3 * (transfer.options.retries + 1)
         let jitter = Double.random(in: 0...1)
@@ -290,7 +292,9 @@ extension TransferEngine {
 
     // MARK: Connections
 
-    func acquireConnection(_ origin: Origin) -> Bool {
+    func connectionsReleased(lane: Int?) { self.pump(lane: lane) }
+
+    func acquireConnection(_ origin: Origin, for transfer: TransferID) -> Bool {
         let now = self.time.now
         return self.state.withLock { $0.scheduler.acquireFurtherConnection(origin, now: now) }
     }
@@ -303,41 +307,35 @@ extension TransferEngine {
         self.state.withLock { $0.scheduler.connectionRefused(origin, now: now) }
     }
 
-    func takeConnection(_ origin: Origin) {
+    func takeConnection(_ origin: Origin, for transfer: TransferID) {
         self.state.withLock { $0.scheduler.takeConnection(origin) }
     }
 
     /// Gives a connection back.
     ///
     /// Called under a run's lock, so nobody is woken here: `pump` does that.
-    func releaseConnection(_ origin: Origin) {
+    func releaseConnection(_ origin: Origin, of transfer: TransferID) {
         self.state.withLock { $0.scheduler.releaseConnection(origin) }
     }
 
     /// Calls `wake` when a connection to a host was taken for it.
-    func whenConnectionIsFree(_ origin: Origin, _ wake: @escaping @Sendable () -> Void) {
+    func whenConnectionIsFree(_ origin: Origin, for transfer: TransferID, _ wake: @escaping @Sendable () -> Void) {
         self.state.withLock { $0.slotWaiters.append((origin, wake)) }
         self.pump(lane: nil)
     }
 
     // MARK: Rate limits
 
-    /// Places in the lines of the limiters that a transfer's bytes pass.
-    struct Tickets: Sendable {
-        var global: RateLimiter.Ticket?
-        var own: RateLimiter.Ticket?
-    }
-
     var isThrottling: Bool { self.throttles.load(ordering: .relaxed) }
 
-    func charge(_ count: Int, to transfer: Transfer, now: Int64) -> Tickets {
-        Tickets(
+    func charge(_ count: Int, to transfer: Transfer, now: Int64) -> RateTickets {
+        RateTickets(
             global: self.limiter.withLock { $0.rate == nil ? nil : $0.charge(count, now: now) },
             own: transfer.memory.withLock { $0.rateLimit == nil ? nil : $0.limiter.charge(count, now: now) }
         )
     }
 
-    func wait(for tickets: Tickets, of transfer: Transfer, now: Int64) -> Int64 {
+    func wait(for tickets: RateTickets, of transfer: Transfer, now: Int64) -> Int64 {
         let global = tickets.global.map { ticket in self.limiter.withLock { $0.wait(for: ticket, now: now) } } ?? 0
         let own = tickets.own.map { ticket in transfer.memory.withLock { $0.limiter.wait(for: ticket, now: now) } } ?? 0
         return max(global, own)

@@ -4,7 +4,7 @@ public import TransferCore
 /// A queue of downloads and uploads, run concurrently up to limits that can change while it runs.
 ///
 /// Every method may be called from any thread, and from an observer. Observers hear of everything in one order.
-public final class TransferEngine: Sendable {
+public final class TransferEngine: Sendable, RunHost {
     /// The limits over all transfers.
     public struct Configuration: Sendable {
         /// The transfers that run at once.
@@ -85,6 +85,7 @@ public final class TransferEngine: Sendable {
     let time: any TimeSource
     let pool: any BlockingPool
     let hub = EventHub()
+    var events: any EventSink { self.hub }
     let state: Mutex<State>
     let limiter: Mutex<RateLimiter>
     let releasesNames: Bool

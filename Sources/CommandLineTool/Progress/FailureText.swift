@@ -1,3 +1,4 @@
+internal import TransferCore
 import TransferEngine
 
 extension TransferFailure {

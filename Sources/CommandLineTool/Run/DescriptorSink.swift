@@ -3,6 +3,7 @@ import Glibc
 #else
 import Darwin
 #endif
+internal import TransferCore
 import TransferEngine
 
 /// A descriptor as a place for a file's bytes: standard output (`-o -`), a device or a pipe with a name.

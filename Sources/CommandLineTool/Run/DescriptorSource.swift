@@ -5,6 +5,7 @@ import Darwin
 #endif
 import Dispatch
 import Synchronization
+internal import TransferCore
 import TransferEngine
 
 /// Standard input as an upload's content: read on a thread of its own, one piece when it is asked for.

@@ -1,3 +1,4 @@
+internal import TransferCore
 import TransferEngine
 
 /// The exit status of a run, as aria2 defines them.

@@ -2,6 +2,7 @@ package import Control
 internal import FileStorage
 internal import QueueStore
 internal import Synchronization
+internal import TransferCore
 internal import TransferEngine
 
 extension DaemonCore {

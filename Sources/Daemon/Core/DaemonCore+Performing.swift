@@ -2,6 +2,7 @@ package import Control
 internal import FileStorage
 internal import HTTPTransport
 internal import QueueStore
+internal import TransferCore
 internal import TransferEngine
 
 /// The actions: first they are stored, then the engines follow.

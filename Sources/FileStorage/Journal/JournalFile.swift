@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+internal import TransferCore
 import TransferEngine
 
 /// An open, locked journal whose words are stored in place: in a shared mapping without a system call, or with

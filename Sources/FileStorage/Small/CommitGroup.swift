@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+internal import TransferCore
 import TransferEngine
 
 /// Files that were verified and wait to become durable together, before any of them gets its name.

@@ -1,4 +1,5 @@
 import Synchronization
+internal import TransferCore
 import TransferEngine
 
 /// Keeps the directories of recent files open, so that a file costs no walk along its path.

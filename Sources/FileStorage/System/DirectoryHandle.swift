@@ -1,5 +1,6 @@
 package import Glibc
 import Synchronization
+public import TransferCore
 package import TransferEngine
 
 /// An open directory, and the calls that work on names inside it.

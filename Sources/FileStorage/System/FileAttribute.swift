@@ -1,4 +1,5 @@
 import Glibc
+internal import TransferCore
 import TransferEngine
 
 /// An extended attribute that remembers something about a finished file: "SIZE MTIME VALUE".

@@ -1,5 +1,6 @@
 import Glibc
-public import TransferEngine
+public import TransferCore
+internal import TransferEngine
 
 /// Moves finished files from where they lie to where they are wanted.
 public enum FileMover {

@@ -1,4 +1,5 @@
 import Glibc
+internal import TransferCore
 import TransferEngine
 
 extension StorageError {

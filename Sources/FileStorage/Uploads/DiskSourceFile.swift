@@ -1,5 +1,5 @@
 import Glibc
-import TransferCore
+public import TransferCore
 public import TransferEngine
 
 /// A regular file whose bytes are sent.

@@ -1,6 +1,7 @@
 internal import Crypto
 internal import NIOCore
 internal import NIOSSL
+internal import TransferCore
 internal import TransferEngine
 
 /// What is looked at in a server's certificate when the handshake is done and nothing has been sent.

@@ -4,7 +4,7 @@ internal import Synchronization
 ///
 /// Whoever emits while nobody delivers becomes the one who delivers; an observer may so call the engine, and an event
 /// emitted meanwhile waits its turn instead of overtaking.
-final class EventHub: Sendable {
+final class EventHub: EventSink {
     typealias Observer = @Sendable (TransferEvent) -> Void
 
     private enum Item {
@@ -91,8 +91,4 @@ final class EventHub: Sendable {
         }
     }
 
-    func emit(_ event: TransferEvent) {
-        self.post(event)
-        self.deliver()
-    }
 }

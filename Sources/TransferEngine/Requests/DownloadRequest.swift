@@ -120,29 +120,10 @@ public struct DownloadOptions: Sendable {
     /// Creates the defaults.
     public init() {}
 
-    /// What to do where the name is taken.
-    public enum IfExists: String, Sendable, CaseIterable {
-        /// Skip what agrees with the server, resume what we began, number anything else.
-        case auto
-        /// Skip whatever exists.
-        case skip
-        /// Go on from the existing file's end after comparing the overlap.
-        case resume
-        /// Always take a number.
-        case rename
-        /// Replace the file when the new one is whole.
-        case overwrite
-        /// Fail.
-        case fail
-    }
-
-    /// How many connections one file gets.
-    public enum ConnectionPolicy: Sendable, Hashable {
-        /// This many as soon as the server is known to do ranges.
-        case fixed(Int)
-        /// One, and more up to this number as long as each proves to help.
-        case adaptive(most: Int)
-    }
+    /// What to do if the name is taken.
+    public typealias IfExists = ExistingFileRule
+    /// The number of connections for one file.
+    public typealias ConnectionPolicy = TransferCore.ConnectionPolicy
 
     /// Where the bytes go.
     public enum Destination: Sendable {

@@ -340,7 +340,7 @@ extension DownloadRun {
         return .pause
     }
 
-    private func hold(_ attempt: Attempt, _ tickets: TransferEngine.Tickets, _ wait: Int64) {
+    private func hold(_ attempt: Attempt, _ tickets: RateTickets, _ wait: Int64) {
         // The limit can change meanwhile: long waits are split, and the remaining wait is recomputed.
         self.engine.time.schedule(after: min(wait, Self.longestHold)) {
             if self.state.withLock({ _ in attempt.isOver }) { return }

@@ -215,8 +215,8 @@ extension DownloadRun {
     func makeFetch(_ state: inout State, source: Int, preferring lane: Int) -> Attempt? {
         let (url, isPinned) = self.url(of: source, state)
         if state.attempts.isEmpty {
-            self.engine.takeConnection(url.origin)
-        } else if !self.engine.acquireConnection(url.origin) {
+            self.engine.takeConnection(url.origin, for: self.transfer.id)
+        } else if !self.engine.acquireConnection(url.origin, for: self.transfer.id) {
             return nil
         }
         let next = state.attempts.isEmpty ? lane : (lane + state.attempts.count) % self.engine.transport.laneCount

@@ -191,14 +191,16 @@ extension DownloadRun {
             }
             guard let follower else {
                 // The attempt has ended: another transfer may be waiting for the connection.
-                self.engine.releaseConnection(url.origin)
+                self.engine.releaseConnection(url.origin, of: self.transfer.id)
                 return self.engine.pump(lane: attempt.lane)
             }
             self.launch(follower)
         }
         if slot == url.origin { return next() }
-        self.engine.releaseConnection(slot)
-        self.engine.whenConnectionIsFree(url.origin) { self.engine.transport.execute(onLane: attempt.lane, next) }
+        self.engine.releaseConnection(slot, of: self.transfer.id)
+        self.engine.whenConnectionIsFree(url.origin, for: self.transfer.id) {
+            self.engine.transport.execute(onLane: attempt.lane, next)
+        }
     }
 
     private func examined(_ attempt: Attempt, agrees: Bool) {

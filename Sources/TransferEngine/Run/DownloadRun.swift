@@ -136,9 +136,11 @@ final class DownloadRun: AskingRun {
     var options: DownloadOptions { self.request.options }
     var now: Int64 { self.engine.time.now }
     func whileLocked<Value: Sendable>(_ body: () -> Value) -> Value { self.state.withLock { _ in body() } }
-    var received: Int64 { self.state.withLock { $0.received } }
-    var hasAdvanced: Bool { self.received > 0 }
-    var sent: Int64 { 0 }
+    var tally: RunTally {
+        let received = self.state.withLock { $0.received }
+        return RunTally(received: received, hasAdvanced: received > 0)
+    }
+    func yieldConnection(_ origin: Origin) {}
 
     // MARK: Beginning
 
@@ -190,9 +192,9 @@ final class DownloadRun: AskingRun {
         if let held = state.heldSlot {
             state.heldSlot = nil
             if held == origin { return held }
-            self.engine.releaseConnection(held)
+            self.engine.releaseConnection(held, of: self.transfer.id)
         }
-        self.engine.takeConnection(origin)
+        self.engine.takeConnection(origin, for: self.transfer.id)
         return origin
     }
 
@@ -255,7 +257,7 @@ final class DownloadRun: AskingRun {
             for attempt in attempts { self.retire(&state, attempt) }
             if let held = state.heldSlot {
                 state.heldSlot = nil
-                self.engine.releaseConnection(held)
+                self.engine.releaseConnection(held, of: self.transfer.id)
             }
             return attempts.filter { $0 !== current }
         }
@@ -272,7 +274,7 @@ final class DownloadRun: AskingRun {
         state.attempts.removeAll { $0 === attempt }
         if let slot = attempt.slot {
             attempt.slot = nil
-            self.engine.releaseConnection(slot)
+            self.engine.releaseConnection(slot, of: self.transfer.id)
         }
     }
 

@@ -6,12 +6,8 @@ protocol TransferRun: AnyObject, Sendable {
     /// The index of the event loop on which the run begins.
     var lane: Int { get }
     var startedAt: Int64 { get }
-    /// The number of body bytes received by this run.
-    var received: Int64 { get }
-    /// Whether the server served this run: then the host is not considered down, however often the run is interrupted.
-    var hasAdvanced: Bool { get }
-    /// The number of content bytes sent by this run.
-    var sent: Int64 { get }
+    /// The counts of this run up to now.
+    var tally: RunTally { get }
     /// The number of bytes present at the destination, and the whole length if known.
     var position: (bytes: Int64, total: Int64?) { get }
 
@@ -25,10 +21,35 @@ protocol TransferRun: AnyObject, Sendable {
 
     /// Performs the periodic work, such as timeouts and progress events.
     func tick(_ now: Int64)
+
+    /// Closes one of several connections to a host, because a transfer that has none waits for it.
+    func yieldConnection(_ origin: Origin)
+}
+
+/// The counts of one run.
+struct RunTally: Sendable {
+    /// Bytes of body received.
+    var received: Int64 = 0
+    /// Bytes of content sent.
+    var sent: Int64 = 0
+    /// Whether the server served this run: then the host is not considered down, however often the run is interrupted.
+    var hasAdvanced = false
+    /// The maximum number of kept bytes that a later response continued; see ``RetryBudget/kept(_:)``.
+    var kept: Int64 = 0
+}
+
+/// The counts of a transfer's earlier runs.
+struct EarlierRuns: Sendable {
+    /// Time spent running and between attempts, in nanoseconds; not the time in the queue.
+    var activeTime: Int64 = 0
+    /// Bytes of body received.
+    var received: Int64 = 0
+    /// Bytes of content sent.
+    var sent: Int64 = 0
 }
 
 /// How a run ends.
-enum RunOutcome {
+enum RunOutcome: Sendable {
     case finished(TransferEvent.Completion)
     case failed(TransferFailure)
     case retry(TransferFailure)

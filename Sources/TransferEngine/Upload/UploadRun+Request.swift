@@ -29,15 +29,15 @@ extension UploadRun {
             return (false, held)
         }
         if isEnding { return }
-        if let left { self.engine.releaseConnection(left) }
+        if let left { self.engine.releaseConnection(left, of: self.transfer.id) }
         if self.state.withLock({ $0.heldSlot == origin }) { return self.prepare(step, url, way) }
-        self.engine.whenConnectionIsFree(origin) {
+        self.engine.whenConnectionIsFree(origin, for: self.transfer.id) {
             let isLive = self.state.withLock { state in
                 guard state.phase != .ending else { return false }
                 state.heldSlot = origin
                 return true
             }
-            guard isLive else { return self.engine.releaseConnection(origin) }
+            guard isLive else { return self.engine.releaseConnection(origin, of: self.transfer.id) }
             self.prepare(step, url, way)
         }
     }

@@ -59,9 +59,10 @@ final class UploadRun: AskingRun {
     var now: Int64 { self.engine.time.now }
     func whileLocked<Value: Sendable>(_ body: () -> Value) -> Value { self.state.withLock { _ in body() } }
     var isEnding: Bool { self.state.withLock { $0.phase == .ending } }
-    var received: Int64 { self.state.withLock { $0.received } }
-    var hasAdvanced: Bool { self.state.withLock { $0.hasAdvanced } }
-    var sent: Int64 { self.state.withLock { $0.sent } }
+    var tally: RunTally {
+        self.state.withLock { RunTally(received: $0.received, sent: $0.sent, hasAdvanced: $0.hasAdvanced) }
+    }
+    func yieldConnection(_ origin: Origin) {}
 
     var position: (bytes: Int64, total: Int64?) { self.state.withLock { $0.position } }
 
@@ -248,7 +249,7 @@ final class UploadRun: AskingRun {
             if let attempt { self.retire(&state, attempt) }
             if let held = state.heldSlot {
                 state.heldSlot = nil
-                self.engine.releaseConnection(held)
+                self.engine.releaseConnection(held, of: self.transfer.id)
             }
             return .some(attempt === current ? nil : attempt)
         }
@@ -287,7 +288,7 @@ final class UploadRun: AskingRun {
         if state.attempt === attempt { state.attempt = nil }
         if let slot = attempt.slot {
             attempt.slot = nil
-            if let held = state.heldSlot { self.engine.releaseConnection(held) }
+            if let held = state.heldSlot { self.engine.releaseConnection(held, of: self.transfer.id) }
             state.heldSlot = slot
         }
     }

@@ -199,7 +199,7 @@ final class UploadStretch: RequestContent {
         return nil
     }
 
-    private func wait(_ wait: Int64, _ tickets: TransferEngine.Tickets, then go: @escaping @Sendable () -> Void) {
+    private func wait(_ wait: Int64, _ tickets: RateTickets, then go: @escaping @Sendable () -> Void) {
         // A limit can change while one waits for it: long waits are looked at again.
         self.run.engine.time.schedule(after: min(wait, Self.longestWait)) {
             let left = self.run.engine.wait(for: tickets, of: self.run.transfer, now: self.run.now)

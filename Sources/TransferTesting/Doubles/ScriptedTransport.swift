@@ -1,4 +1,5 @@
 import Synchronization
+internal import TransferCore
 public import TransferEngine
 
 #if canImport(Glibc)

@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import TransferCore
 internal import TransferEngine
 
 /// Keeps the body of the answer to a background session's upload, until it is stored with the upload's end.

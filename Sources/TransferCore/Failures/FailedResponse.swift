@@ -1,5 +1,3 @@
-public import TransferCore
-
 /// A response that was no success, for those who want to know more of it than its status.
 public final class FailedResponse: Sendable {
     /// The URL that answered.
@@ -12,7 +10,8 @@ public final class FailedResponse: Sendable {
     /// The most bytes of a failed response's body that are kept.
     public static let prefixLimit = 16_384
 
-    init(url: HTTPURL, head: ResponseHead, prefix: [UInt8]) {
+    /// Creates a record of a response.
+    package init(url: HTTPURL, head: ResponseHead, prefix: [UInt8]) {
         self.url = url
         self.head = head
         self.prefix = prefix

@@ -46,6 +46,15 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
 
     /// The kind of failure.
     public var code: Code
+
+    /// Whether the host, or the way to it, is at fault rather than the one resource: then all its transfers wait.
+    package var isHostFault: Bool {
+        switch self.code {
+        case .overloaded, .nameResolution, .network: true
+        default: false
+        }
+    }
+
     /// What happened and where.
     public var message: String
     /// How to mend it; may be empty.
@@ -107,7 +116,7 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
 }
 
 extension TransferFailure {
-    /// Tells what a storage error means to a transfer.
+    /// Converts a storage error into a failure of a transfer.
     public init(_ error: StorageError) {
         let code: Code =
             switch error.code {
@@ -124,8 +133,8 @@ extension TransferFailure {
 }
 
 extension TransferFailure {
-    /// Tells what a transport error means to a transfer.
-    init(_ error: TransportError) {
+    /// Converts a transport error into a failure of a transfer.
+    public init(_ error: TransportError) {
         let (code, isRetryable): (Code, Bool) =
             switch error.code {
             case .nameResolution: (.nameResolution, true)

@@ -1,8 +1,6 @@
 import Testing
 import TransferCore
 
-@testable import TransferEngine
-
 @Suite("What a response means to a request for a file")
 struct ResponseJudgeTests {
     private func judge(

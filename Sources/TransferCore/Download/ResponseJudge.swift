@@ -1,24 +1,37 @@
-internal import TransferCore
-
 /// Interprets the status and the framing of a response to a request for a file.
 ///
 /// Pure: implements the rules of RFC 9110 §14 and §15. `VersionJudge` decides whether the response is of the held
 /// version.
-struct ResponseJudge {
+package struct ResponseJudge {
     /// The properties of the request that the verdict depends on.
-    struct Question {
+    package struct Question {
         /// The range requested, or `nil` for the whole.
-        var range: ByteRange?
+        package var range: ByteRange?
         /// Whether the request was conditional as a whole, so that 304 is a response to it.
-        var isConditional = false
+        package var isConditional = false
         /// Whether the caller may have requested a part: then that part counts as the whole.
-        var isOwnRange = false
-        var retryStatuses: Set<Int>
+        package var isOwnRange = false
+        package var retryStatuses: Set<Int>
         /// Wall time, seconds since 1970, for a `Retry-After` that is a date.
-        var wallNow: Int64
+        package var wallNow: Int64
+
+        /// Creates a question.
+        package init(
+            range: ByteRange? = nil,
+            isConditional: Bool = false,
+            isOwnRange: Bool = false,
+            retryStatuses: Set<Int>,
+            wallNow: Int64
+        ) {
+            self.range = range
+            self.isConditional = isConditional
+            self.isOwnRange = isOwnRange
+            self.retryStatuses = retryStatuses
+            self.wallNow = wallNow
+        }
     }
 
-    enum Verdict {
+    package enum Verdict {
         /// The body is the whole representation.
         case whole(length: Int64?)
         /// The body is this range, which begins where the requested one does.
@@ -41,7 +54,7 @@ struct ResponseJudge {
         case failed(TransferFailure)
     }
 
-    static func judge(_ head: ResponseHead, _ question: Question) -> Verdict {
+    package static func judge(_ head: ResponseHead, _ question: Question) -> Verdict {
         switch head.status {
         case 206: self.partial(head, question)
         case 204, 205: .whole(length: 0)
@@ -55,7 +68,7 @@ struct ResponseJudge {
     }
 
     /// The length of a body declared by its framing, or `nil` if only the end of the body determines it.
-    static func length(_ head: ResponseHead) -> Int64? {
+    package static func length(_ head: ResponseHead) -> Int64? {
         if case .length(let length) = head.framing { return length }
         return head.framing == .none ? 0 : nil
     }
@@ -90,7 +103,7 @@ struct ResponseJudge {
     }
 
     /// The failure for an unsuccessful status.
-    static func failure(_ head: ResponseHead, retrying statuses: Set<Int>, wallNow: Int64) -> TransferFailure {
+    package static func failure(_ head: ResponseHead, retrying statuses: Set<Int>, wallNow: Int64) -> TransferFailure {
         let phrase = ReasonPhrase.of(head.status)
         let message = "the server answered \(head.status)\(phrase.isEmpty ? "" : " \(phrase)")"
         let retryAfter = head.fields["Retry-After"].flatMap { RetryAfter.seconds($0, now: wallNow) }

@@ -1,0 +1,39 @@
+/// An error of the storage.
+public struct StorageError: Error, Sendable, CustomStringConvertible {
+    /// The kind of failure.
+    public enum Code: String, Sendable {
+        /// The device or quota is full.
+        case noSpace
+        /// The name exists and may not be overwritten.
+        case exists
+        /// The file could not be created.
+        case cannotCreate
+        /// An existing file could not be opened.
+        case cannotOpen
+        /// The directory could not be made or opened.
+        case cannotCreateDirectory
+        /// Reading or writing failed.
+        case inputOutput
+        /// The journal is damaged, or no longer ours.
+        case badJournal
+        /// A digest differs.
+        case digestMismatch
+    }
+
+    /// The kind of failure.
+    public var code: Code
+    /// Describes the failure, the path and how to fix it.
+    public var message: String
+    /// The system's error number, or 0.
+    public var errno: Int32
+
+    /// Creates an error.
+    public init(_ code: Code, _ message: String, errno: Int32 = 0) {
+        self.code = code
+        self.message = message
+        self.errno = errno
+    }
+
+    /// The message.
+    public var description: String { self.message }
+}

@@ -1,0 +1,68 @@
+/// The files found under a name.
+public struct FileSurvey: Sendable {
+    /// The finished file or any other entry with the final name; `nil` if the name is free.
+    public var existing: ExistingFile?
+    /// The partial file's state.
+    public var partial: PartialState
+
+    /// Creates a survey.
+    public init(existing: ExistingFile?, partial: PartialState) {
+        self.existing = existing
+        self.partial = partial
+    }
+}
+
+/// The file or other entry with the final name.
+public struct ExistingFile: Sendable {
+    /// Whether it is a regular file.
+    public var isRegular: Bool
+    /// Its size in bytes.
+    public var size: Int64
+    /// Its modification time, whole seconds since 1970.
+    public var modified: Int64
+    /// The validators that Martlet stored when it finished the file (extended attribute `user.martlet.version`, which
+    /// also holds the size and the modification time it belongs to; `nil` if they no longer agree).
+    public var recorded: RecordedVersion?
+    /// The mark of the transfer that fetched it (attribute `user.martlet.transfer`, validated in the same way).
+    public var mark: String?
+
+    /// Creates the description of a file.
+    public init(isRegular: Bool, size: Int64, modified: Int64, recorded: RecordedVersion? = nil, mark: String? = nil) {
+        self.isRegular = isRegular
+        self.size = size
+        self.modified = modified
+        self.recorded = recorded
+        self.mark = mark
+    }
+}
+
+/// The validators of the response that a finished file is from.
+public struct RecordedVersion: Hashable, Sendable {
+    /// `ETag` as sent.
+    public var entityTag: String?
+    /// `Last-Modified` as sent.
+    public var lastModified: String?
+    /// `Date` of that response, as sent.
+    public var date: String?
+
+    /// Creates a record.
+    public init(entityTag: String? = nil, lastModified: String? = nil, date: String? = nil) {
+        self.entityTag = entityTag
+        self.lastModified = lastModified
+        self.date = date
+    }
+}
+
+/// The state of `NAME.part` and `NAME.part.journal`.
+public enum PartialState: Sendable {
+    /// Neither exists.
+    case none
+    /// A partial file that our journal vouches for.
+    case ours(ResourceFacts, written: Int64)
+    /// An interrupted commit: according to the journal the file is complete, and it has its final name already.
+    case committed
+    /// Another process has it locked.
+    case busy
+    /// A file that no intact journal of ours vouches for; it is left unchanged. The text states the reason.
+    case foreign(String)
+}

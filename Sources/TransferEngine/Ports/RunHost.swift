@@ -1,0 +1,43 @@
+internal import TransferCore
+
+/// The part of the engine that a run depends on.
+protocol RunHost: ConnectionBroker, NameReserver, RateGate {
+    var transport: any Transport { get }
+    var store: any FileStore { get }
+    var time: any TimeSource { get }
+    var pool: any BlockingPool { get }
+    var events: any EventSink { get }
+
+    /// Called once, when a run's connections are closed and its file is kept, named or deleted.
+    func runEnded(_ run: any TransferRun, _ outcome: RunOutcome)
+}
+
+/// Reserves file names, so that no two transfers of an engine write the same file.
+protocol NameReserver: AnyObject, Sendable {
+    /// Reserves a name, numbered if it is taken.
+    func takeName(directory: String, base: String) -> FileTarget
+
+    /// Reserves the next numbered name.
+    func takeNextName(directory: String, base: String) -> FileTarget
+}
+
+/// Limits the rate at which bytes pass.
+protocol RateGate: AnyObject, Sendable {
+    /// Whether any limit was ever set: then bytes are charged.
+    var isThrottling: Bool { get }
+
+    /// Charges bytes to the limits that apply to a transfer.
+    func charge(_ count: Int, to transfer: Transfer, now: Int64) -> RateTickets
+
+    /// The time until the charged bytes may pass, in nanoseconds; 0 if they may now.
+    func wait(for tickets: RateTickets, of transfer: Transfer, now: Int64) -> Int64
+
+    /// The maximum size of one read so that limited transfers share fairly; `nil` without a limit.
+    func readQuantum(for transfer: Transfer, attempts: Int) -> Int?
+}
+
+/// Positions in the queues of the limiters that a transfer's bytes pass.
+struct RateTickets: Sendable {
+    var global: RateLimiter.Ticket?
+    var own: RateLimiter.Ticket?
+}
