@@ -58,7 +58,14 @@ extension TransferEngine {
         let run: any TransferRun =
             switch transfer.work {
             case .download(let request):
-                DownloadRun(engine: self, transfer: transfer, request: request, lane: best, now: now)
+                DownloadRun(
+                    host: self,
+                    transfer: transfer,
+                    request: request,
+                    lane: best,
+                    now: now,
+                    earlier: transfer.memory.withLock { EarlierRuns(activeTime: $0.activeTime, received: $0.received) }
+                )
             case .upload(let request):
                 UploadRun(engine: self, transfer: transfer, request: request, lane: best, now: now)
             }

@@ -96,100 +96,10 @@ public struct TransferEvent: Sendable {
         }
     }
 
-    /// What a response's head told.
-    public struct ResponseInfo: Sendable {
-        /// The status code.
-        public var status: Int
-        /// The header fields.
-        public var fields: HTTPFields
-        /// The length of the whole file, or `nil` if unknown.
-        public var expected: Int64?
-        /// Where the file will be, or empty for a stream.
-        public var path: String
-        /// The bytes already there from an earlier run.
-        public var resumedFrom: Int64
-
-        /// Creates the information.
-        public init(status: Int, fields: HTTPFields, expected: Int64?, path: String, resumedFrom: Int64) {
-            self.status = status
-            self.fields = fields
-            self.expected = expected
-            self.path = path
-            self.resumedFrom = resumedFrom
-        }
-    }
-
-    /// How far a transfer has come.
-    public struct Progress: Sendable {
-        /// The bytes that are there, those of earlier runs included.
-        public var bytes: Int64
-        /// The whole length, or `nil` if unknown.
-        public var total: Int64?
-        /// Bytes a second over the last few seconds.
-        public var rate: Double
-        /// The seconds left at this rate, or `nil`.
-        public var secondsLeft: Double?
-        /// The connections in use.
-        public var connections: Int
-        /// Of an upload: the bytes of content sent since it was added, those sent twice counted twice; otherwise `nil`.
-        public var sent: Int64?
-        /// Of an upload: the bytes that the server has said it has, where its protocol tells.
-        public var acknowledged: Int64?
-
-        /// Creates a progress.
-        public init(bytes: Int64, total: Int64?, rate: Double, secondsLeft: Double?, connections: Int) {
-            self.bytes = bytes
-            self.total = total
-            self.rate = rate
-            self.secondsLeft = secondsLeft
-            self.connections = connections
-        }
-    }
-
-    /// How a transfer ended well.
-    public struct Completion: Sendable {
-        /// Where the file is; empty for a stream.
-        public var path: String
-        /// The file's length in bytes.
-        public var bytes: Int64
-        /// The bytes of body that were received for it in this engine's life.
-        public var received: Int64
-        /// The time from the first start to the end, queueing excluded.
-        public var duration: Duration
-        /// The file's digest, where `reportDigest` asked for it.
-        public var digest: [UInt8]?
-        /// Whether the file was there already and nothing was fetched.
-        public var skipped: Bool
-        /// Whether the server said that a conditional request's file has not changed (304); nothing was fetched.
-        public var notModified = false
-        /// Whether the length was confirmed by the server's framing; false where only the connection's end told it.
-        public var verifiedLength: Bool
-        /// Whether the bytes were compared with a digest of the whole, the caller's or the server's.
-        public var verified = false
-        /// What shows that all bytes are of one version; `nil` if nothing was fetched, and for uploads.
-        public var consistency: Consistency?
-        /// Of an upload: the bytes of content sent since it was added, those sent twice counted twice; otherwise `nil`.
-        public var sent: Int64?
-        /// Of an upload: the status of the response that said so, where there was one.
-        public var status: Int?
-
-        /// Creates a completion.
-        public init(
-            path: String,
-            bytes: Int64,
-            received: Int64,
-            duration: Duration,
-            digest: [UInt8]? = nil,
-            skipped: Bool = false,
-            verifiedLength: Bool = true
-        ) {
-            self.path = path
-            self.bytes = bytes
-            self.received = received
-            self.duration = duration
-            self.digest = digest
-            self.skipped = skipped
-            self.verifiedLength = verifiedLength
-        }
-    }
+    /// The facts of a response's head.
+    public typealias ResponseInfo = TransferResponse
+    /// The progress of a transfer.
+    public typealias Progress = TransferProgress
+    /// The result of a finished transfer.
+    public typealias Completion = TransferCompletion
 }

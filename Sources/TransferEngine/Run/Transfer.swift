@@ -38,44 +38,18 @@ final class Transfer: Sendable {
         var priority: Priority
         /// The number of attempts started so far.
         var attempts = 0
-        /// How often the file was restarted because a response did not continue the held bytes.
-        var restarts = 0
-        /// Whether the server has ever sent a 206 that continued at the requested offset.
-        var rangesProven = false
-        /// Whether the server ignored a range; no more are requested.
-        var rangesRefused = false
-        /// Whether the server responds to `If-Range` as if the file had changed although it has not.
-        var omitsIfRange = false
-        /// Whether a response lacked the validators of the previous one: ranges begin with an overlap.
-        var wantsOverlap = false
-        /// How often a 206 had no usable `Content-Range`.
-        var malformedRanges = 0
-        /// Whether the server sends this file in ranges only.
-        var sendsRangesOnly = false
-        /// Whether the file must be fetched in one response, because several responses gave a wrong digest.
-        var takesSingleResponse = false
-        /// Sources that failed or have another file.
-        var badSources: Set<Int> = []
-        /// Sources whose responses were shown to be of the same version as the first one's.
-        var provenSources: Set<Int> = []
-        /// Mirrors not shown to have the same version: they continue the file only when no other source can.
-        var fallbackSources: Set<Int> = []
-        /// Fresh URLs of sources whose link had expired.
-        var freshLinks: [Int: HTTPURL] = [:]
-        /// How often a fresh URL was requested.
-        var refreshes = 0
         /// Time spent running, in nanoseconds, without the time in the queue.
         var activeTime: Int64 = 0
         /// Bytes of body received.
         var received: Int64 = 0
         /// The target of the file, once a response or the user has determined it.
         var target: FileTarget?
-        /// The file that replaces memory as the destination, once the policy has decided so.
-        var diversion: Diversion?
-        /// Whether the policy has decided about the response.
-        var isResponseDecided = false
-        /// The position of a stream.
-        var stream = StreamPosition()
+        /// What a download's runs have left.
+        var download = DownloadHistory()
+        /// The last bytes of a stream, for comparing an overlap.
+        var streamTail = StreamTail(capacity: Int(VersionJudge.overlap))
+        /// The digests of a stream's bytes so far, if any are expected or requested.
+        var streamDigests: (any DigestComputation)?
         /// The position of an upload.
         var upload = UploadPosition()
         var wakeUp: (any Timer)?
@@ -87,18 +61,6 @@ final class Transfer: Sendable {
     /// Cancels an upload's stream, from which nothing more is read; idempotent.
     func letGoOfSource() {
         if case .upload(let request) = self.work, case .stream(let stream) = request.content { stream.cancel() }
-    }
-
-    /// The progress of a stream, whose bytes cannot be taken back.
-    struct StreamPosition: Sendable {
-        var count: Int64 = 0
-        /// The last bytes, for comparing an overlap.
-        var tail = StreamTail(capacity: Int(VersionJudge.overlap))
-        var facts: ResourceFacts?
-        /// The digests of the whole that the server declared.
-        var serverDigests: [ExpectedDigest] = []
-        /// The digests of the bytes so far, if any are expected or requested.
-        var digests: (any DigestComputation)?
     }
 
     /// The progress of an upload.
@@ -113,6 +75,8 @@ final class Transfer: Sendable {
         var hasReadJournal = false
         /// Whether bytes of a stream were read, which cannot be read again.
         var isStreamTaken = false
+        /// Whether the policy has decided about the response.
+        var isResponseDecided = false
         /// Whether the server does not respond to a request for its capabilities.
         var ignoresQuestion = false
         /// Whether the server refuses `Expect` (417).
@@ -155,15 +119,14 @@ final class Transfer: Sendable {
         self.baseName = baseName
         self.isNamedByUser = isNamedByUser
         self.origin = request.sources[0].origin
-        var memory = Memory(
-            budget: RetryBudget(retries: request.options.retries),
-            rateLimit: request.options.rateLimit,
-            limiter: RateLimiter(rate: request.options.rateLimit),
-            priority: request.options.priority
+        self.memory = Mutex(
+            Memory(
+                budget: RetryBudget(retries: request.options.retries),
+                rateLimit: request.options.rateLimit,
+                limiter: RateLimiter(rate: request.options.rateLimit),
+                priority: request.options.priority
+            )
         )
-        // The response to a method with effects is not a representation whose parts can be requested separately.
-        memory.rangesRefused = !self.asksForWhole
-        self.memory = Mutex(memory)
     }
 
     /// Whether the transfer fetches a whole representation, so that parts of it may be requested and compared.
@@ -172,19 +135,8 @@ final class Transfer: Sendable {
     let asksForWhole: Bool
 
     private static func asksForWhole(_ request: DownloadRequest) -> Bool {
-        Self.isSafe(request.method)
+        RequestMethod.isSafe(request.method)
             && !request.fields.contains { $0.0.utf8.count == 5 && $0.0.lowercased() == "range" }
-    }
-
-    /// Whether a method only reads, so that parts may be requested and existing files compared.
-    static func isSafe(_ method: String) -> Bool { method == "GET" || method == "HEAD" }
-
-    /// Whether repeating a request has the same effect as sending it once (RFC 9110 §9.2.2).
-    static func isIdempotent(_ method: String) -> Bool {
-        switch method {
-        case "GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE": true
-        default: false
-        }
     }
 
     /// Moves the transfer to another state.

@@ -47,15 +47,3 @@ struct EarlierRuns: Sendable {
     /// Bytes of content sent.
     var sent: Int64 = 0
 }
-
-/// How a run ends.
-enum RunOutcome: Sendable {
-    case finished(TransferEvent.Completion)
-    case failed(TransferFailure)
-    case retry(TransferFailure)
-    case paused
-    case stopped
-    case cancelled(keeping: Bool)
-
-    var isCancellation: Bool { if case .cancelled = self { true } else { false } }
-}

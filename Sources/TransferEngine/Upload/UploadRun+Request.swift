@@ -232,7 +232,7 @@ extension UploadRequest {
         var fields = HTTPFields()
         fields.reserve(bytes: 256, lines: 12)
         for (name, value) in self.options.fields + self.fields {
-            guard isOwnOrigin || DownloadRun.travels(name) else { continue }
+            guard isOwnOrigin || RequestFields.travels(name) else { continue }
             guard describes || !name.lowercased().hasPrefix("content-") else { continue }
             guard !step.fields.contains(where: { $0.name.lowercased() == name.lowercased() }) else { continue }
             fields.append(name, value)

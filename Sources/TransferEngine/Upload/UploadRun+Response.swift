@@ -106,11 +106,11 @@ extension UploadRun {
             )
             return self.drain(attempt, head, then: .fail(failure))
         }
-        guard self.policy != nil, !self.transfer.memory.withLock({ $0.isResponseDecided }) else {
+        guard self.policy != nil, !self.transfer.memory.withLock({ $0.upload.isResponseDecided }) else {
             return self.take(attempt, head)
         }
         return self.ask(.response(head, length: ResponseJudge.length(head)), attempt) { decision in
-            self.transfer.memory.withLock { $0.isResponseDecided = true }
+            self.transfer.memory.withLock { $0.upload.isResponseDecided = true }
             if case .cancel = decision {
                 self.end(.cancelled(keeping: false), except: attempt)
                 return .close
@@ -158,7 +158,7 @@ extension UploadRun {
             guard case .take = attempt.after else {
                 attempt.drained += body.count
                 attempt.prefix += body.prefix(FailedResponse.prefixLimit - attempt.prefix.count)
-                return (true, false, attempt.drained > DownloadRun.drainable)
+                return (true, false, attempt.drained > 65_536)
             }
             state.received += Int64(body.count)
             return (true, true, false)

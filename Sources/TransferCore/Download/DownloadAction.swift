@@ -1,0 +1,212 @@
+/// What a ``DownloadMachine`` wants done; performed in order, after the event that returned it.
+package enum DownloadAction: Sendable {
+    /// The number of a request, unique in its run.
+    package typealias RequestNumber = Int
+
+    // MARK: Requests
+
+    /// Read the held bytes of the overlap if there is one, then send the request.
+    case send(FetchPlan)
+    /// Close the request's exchange on its event loop, unless its response has ended, and end its extent.
+    case close(RequestNumber)
+    /// Resume reading the response, on its event loop.
+    case resume(RequestNumber)
+    /// Return to the machine on the request's event loop, where none of its bytes is being written.
+    case deferred(RequestNumber, DeferredStep)
+    /// Have the policy decide; then `policyDecided`.
+    case ask(PolicyQuestion, RequestNumber)
+    /// Have the caller supply a fresh URL; then `linkRefreshed` or `linkRefreshFailed`.
+    case refreshLink(HTTPURL, status: Int, RequestNumber)
+
+    // MARK: Connection slots
+
+    /// Take a slot regardless of the limit.
+    case take(Origin)
+    /// Return a slot.
+    case release(Origin)
+    /// Record that the host refused a further connection; its slot has been returned.
+    case refused(Origin)
+    /// Call `slotTaken` once a slot was taken for the request.
+    case waitForSlot(Origin, RequestNumber)
+    /// Acquire slots and call `slotAcquired` as long as `nextConnection` names a host.
+    case openConnections(lane: Int, avoiding: Int?)
+    /// Give returned slots to other transfers.
+    case slotsReleased(lane: Int)
+
+    // MARK: Files
+
+    /// Survey the files under a name; then `surveyed`.
+    case survey(FileTarget)
+    /// Reserve a name; then `nameReserved`.
+    case reserveName(directory: String, base: String)
+    /// Reserve the next numbered name; then `nameReserved`.
+    case reserveNextName(directory: String, base: String)
+    /// Report the target to those who ask for it.
+    case publishTarget(FileTarget)
+    /// Compare the digests of the finished file; then `digestsCompared`.
+    case compareDigests(FileTarget, [ExpectedDigest])
+    /// Open the partial file; then `partialOpened` or `openingFailed`.
+    case openPartial(FileTarget)
+    /// Create a small file; then `smallCreated`.
+    case createSmall(FileTarget, RequestNumber)
+    /// Create a partial file, after the current one is closed in this way; then `partialCreated` or `creatingFailed`.
+    case createPartial(PartialPlan)
+    /// Copy the finished file to a partial file; then `partialCopied`.
+    case copyExisting(FileTarget, ResourceFacts)
+    /// Write the request's bytes from this offset on; if the journal has no room, `requestFailed`.
+    case beginExtent(RequestNumber, at: Int64)
+    /// Record the facts in the journal.
+    case updateFacts(ResourceFacts)
+    /// Delete a partial file that is not open; errors are ignored.
+    case discardPartial(FileTarget)
+    /// Deliver the bytes that arrived after the overlap, then resume reading.
+    case deliverLeftover(RequestNumber)
+    case checkpoint
+    /// Keep the partial file and close it; nothing is open then.
+    case keepPartial
+    /// Compare the first bytes of the request's response with the last ones of the stream.
+    case expectStreamTail(RequestNumber, count: Int64)
+
+    // MARK: Digests
+
+    /// Compute the digests of a stream's bytes.
+    case beginStreamDigests([DigestAlgorithm])
+    /// Compute the digests of the request's bytes.
+    case beginPartDigests(RequestNumber, [DigestAlgorithm])
+    /// Finish the digests of a request's bytes; then `partDigested`.
+    case finishPartDigests(RequestNumber)
+    /// Finish the digests of a stream's bytes; then `streamDigested`.
+    case finishStreamDigests
+
+    // MARK: Ending
+
+    /// Verify the small file and give it its name; then `committed` or `commitFailed`.
+    case commitSmall(FileTarget, CommitOptions)
+    /// Verify the partial file and give it its name; then `committed` or `commitFailed`.
+    case commitPartial(FileTarget, length: Int64, CommitOptions)
+    /// Close all exchanges, then the file, then end the run.
+    case end(DownloadEnding)
+
+    // MARK: Events
+
+    case started(path: String)
+    case respond(TransferResponse)
+    case progress(TransferProgress)
+    case note(String)
+}
+
+/// A step that is taken on a request's event loop.
+package enum DeferredStep: Sendable {
+    /// The request has failed by a timeout.
+    case timeOut(TransferFailure)
+    /// Its piece is left to another connection, which would finish it sooner.
+    case takeOver
+    /// Its piece is left to the other connections.
+    case giveUp
+    /// As `giveUp`; its slot goes to another transfer.
+    case yield
+}
+
+/// One request as the machine wants it sent.
+package struct FetchPlan: Sendable {
+    package var number: DownloadAction.RequestNumber
+    /// The index of the event loop.
+    package var lane: Int
+    /// The index of the source.
+    package var source: Int
+    package var url: HTTPURL
+    package var method: String
+    /// Whether the caller's content is sent.
+    package var sendsContent: Bool
+    /// Whether a redirect turned the request into one without content, so that the fields describing it are dropped.
+    package var isRewritten: Bool
+    /// The number of credential refusals before this request.
+    package var refusals: Int
+    /// The value of `Range`.
+    package var range: String?
+    /// The value of `If-Range`.
+    package var ifRange: String?
+    /// Whether the caller's conditions are sent.
+    package var isConditional: Bool
+    /// The held bytes that the response repeats; they are read before the request is sent.
+    package var overlap: ByteRange?
+    /// Whether the exchanges closed before are to be closed first: some servers limit connections.
+    package var waitsForClosing: Bool
+}
+
+/// A partial file to be created.
+package struct PartialPlan: Sendable {
+    package var request: DownloadAction.RequestNumber
+    package var target: FileTarget
+    package var facts: ResourceFacts
+    /// What happens to the partial file that is open.
+    package var current: Current
+    /// The algorithms of the digests to compute while the bytes are written in order.
+    package var algorithms: [DigestAlgorithm]
+
+    /// What happens to the partial file that is open.
+    package enum Current: Sendable {
+        case none
+        case keep
+        case discard
+    }
+}
+
+/// How a run ends.
+package struct DownloadEnding: Sendable {
+    package var outcome: RunOutcome
+    /// The requests that are under way.
+    package var requests: [DownloadAction.RequestNumber]
+    /// What happens to the file.
+    package var file: FileEnding
+    /// The partial file that a second one, `NAME.new`, was written beside.
+    package var older: OlderPartial?
+    /// Whether `NAME.new` replaces the older partial file.
+    package var newerIsLonger: Bool
+
+    /// What happens to the open file.
+    package enum FileEnding: Sendable {
+        /// Nothing is open, or the file has its name.
+        case none
+        /// Nothing is open; the partial file of an earlier run, if any, is deleted.
+        case discardEarlier(FileTarget)
+        case keep
+        case discard
+        case setAside
+        /// Store a small file's bytes as a partial file.
+        case keepSmall(FileTarget, ResourceFacts, received: Int64)
+    }
+}
+
+/// An older partial file, kept while a response without validators is written to a second one.
+package struct OlderPartial: Sendable {
+    package var target: FileTarget
+    /// The number of its bytes.
+    package var bytes: Int64
+    /// The second one.
+    package var newer: FileTarget { Self.beside(self.target) }
+
+    /// The name of a second partial file.
+    package static func beside(_ target: FileTarget) -> FileTarget {
+        FileTarget(directory: target.directory, name: target.name + ".new")
+    }
+}
+
+/// Where the bytes of a response go.
+package enum ByteDestination: Sendable {
+    /// The request is over: close the exchange.
+    case nowhere
+    /// They are not wanted; continue reading.
+    case discarded
+    /// They are too many to be read for nothing: call `drainingEnded`, then close the exchange.
+    case tooMany
+    /// No bytes were expected: call `unexpectedBytes`.
+    case unexpected
+    case small
+    /// Skip, then write this many at the request's extent; then `wrote`.
+    case partial(skip: Int, count: Int)
+    /// Check and skip repeated bytes, whose first is at `offset`, then deliver this many; then `wrote`.
+    case stream(skip: Int, offset: Int64, count: Int)
+    /// Compare this many with the expected ones from `index` on; in the file they are at `offset`.
+    case compare(count: Int, index: Int, offset: Int64)
+}

@@ -1,0 +1,74 @@
+/// What a download knows from one run to the next.
+package struct DownloadHistory: Sendable {
+    /// What the server was observed to do with ranges.
+    package var ranges = RangeSupport()
+    /// What is known about each source.
+    package var sources = SourceTable()
+    /// How often the file was restarted because a response did not continue the held bytes.
+    package var restarts = 0
+    /// Whether the file must be fetched in one response, because several responses gave a wrong digest.
+    package var takesSingleResponse = false
+    /// The target of the file, once a response or the user has determined it.
+    package var target: FileTarget?
+    /// The file that replaces memory as the destination, once the policy has decided so.
+    package var diversion: Diversion?
+    /// Whether the policy has decided about the response.
+    package var isResponseDecided = false
+    /// The position of a stream.
+    package var stream = StreamPosition()
+
+    /// Creates the history of a transfer that has not run.
+    package init() {}
+
+    /// The progress of a stream, whose bytes cannot be taken back.
+    package struct StreamPosition: Sendable {
+        /// The number of bytes delivered.
+        package var count: Int64 = 0
+        /// The facts of the response that they are from.
+        package var facts: ResourceFacts?
+        /// The digests of the whole that the server declared.
+        package var serverDigests: [ExpectedDigest] = []
+    }
+}
+
+/// What a server was observed to do with ranges of one file.
+package struct RangeSupport: Sendable {
+    /// Whether it has ever sent a 206 that continued at the requested offset.
+    package var isProven = false
+    /// Whether it ignored a range; no more are requested.
+    package var isRefused = false
+    /// Whether it responds to `If-Range` as if the file had changed although it has not.
+    package var omitsIfRange = false
+    /// Whether a response lacked the validators of the previous one: ranges begin with an overlap.
+    package var wantsOverlap = false
+    /// Whether it sends this file in ranges only.
+    package var isRequired = false
+    /// How often a 206 had no usable `Content-Range`.
+    package var malformed = 0
+}
+
+/// What is known about the sources of a download: its URL and its mirrors.
+package struct SourceTable: Sendable {
+    /// Sources that failed or have another file.
+    package var bad: Set<Int> = []
+    /// Sources whose responses were shown to be of the same version as the first one's.
+    package var proven: Set<Int> = []
+    /// Mirrors not shown to have the same version: they continue the file only when no other source can.
+    package var fallback: Set<Int> = []
+    /// Fresh URLs of sources whose link had expired.
+    package var freshLinks: [Int: HTTPURL] = [:]
+    /// How often a fresh URL was requested.
+    package var refreshes = 0
+
+    /// The usable source with the fewest requests.
+    ///
+    /// A mirror not shown to have the same version is chosen only if all other sources are excluded.
+    func choose(of count: Int, avoiding avoided: Int?, load: (Int) -> Int) -> Int {
+        if count == 1 { return 0 }
+        var good = (0..<count).filter { !self.bad.contains($0) }
+        let proven = good.filter { !self.fallback.contains($0) }
+        if !proven.isEmpty { good = proven }
+        if good.count > 1, let avoided { good.removeAll { $0 == avoided } }
+        return good.min { load($0) < load($1) } ?? 0
+    }
+}

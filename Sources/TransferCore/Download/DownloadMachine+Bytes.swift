@@ -1,0 +1,375 @@
+/// The byte path: where the bytes of responses go, and what follows from their end.
+extension DownloadMachine {
+    /// Bytes of a response's body arrived.
+    ///
+    /// Allocates nothing unless a response is drained for a policy. The bytes of `small`, `partial` and `stream` are
+    /// counted as received; the driver writes them, then calls `wrote`.
+    package mutating func bytesReceived(
+        _ body: UnsafeRawBufferPointer,
+        _ number: DownloadAction.RequestNumber,
+        _ now: Int64
+    ) -> ByteDestination {
+        guard let index = self.index(of: number) else { return .nowhere }
+        self.requests[index].lastActivity = now
+        let skip: Int
+        switch self.requests[index].stage {
+        case .waiting, .deciding, .following, .refreshing: return .unexpected
+        case .draining(var draining):
+            self.requests[index].stage = .waiting
+            let isShort = draining.take(body)
+            self.requests[index].stage = .draining(draining)
+            return isShort ? .discarded : .tooMany
+        case .comparing where self.requests[index].repeated == 0: return self.compareNext(body.count, index)
+        case .comparing, .receiving: skip = Int(min(self.requests[index].repeated, Int64(body.count)))
+        }
+        let mayGrow = !self.requests[index].isComparing
+        self.requests[index].repeated -= Int64(skip)
+        // Bytes that have to be compared are counted then.
+        let counted = Int64(mayGrow ? body.count : skip)
+        self.requests[index].bytes += counted
+        self.received += counted
+        switch self.phase {
+        case .small(var small):
+            self.phase = .borrowed
+            small.received += Int64(body.count)
+            self.phase = .small(small)
+            return .small
+        case .fetching:
+            // The bytes after the repetition may have to be compared first.
+            let new = mayGrow ? body.count - skip : 0
+            var count = self.fetching?.planner.reserve(new, for: number) ?? 0
+            if self.destination != .file {
+                let given = self.history.stream.count
+                return .stream(skip: skip, offset: given - self.requests[index].repeated - Int64(skip), count: count)
+            }
+            guard self.requests[index].hasExtent else { return .unexpected }
+            if count < new, self.takeSilentNeighbour(index, now) {
+                count += self.fetching?.planner.reserve(new - count, for: number) ?? 0
+            }
+            return .partial(skip: skip, count: count)
+        case .locating, .opening, .committing, .ended, .borrowed: return .unexpected
+        }
+    }
+
+    /// Bytes arrived where none were expected.
+    package mutating func unexpectedBytes(
+        _ number: DownloadAction.RequestNumber,
+        _ now: Int64
+    ) -> [DownloadAction] {
+        guard let index = self.index(of: number) else { return [] }
+        let failure = TransferFailure(.badResponse, "unexpected bytes in the response body", isRetryable: true)
+        self.fail(index, failure, now)
+        return self.takeActions()
+    }
+
+    /// Bytes reached the file or the stream.
+    ///
+    /// - Parameters:
+    ///   - count: The number of bytes.
+    ///   - arrived: The number of new bytes that arrived; those beyond `count` are not part of the request's piece.
+    ///   - number: The request.
+    ///   - now: The time.
+    package mutating func wrote(
+        _ count: Int,
+        of arrived: Int,
+        _ number: DownloadAction.RequestNumber,
+        _ now: Int64
+    ) -> [DownloadAction] {
+        // Bytes delivered to a stream count even if the request has ended meanwhile.
+        if self.destination != .file { self.history.stream.count += Int64(count) }
+        guard let index = self.index(of: number) else { return self.takeActions() }
+        guard let written = self.fetching?.wrote(count, by: number) else {
+            self.pieceDone(index, now)
+            return self.takeActions()
+        }
+        if written.wantsCheckpoint { self.actions.append(.checkpoint) }
+        if written.isDone {
+            // If the response ends with the piece, its end is awaited, so that the connection can be kept.
+            let request = self.requests[index]
+            let responseEnd = request.responseEnd ?? request.range?.upperBound ?? written.length
+            if arrived > count || responseEnd != written.end { self.pieceDone(index, now) }
+        }
+        return self.takeActions()
+    }
+
+    /// Pauses reading for the disk, a receiver or the rate limit.
+    package mutating func paused(_ number: DownloadAction.RequestNumber) {
+        if let index = self.index(of: number) { self.requests[index].isPaused = true }
+    }
+
+    /// Reading continues.
+    ///
+    /// - Returns: Whether the request is still part of the run.
+    package mutating func resumed(_ number: DownloadAction.RequestNumber, _ now: Int64) -> Bool {
+        guard let index = self.index(of: number) else { return false }
+        self.resumeReading(index, now)
+        return true
+    }
+
+    // MARK: Comparing
+
+    private mutating func compareNext(_ arrived: Int, _ index: Int) -> ByteDestination {
+        let request = self.requests[index]
+        let count = min(request.overlap - request.compared, Int64(arrived))
+        self.received += count
+        let completed = self.fetching?.planner.completed ?? 0
+        return .compare(
+            count: Int(count),
+            index: Int(request.compared),
+            offset: completed - request.overlap + request.compared
+        )
+    }
+
+    /// Bytes of the overlap were compared with the held ones.
+    ///
+    /// The bytes after the overlap are delivered again by `bytesReceived` if `reading` allows.
+    package mutating func compared(
+        _ count: Int,
+        agree: Bool,
+        _ number: DownloadAction.RequestNumber,
+        _ now: Int64
+    ) -> [DownloadAction] {
+        guard let index = self.index(of: number) else { return [] }
+        if !agree {
+            self.restart(index, "the held bytes are not the server's", now)
+            return self.takeActions()
+        }
+        self.requests[index].compared += Int64(count)
+        if self.requests[index].compared == self.requests[index].overlap { self.overlapAgrees(index, now) }
+        return self.takeActions()
+    }
+
+    /// Handles a matching overlap: the bytes after it continue the file.
+    private mutating func overlapAgrees(_ index: Int, _ now: Int64) {
+        self.requests[index].stage = .receiving
+        if case .fetching(let fetching) = self.phase, case .existing(let existing) = fetching.held,
+            let facts = self.requests[index].facts
+        {
+            if facts.length == existing.size {
+                // With a digest it would have been skipped before.
+                if self.terms.expected.isEmpty { return self.skip(size: existing.size, now) }
+                return self.restart(index, "it has another digest than the expected one", now)
+            }
+            self.requests[index].isPaused = true
+            var copied = facts
+            copied.consistency = .overlap
+            return self.actions.append(.copyExisting(self.name.target, copied))
+        }
+        guard self.acceptRange(index, now) else {
+            let failure = TransferFailure(.fileIO, "the part does not fit the file", isRetryable: true)
+            return self.fail(index, failure, now)
+        }
+        self.openConnections(lane: self.requests[index].lane, now)
+    }
+
+    /// Whether a copy of the existing file that was just made is still wanted.
+    package var wantsCopy: Bool {
+        guard case .fetching(let fetching) = self.phase, case .existing = fetching.held else { return false }
+        return !self.requests.isEmpty
+    }
+
+    /// The user's file, which keeps its name, was copied to a partial file; the copy is continued.
+    package mutating func existingCopied(_ facts: ResourceFacts, _ now: Int64) -> [DownloadAction] {
+        guard self.wantsCopy, let request = self.requests.first else { return [] }
+        self.fetching?.held = .partial
+        self.fetching?.recorded = facts
+        self.publishTarget()
+        guard self.acceptRange(0, now) else {
+            let failure = TransferFailure(.fileIO, "the part does not fit the file", isRetryable: true)
+            self.fail(0, failure, now)
+            return self.takeActions()
+        }
+        self.resumeReading(0, now)
+        self.actions.append(.deliverLeftover(request.number))
+        return self.takeActions()
+    }
+
+    // MARK: The end of a response
+
+    /// The response is complete by its framing.
+    package mutating func responseEnded(
+        _ number: DownloadAction.RequestNumber,
+        trailers: HTTPFields,
+        cleanly: Bool,
+        _ now: Int64
+    ) -> [DownloadAction] {
+        guard let index = self.index(of: number) else { return [] }
+        if !trailers.isEmpty { self.takeDigests(trailers: trailers, index) }
+        if !self.endDraining(index, now) { self.bodyEnded(index, cleanly: cleanly, now) }
+        return self.takeActions()
+    }
+
+    private mutating func bodyEnded(_ index: Int, cleanly: Bool, _ now: Int64) {
+        let request = self.requests[index]
+        guard request.isFetch, !request.isComparing, request.repeated == 0 else {
+            return self.fail(index, Self.emptyResponse, now)
+        }
+        switch self.phase {
+        case .small(let small):
+            guard small.received == small.length else { return self.fail(index, Self.emptyResponse, now) }
+            self.retire(index)
+            self.commit(now)
+        case .fetching(let fetching):
+            if case .existing = fetching.held { return self.fail(index, Self.emptyResponse, now) }
+            if let piece = fetching.planner.piece(of: request.number) {
+                if piece.end != Int64.max {
+                    if piece.written < piece.end, request.bytes == 0 {
+                        return self.fail(index, Self.emptyResponse, now)
+                    }
+                } else if request.isPart {
+                    // The end of a part is not the end of the file. If it added no bytes, the file may end here.
+                    if request.bytes == 0 { self.fetching?.probesEnd = true }
+                } else {
+                    // The end of the response determines the length.
+                    _ = self.fetching?.planner.setLength(piece.written)
+                    self.fetching?.facts?.length = piece.written
+                    self.fetching?.verifiedLength = cleanly
+                }
+            }
+            self.pieceDone(index, now)
+        case .locating, .opening, .committing, .ended, .borrowed: self.fail(index, Self.emptyResponse, now)
+        }
+    }
+
+    private static let emptyResponse = TransferFailure(
+        .badResponse,
+        "the response ended with nothing in it",
+        isRetryable: true
+    )
+
+    /// Handles a completed piece: requests further pieces, or commits the complete file.
+    private mutating func pieceDone(_ index: Int, _ now: Int64) {
+        if !self.requests[index].partExpected.isEmpty {
+            return self.actions.append(.finishPartDigests(self.requests[index].number))
+        }
+        self.nextPiece(index, now)
+    }
+
+    private mutating func nextPiece(_ index: Int, _ now: Int64) {
+        let lane = self.requests[index].lane
+        self.retire(index)
+        guard case .fetching(let fetching) = self.phase else { return }
+        if fetching.planner.isComplete { return self.commit(now) }
+        self.openConnections(lane: lane, now)
+        // Connections of the host that this file did not take are available to other transfers.
+        self.actions.append(.slotsReleased(lane: lane))
+    }
+
+    // MARK: Digests
+
+    /// The digests of the file that a whole response declares.
+    static func digests(in head: ResponseHead) -> [ExpectedDigest] {
+        guard head.status == 200 else { return [] }
+        return self.once(DigestFields.representation(head.fields) + DigestFields.content(head.fields))
+    }
+
+    /// The digests recorded in a journal.
+    static func digests(of facts: ResourceFacts) -> [ExpectedDigest] {
+        facts.representationDigest.map { self.once(DigestFields.parse($0, source: "Repr-Digest")) } ?? []
+    }
+
+    /// Removes all but the first digest of each algorithm.
+    private static func once(_ digests: [ExpectedDigest]) -> [ExpectedDigest] {
+        if digests.count < 2 { return digests }
+        var seen: Set<DigestAlgorithm> = []
+        return digests.filter { seen.insert($0.algorithm).inserted }
+    }
+
+    /// Records the digests declared with a part: those of the file and those of the part (RFC 9530 §3.1).
+    mutating func takeDigests(_ head: ResponseHead, _ index: Int) {
+        let whole = Self.once(DigestFields.representation(head.fields))
+        let part = DigestFields.content(head.fields)
+        // The version of a response under comparison is not confirmed: its file digests are not adopted.
+        if !whole.isEmpty, self.fetching?.digests.isEmpty ?? false, !self.requests[index].isComparing {
+            self.fetching?.digests = whole
+        }
+        guard !part.isEmpty, case .length(let length) = head.framing else { return }
+        self.requests[index].partExpected = part
+        self.requests[index].partLength = length
+        self.actions.append(.beginPartDigests(self.requests[index].number, part.map(\.algorithm)))
+    }
+
+    /// Records the digests declared in the trailers (RFC 9110 §6.5).
+    private mutating func takeDigests(trailers: HTTPFields, _ index: Int) {
+        let request = self.requests[index]
+        let whole = DigestFields.representation(trailers)
+        // Content digests count only for a whole response: the bytes of a part have already been written.
+        let content = request.isPart || request.range != nil ? [] : DigestFields.content(trailers)
+        guard !whole.isEmpty || !content.isEmpty else { return }
+        if case .small(var small) = self.phase {
+            small.digests = Self.once(small.digests + whole + content)
+            self.phase = .small(small)
+        } else if let digests = self.fetching?.digests {
+            self.fetching?.digests = Self.once(digests + whole + content)
+        }
+    }
+
+    /// The digests of a request's bytes are known.
+    ///
+    /// - Parameters:
+    ///   - digests: The digests.
+    ///   - count: The number of bytes that they are of.
+    ///   - number: The request.
+    ///   - now: The time.
+    package mutating func partDigested(
+        _ digests: [DigestAlgorithm: [UInt8]],
+        count: Int64,
+        _ number: DownloadAction.RequestNumber,
+        _ now: Int64
+    ) -> [DownloadAction] {
+        guard let index = self.index(of: number) else { return [] }
+        let request = self.requests[index]
+        if count == request.partLength,
+            let wrong = request.partExpected.first(where: { digests[$0.algorithm] != $0.bytes })
+        {
+            self.holdsWrongBytes = true
+            let disagreement = Self.disagreement(wrong, digests[wrong.algorithm])
+            self.end(
+                .failed(
+                    TransferFailure(
+                        .checksumMismatch,
+                        "\(count) bytes from \(request.range?.lowerBound ?? 0) on: " + disagreement,
+                        remedy: "the received bytes are not resumed; fetch the file again"
+                    )
+                )
+            )
+        } else {
+            self.nextPiece(index, now)
+        }
+        return self.takeActions()
+    }
+
+    static func disagreement(_ expected: ExpectedDigest, _ actual: [UInt8]?) -> String {
+        "the \(expected.algorithm.rawValue) digest is \(Hexadecimal.encode(actual ?? [])), but \(expected.source) says "
+            + Hexadecimal.encode(expected.bytes)
+    }
+}
+
+extension Fetching {
+    /// What followed from bytes that were written.
+    struct Written: Sendable {
+        /// The end of the request's piece.
+        var end: Int64
+        /// The length of the file.
+        var length: Int64?
+        /// Whether the piece is complete.
+        var isDone: Bool
+        var wantsCheckpoint: Bool
+    }
+
+    /// Counts written bytes; returns `nil` for a request without a piece.
+    mutating func wrote(_ count: Int, by number: DownloadAction.RequestNumber) -> Written? {
+        guard let end = self.planner.piece(of: number)?.end else { return nil }
+        self.sinceCheckpoint += Int64(count)
+        let wantsCheckpoint = self.isPartial && self.sinceCheckpoint >= Self.checkpointBytes
+        if wantsCheckpoint { self.sinceCheckpoint = 0 }
+        return Written(
+            end: end,
+            length: self.planner.length,
+            isDone: self.planner.wrote(count, by: number),
+            wantsCheckpoint: wantsCheckpoint
+        )
+    }
+
+    private static var checkpointBytes: Int64 { 64 << 20 }
+}

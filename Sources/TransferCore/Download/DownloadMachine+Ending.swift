@@ -1,0 +1,237 @@
+/// Verifies and names complete files, and ends runs.
+extension DownloadMachine {
+    /// The length above which files are synced before they are named; others only if durability is requested.
+    package static var syncedAbove: Int64 { 1 << 20 }
+
+    // MARK: Committing
+
+    /// All bytes are present.
+    mutating func commit(_ now: Int64) {
+        switch self.phase {
+        case .small(let small):
+            self.phase = .committing(
+                Committing(
+                    kind: .small,
+                    length: small.length,
+                    facts: small.facts,
+                    digests: small.digests,
+                    verifiedLength: small.verifiedLength
+                )
+            )
+            self.commitAgain()
+        case .fetching(let fetching):
+            let length = fetching.planner.length ?? fetching.planner.completed
+            self.phase = .committing(
+                Committing(
+                    kind: fetching.isStream ? .stream : .partial,
+                    length: length,
+                    facts: fetching.facts,
+                    digests: fetching.digests,
+                    verifiedLength: fetching.verifiedLength
+                )
+            )
+            if fetching.isStream { self.actions.append(.finishStreamDigests) } else { self.commitAgain() }
+        case .locating, .opening, .committing, .ended, .borrowed: break
+        }
+    }
+
+    /// Commits under the present name.
+    mutating func commitAgain() {
+        guard case .committing(let committing) = self.phase else { return }
+        let options = self.commitOptions(committing)
+        switch committing.kind {
+        case .small: self.actions.append(.commitSmall(self.name.target, options))
+        case .partial:
+            self.actions.append(.commitPartial(self.name.target, length: committing.length, options))
+        case .stream: break
+        }
+    }
+
+    private func commitOptions(_ committing: Committing) -> CommitOptions {
+        let facts = committing.facts
+        var recorded: RecordedVersion?
+        if let facts, facts.entityTag != nil || facts.lastModified != nil {
+            recorded = RecordedVersion(
+                entityTag: facts.entityTag,
+                lastModified: facts.lastModified,
+                date: facts.date
+            )
+        }
+        let durability: CommitOptions.Durability =
+            if committing.kind == .small { self.terms.durable ? .grouped : .none } else {
+                self.terms.durable || committing.length > Self.syncedAbove ? .synced : .none
+            }
+        return CommitOptions(
+            overwrite: self.name.overwrites,
+            modified: facts?.lastModified.flatMap { HTTPDate.parse($0) },
+            recorded: recorded,
+            mark: self.terms.mark,
+            durability: durability,
+            expected: self.terms.expected + committing.digests,
+            report: self.terms.reportDigest,
+            keepBad: self.terms.keepBad && !self.mayTakeSingleResponse(committing)
+        )
+    }
+
+    /// Whether a digest mismatch leads to one more fetch, in a single response: the bytes are from several responses.
+    private func mayTakeSingleResponse(_ committing: Committing) -> Bool {
+        committing.facts?.consistency != nil && !self.history.takesSingleResponse
+    }
+
+    /// The file has its name.
+    package mutating func committed(digest: [UInt8]?, _ now: Int64) -> [DownloadAction] {
+        guard case .committing(let committing) = self.phase else { return [] }
+        if let older = self.older {
+            self.older = nil
+            self.actions.append(.discardPartial(older.target))
+        }
+        self.complete(committing, path: self.name.target.path, digest: digest, now)
+        return self.takeActions()
+    }
+
+    /// The file could not be verified or named.
+    package mutating func commitFailed(_ error: StorageError) -> [DownloadAction] {
+        guard case .committing(let committing) = self.phase else { return [] }
+        if error.code == .exists {
+            // Another process has taken the name since the survey.
+            switch self.existingFiles.collision(overwrites: self.name.overwrites) {
+            case .overwrite:
+                self.name.overwrites = true
+                self.commitAgain()
+                return self.takeActions()
+            case .nextName:
+                self.reserveNextName()
+                return self.takeActions()
+            case .fail: break
+            }
+        }
+        var failure = TransferFailure(error)
+        if error.code == .digestMismatch, committing.kind == .partial, self.mayTakeSingleResponse(committing) {
+            // Responses of several versions were joined: retry, over one connection.
+            self.history.takesSingleResponse = true
+            failure.isRetryable = true
+            self.end(.retry(failure))
+        } else {
+            self.end(.failed(failure))
+        }
+        return self.takeActions()
+    }
+
+    /// The digests of a stream's bytes are known: its bytes cannot be taken back, but a mismatch is reported.
+    package mutating func streamDigested(_ actual: [DigestAlgorithm: [UInt8]], _ now: Int64) -> [DownloadAction] {
+        guard case .committing(let committing) = self.phase else { return [] }
+        for expected in self.terms.expected + committing.digests {
+            guard let computed = actual[expected.algorithm] else {
+                self.note("\(expected.source) arrived too late to verify the output")
+                continue
+            }
+            guard computed != expected.bytes else { continue }
+            self.end(
+                .failed(
+                    TransferFailure(
+                        .checksumMismatch,
+                        "the output is wrong: " + Self.disagreement(expected, computed),
+                        remedy: "what was written cannot be taken back; do not use it"
+                    )
+                )
+            )
+            return self.takeActions()
+        }
+        self.complete(committing, path: "", digest: self.terms.reportDigest.flatMap { actual[$0] }, now)
+        return self.takeActions()
+    }
+
+    private mutating func complete(_ committing: Committing, path: String, digest: [UInt8]?, _ now: Int64) {
+        let isVerified = !committing.digests.isEmpty || !self.terms.expected.isEmpty
+        var completion = TransferCompletion(
+            path: path,
+            bytes: committing.length,
+            received: self.earlierReceived + self.received,
+            duration: .nanoseconds(self.earlierActiveTime + now - self.startedAt),
+            digest: digest,
+            verifiedLength: committing.verifiedLength
+        )
+        completion.verified = isVerified
+        completion.consistency = isVerified ? .digest : committing.facts?.consistency ?? .singleResponse
+        self.end(.finished(completion))
+    }
+
+    // MARK: Ending
+
+    /// The run is paused, stopped or cancelled from outside.
+    package mutating func interrupted(_ outcome: RunOutcome) -> [DownloadAction] {
+        self.end(outcome)
+        return self.takeActions()
+    }
+
+    /// The sink, the receiver or the storage failed.
+    package mutating func failed(_ failure: TransferFailure) -> [DownloadAction] {
+        self.end(.failed(failure))
+        return self.takeActions()
+    }
+
+    /// Ends the run.
+    mutating func end(_ asked: RunOutcome) {
+        var outcome = asked
+        switch self.phase {
+        case .ended: return
+        case .committing(var committing):
+            // A commit is short and cannot be undone: an interruption takes effect only if the commit fails.
+            switch asked {
+            case .finished: break
+            case .failed, .retry: outcome = committing.interruption ?? asked
+            case .paused, .stopped, .cancelled:
+                committing.interruption = asked
+                self.phase = .committing(committing)
+                return
+            }
+        case .locating, .opening, .small, .fetching, .borrowed: break
+        }
+        let newer = self.fetching?.planner.completed ?? self.position.bytes
+        let ending = DownloadEnding(
+            outcome: outcome,
+            requests: self.requests.map(\.number),
+            file: self.fileEnding(outcome),
+            older: self.older,
+            newerIsLonger: self.older.map { newer > $0.bytes } ?? false
+        )
+        for request in self.requests where request.holdsSlot { self.actions.append(.release(request.origin)) }
+        if let held = self.heldSlot { self.actions.append(.release(held)) }
+        self.heldSlot = nil
+        self.requests = []
+        self.older = nil
+        self.phase = .ended
+        self.actions.append(.end(ending))
+    }
+
+    private func fileEnding(_ outcome: RunOutcome) -> DownloadEnding.FileEnding {
+        let isDiscarded = if case .cancelled(keeping: false) = outcome { true } else { false }
+        switch self.phase {
+        case .small(let small): return isDiscarded ? .discard : self.smallEnding(small)
+        case .fetching(let fetching):
+            switch fetching.held {
+            case .partial: break
+            case .stream, .existing: return .none
+            }
+        case .committing(let committing):
+            if case .finished = outcome { return .none }
+            if committing.kind != .partial { return committing.kind == .small ? .discard : .none }
+        case .locating, .opening, .ended, .borrowed:
+            // The file is from an earlier run, or is being created or opened.
+            guard isDiscarded, let target = self.history.target else { return .none }
+            return .discardEarlier(target)
+        }
+        if self.holdsWrongBytes { return self.terms.keepBad ? .setAside : .discard }
+        return isDiscarded ? .discard : .keep
+    }
+
+    private func smallEnding(_ small: SmallDownload) -> DownloadEnding.FileEnding {
+        guard small.received >= Self.smallestKept, small.received < small.length, self.terms.asksForWhole else {
+            return .discard
+        }
+        return .keepSmall(self.name.target, small.facts, received: small.received)
+    }
+
+    /// The minimum number of bytes worth keeping; fewer are faster to fetch again.
+    private static var smallestKept: Int64 { 16 << 10 }
+}

@@ -1,0 +1,279 @@
+/// Determines the file's name and what existing files under it mean.
+extension DownloadMachine {
+    var existingFiles: ExistingFiles {
+        ExistingFiles(
+            rule: self.name.rule,
+            isNamedByUser: self.name.isGivenByUser,
+            isExact: self.terms.nameIsExact,
+            asksForWhole: self.terms.asksForWhole,
+            mark: self.terms.mark,
+            hasDigests: !self.terms.expected.isEmpty,
+            sources: self.terms.sources
+        )
+    }
+
+    mutating func survey() {
+        self.phase = .locating(.surveying)
+        self.actions.append(.survey(self.name.target))
+    }
+
+    mutating func reserveNextName() {
+        self.actions.append(.reserveNextName(directory: self.name.target.directory, base: self.name.base))
+    }
+
+    /// Uses another name; fails if the name must be exact.
+    private mutating func useNextName(_ reason: String) {
+        let target = self.name.target
+        if let failure = self.existingFiles.nameIsNotFree(target, reason) { return self.end(.failed(failure)) }
+        if !reason.isEmpty { self.note("\(target.name): \(reason); using another name") }
+        self.reserveNextName()
+    }
+
+    /// A name was reserved.
+    package mutating func nameReserved(_ target: FileTarget) -> [DownloadAction] {
+        switch self.phase {
+        case .locating(.surveying):
+            self.name.target = target
+            self.survey()
+        case .opening(.naming):
+            self.name.target = target
+            self.actions.append(.survey(target))
+        case .opening(.creating(let accepted)):
+            // Another process created a partial file of this name since the survey.
+            self.name.target = target
+            self.publishTarget()
+            self.createPartial(accepted, as: target, closing: .none)
+        case .committing:
+            self.name.target = target
+            self.commitAgain()
+        case .locating, .opening, .small, .fetching, .ended, .borrowed: break
+        }
+        return self.takeActions()
+    }
+
+    mutating func publishTarget() {
+        self.history.target = self.name.target
+        self.actions.append(.publishTarget(self.name.target))
+    }
+
+    /// The files under the name were surveyed.
+    package mutating func surveyed(_ survey: FileSurvey, _ now: Int64) -> [DownloadAction] {
+        switch self.phase {
+        case .locating(.surveying): self.act(self.existingFiles.step(survey, self.name.target), now)
+        case .opening(.naming(let pending)): self.surveyed(survey, for: pending, now)
+        case .locating, .opening, .small, .fetching, .committing, .ended, .borrowed: break
+        }
+        return self.takeActions()
+    }
+
+    private mutating func act(_ step: ExistingFiles.Step, _ now: Int64) {
+        switch step {
+        case .nextName(let reason): self.useNextName(reason)
+        case .fetch(let overwrites):
+            self.name.overwrites = overwrites
+            self.launchFirst(.fetch, now)
+        case .resume(let isForeign, let overwrites):
+            self.name.overwrites = overwrites
+            self.openPartial(isForeign: isForeign)
+        case .continueExisting(let existing, let overwrites):
+            self.name.overwrites = overwrites
+            self.continueExisting(existing, now)
+        case .examine(let existing):
+            self.existing = existing
+            self.phase = .locating(.examining(existing))
+            self.launchFirst(.examine(byGET: false), now)
+        case .compareDigests(let existing, let overwrites):
+            self.name.overwrites = overwrites
+            self.phase = .locating(.comparingDigests(existing))
+            self.actions.append(.compareDigests(self.name.target, self.terms.expected))
+        case .replayedCommit(let existing):
+            self.actions.append(.discardPartial(self.name.target))
+            self.skip(size: existing?.size ?? 0, now)
+        case .skip(let existing): self.skip(size: existing.size, now)
+        case .fail(let failure): self.end(.failed(failure))
+        }
+    }
+
+    /// The digests of the existing file were computed.
+    package mutating func digestsCompared(agree: Bool, _ now: Int64) -> [DownloadAction] {
+        guard case .locating(.comparingDigests(let existing)) = self.phase else { return [] }
+        if agree {
+            self.skip(size: existing.size, verified: true, now)
+        } else if self.name.rule == .resume {
+            self.continueExisting(existing, now)
+        } else {
+            self.phase = .locating(.surveying)
+            self.reserveNextName()
+        }
+        return self.takeActions()
+    }
+
+    /// Continues a copy of the existing file if the response begins with its last bytes (`--if-exists resume`).
+    private mutating func continueExisting(_ existing: ExistingFile, _ now: Int64) {
+        self.existing = existing
+        let fetching = Fetching(
+            .existing(existing),
+            SegmentPlanner(length: nil, have: [0..<existing.size]),
+            facts: nil,
+            now: now
+        )
+        self.phase = .fetching(fetching)
+        self.resumedFrom = existing.size
+        self.launchFirst(.fetch, now)
+    }
+
+    /// The number of bytes compared before a file without a journal is continued.
+    static var existingOverlap: Int64 { 256 << 10 }
+
+    /// Finishes without fetching: the file exists already.
+    mutating func skip(size: Int64, verified: Bool = false, _ now: Int64) {
+        var completion = TransferCompletion(
+            path: self.name.target.path,
+            bytes: size,
+            received: 0,
+            duration: .nanoseconds(now - self.startedAt),
+            skipped: true
+        )
+        completion.verified = verified
+        if verified { completion.consistency = .digest }
+        self.end(.finished(completion))
+    }
+
+    // MARK: Resuming a partial file
+
+    mutating func openPartial(isForeign: Bool) {
+        let target = self.name.target
+        // A cancellation during the opening needs the target to delete.
+        self.publishTarget()
+        self.phase = .locating(.openingPartial(target, isForeign: isForeign))
+        self.actions.append(.openPartial(target))
+    }
+
+    /// The partial file is open.
+    ///
+    /// - Parameters:
+    ///   - facts: The facts recorded in its journal.
+    ///   - extents: The byte ranges present.
+    ///   - now: The time.
+    package mutating func partialOpened(
+        _ facts: ResourceFacts,
+        extents: [ByteRange],
+        _ now: Int64
+    ) -> [DownloadAction] {
+        guard case .locating(.openingPartial(let target, let isForeign)) = self.phase else { return [] }
+        var plan = SegmentPlanner(length: facts.length, have: extents)
+        if facts.length == nil, let first = extents.first {
+            // Without a length only an extent that begins at byte 0 can be continued.
+            plan = SegmentPlanner(length: nil, have: first.lowerBound == 0 ? [first] : [])
+        }
+        var fetching = Fetching(.partial, plan, facts: facts, now: now)
+        fetching.recorded = facts
+        fetching.isForeign = isForeign
+        fetching.digests = Self.digests(of: facts)
+        fetching.doesRanges = self.history.ranges.isProven
+        // The held bytes may depend on a digest whose value has been lost.
+        let isVouched = facts.consistency != .digest || !self.terms.expected.isEmpty || !fetching.digests.isEmpty
+        // The URL serves several versions, or nothing vouches for the bytes.
+        fetching.requestsWhole = facts.isUnreliable || self.history.takesSingleResponse || !isVouched
+        self.resumedFrom = plan.completed
+        self.phase = .fetching(fetching)
+        // A second partial file left by a killed process has fewer bytes than this one.
+        self.actions.append(.discardPartial(OlderPartial.beside(target)))
+        if plan.isComplete, isVouched {
+            self.commit(now)
+        } else if !facts.isUnreliable || plan.completed == 0 || self.mayRestart(Self.alternation(facts)) {
+            self.launchFirst(.fetch, now)
+        }
+        return self.takeActions()
+    }
+
+    /// The partial file could not be opened.
+    ///
+    /// - Parameters:
+    ///   - error: The reason.
+    ///   - isStillOurs: Whether a new survey finds it.
+    package mutating func openingFailed(_ error: StorageError, isStillOurs: Bool) -> [DownloadAction] {
+        guard case .locating(.openingPartial(let target, _)) = self.phase else { return [] }
+        self.phase = .locating(.surveying)
+        if error.code == .badJournal {
+            if let failure = self.existingFiles.nameIsNotFree(target, error.message) {
+                self.end(.failed(failure))
+            } else {
+                self.note(error.message)
+                self.reserveNextName()
+            }
+        } else if error.code == .cannotOpen, !isStillOurs {
+            // The file was deleted, for example by a cancelled transfer of the same name: survey again.
+            self.survey()
+        } else {
+            self.end(.failed(TransferFailure(error)))
+        }
+        return self.takeActions()
+    }
+
+    // MARK: A name that the response proposes
+
+    /// Whether the name is determined only by the response, so that it has to be reserved or surveyed now.
+    ///
+    /// - Returns: The base of the name to reserve, or `nil` if the present name is only surveyed; no value if the name
+    ///   is final.
+    func proposedName(_ head: ResponseHead) -> String?? {
+        if !self.name.isGivenByUser, let field = head.fields["Content-Disposition"],
+            let proposed = ContentDisposition(field).fileName.flatMap({ FileName.sanitize($0) })
+        {
+            if proposed != self.name.base { return .some(.some(proposed)) }
+            return self.name.isDiverted ? .some(.some(proposed)) : nil
+        }
+        if self.name.isDiverted { return .some(.some(self.name.base)) }
+        return self.existing != nil && !self.name.overwrites ? .some(nil) : nil
+    }
+
+    /// Reserves or surveys the name that a response determines.
+    mutating func relocate(_ base: String?, _ pending: Opening.Pending) {
+        self.phase = .opening(.naming(pending))
+        guard let base else { return self.actions.append(.survey(self.name.target)) }
+        self.name.base = base
+        let directory = self.history.diversion?.directory ?? self.name.target.directory
+        self.actions.append(.reserveName(directory: directory, base: base))
+    }
+
+    private mutating func surveyed(_ survey: FileSurvey, for pending: Opening.Pending, _ now: Int64) {
+        guard let index = self.index(of: pending.request) else { return }
+        let step = self.existingFiles.step(survey, self.name.target) { self.isCurrent($0, pending.head) }
+        switch step {
+        case .nextName: self.reserveNextName()
+        case .fetch(let overwrites):
+            if overwrites { self.name.overwrites = true }
+            self.createFile(pending, now)
+        case .resume:
+            // Continuing the partial file needs a range request.
+            self.retire(index, keepsSlot: true)
+            self.openPartial(isForeign: false)
+        case .skip(let existing): self.skip(size: existing.size, now)
+        case .fail(let failure): self.end(.failed(failure))
+        case .continueExisting, .examine, .compareDigests, .replayedCommit:
+            preconditionFailure("\(step) does not follow a survey of a proposed name")
+        }
+    }
+
+    /// Whether an existing file is the representation that a response carries.
+    func isCurrent(_ existing: ExistingFile, _ head: ResponseHead) -> Bool {
+        let length: Int64? =
+            if case .length(let length) = head.framing { length } else {
+                head.fields["Content-Length"].flatMap { Int64($0) }
+            }
+        let response = ResourceFacts(url: "", length: length, fields: head.fields, received: self.wallNow)
+        let recorded = existing.recorded.map { recorded in
+            ResourceFacts(
+                url: "",
+                length: existing.size,
+                entityTag: recorded.entityTag,
+                lastModified: recorded.lastModified,
+                date: recorded.date,
+                contentEncoding: response.contentEncoding
+            )
+        }
+        let file = VersionJudge.FinishedFile(size: existing.size, modified: existing.modified, recorded: recorded)
+        return VersionJudge.isCurrent(file, response)
+    }
+}

@@ -1,0 +1,306 @@
+/// Handles responses that carry the whole representation, and replaces held bytes by them.
+extension DownloadMachine {
+    mutating func receivedWhole(_ index: Int, _ head: ResponseHead, _ length: Int64?, _ now: Int64) {
+        switch self.phase {
+        case .opening(.awaiting):
+            if self.destination == .file { return self.openFile(index, head, length, now) }
+            self.openStream(index, head, length, now)
+        case .fetching(let fetching):
+            switch fetching.held {
+            case .stream where self.history.stream.count == 0: self.openStream(index, head, length, now)
+            case .stream: self.readAgain(index, head, length, fetching, now)
+            case .partial: self.wholeInsteadOfPart(index, head, length, fetching, now)
+            case .existing(let existing):
+                if self.terms.expected.isEmpty, self.isCurrent(existing, head) {
+                    return self.skip(size: existing.size, now)
+                }
+                self.restart(index, "the server does not send parts", now)
+            }
+        case .locating, .opening, .small, .committing, .ended, .borrowed: self.retire(index)
+        }
+    }
+
+    /// Handles a whole response while bytes of the file are held.
+    private mutating func wholeInsteadOfPart(
+        _ index: Int,
+        _ head: ResponseHead,
+        _ length: Int64?,
+        _ fetching: Fetching,
+        _ now: Int64
+    ) {
+        let request = self.requests[index]
+        let response = self.facts(of: head, from: request, length: length)
+        let held = fetching.facts ?? response
+        let context = self.context(fetching, request)
+        let hasOthers = self.requests.count > 1
+        var replacement = VersionJudge.replacement(by: response, of: held, context)
+        if case .same = replacement, request.sentIfRange {
+            // The server responds as if the file had changed, although the validator is the same.
+            self.history.ranges.omitsIfRange = true
+            return hasOthers ? self.dismiss(index, isRefusal: false, now) : self.relaunch(index, now)
+        }
+        let isSuspicious = if case .suspicious = replacement { true } else { false }
+        if request.sentIfRange, !hasOthers, !held.isUnreliable, !isSuspicious,
+            VersionJudge.relation(of: response, to: held, context) == .comparable
+        {
+            // Nodes may generate different tags: without the condition the server sends a part, to be compared.
+            self.history.ranges.omitsIfRange = true
+            self.history.ranges.wantsOverlap = true
+            return self.relaunch(index, now)
+        }
+        if hasOthers { return self.dismiss(index, isRefusal: true, now) }
+        if held.isUnreliable || self.history.takesSingleResponse, case .same = replacement {
+            replacement = .restart(Self.alternation(held))
+        }
+        let isEmpty = fetching.planner.completed == 0
+        switch replacement {
+        case .same(let consistency) where !isEmpty: self.passOver(index, head, response, consistency, now)
+        case .same: self.replace(index, head, response, of: held, beside: false)
+        case .restart(let reason):
+            if fetching.isForeign, !self.terms.nameIsExact { return self.decline(index, reason, fetching) }
+            if self.canDoWithout(request) { return self.sourceDisagrees(index, now) }
+            if !isEmpty {
+                // A response to a restart is counted already.
+                if !fetching.requestsWhole, !self.mayRestart(reason) { return }
+                self.note("\(reason): restarting")
+            }
+            self.replace(index, head, response, of: held, beside: false)
+        case .suspicious(let reason):
+            let failure = TransferFailure(
+                .badResponse,
+                "\(reason); what was received before is kept",
+                remedy: "log in to the network, or try later",
+                isRetryable: true
+            )
+            self.fail(index, failure, now)
+        case .beside(let reason):
+            if isEmpty { return self.replace(index, head, response, of: held, beside: false) }
+            if self.canDoWithout(request) { return self.sourceDisagrees(index, now) }
+            if !fetching.requestsWhole, !self.mayRestart(reason) { return }
+            self.note("\(reason): restarting beside what was received before")
+            self.replace(index, head, response, of: held, beside: true)
+        }
+    }
+
+    /// Handles a whole response of the same version: skips the held bytes at its beginning.
+    private mutating func passOver(
+        _ index: Int,
+        _ head: ResponseHead,
+        _ response: ResourceFacts,
+        _ consistency: Consistency,
+        _ now: Int64
+    ) {
+        self.note("the server does not send parts: passing over what was received before")
+        let number = self.requests[index].number
+        guard case .fetching(let fetching) = self.phase else { return }
+        let prefix = fetching.planner.heldPrefix
+        self.fetching?.planner = SegmentPlanner(length: response.length ?? fetching.planner.length, have: [0..<prefix])
+        _ = self.fetching?.planner.assign(to: number, minimumSplit: Int64.max / 4)
+        self.fetching?.requestsWhole = false
+        self.requests[index].range = nil
+        self.requests[index].overlap = 0
+        self.requests[index].repeated = prefix
+        self.requests[index].basis = consistency
+        self.requests[index].facts = response
+        self.requests[index].stage = .receiving
+        self.requests[index].responseEnd = response.length
+        self.connections.hasTaken = true
+        let isAccepted = self.acceptRange(index, now)
+        // Nothing shows that the server honours ranges.
+        self.history.ranges.isRefused = true
+        self.history.ranges.isProven = false
+        guard isAccepted else {
+            let failure = TransferFailure(.fileIO, "the response does not fit the file", isRetryable: true)
+            return self.fail(index, failure, now)
+        }
+        self.report(head, response.length)
+        guard self.fetching?.planner.isComplete ?? false else { return }
+        // Every byte is held already.
+        self.retire(index)
+        self.commit(now)
+    }
+
+    /// Replaces the held bytes by a whole response; reading pauses until the file is created.
+    mutating func replace(
+        _ index: Int,
+        _ head: ResponseHead,
+        _ response: ResourceFacts,
+        of held: ResourceFacts,
+        beside: Bool,
+        part: ByteRange? = nil
+    ) {
+        let facts = VersionJudge.successor(response, of: held)
+        var accepted = self.accept(facts, head, index, part: part)
+        let target = self.name.target
+        if beside {
+            let older = OlderPartial(target: target, bytes: self.fetching?.planner.completed ?? 0)
+            self.older = older
+            accepted.target = older.newer
+        }
+        self.resumedFrom = 0
+        // The response does not continue the user's existing file, which therefore keeps its name.
+        if self.name.rule == .resume { self.name.overwrites = false }
+        self.requests[index].isPaused = true
+        self.requests[index].range = nil
+        self.requests[index].overlap = 0
+        self.phase = .opening(.creating(accepted))
+        self.report(head, response.length)
+        self.createPartial(accepted, as: accepted.target, closing: beside ? .keep : .discard)
+    }
+
+    // MARK: Restarting
+
+    /// Requests the whole file, within a budget, because a response does not continue the held bytes.
+    ///
+    /// The held bytes are kept until a whole response replaces them.
+    mutating func restart(_ index: Int, _ reason: String, _ now: Int64) {
+        let request = self.requests[index]
+        var held: Int64 = 0
+        if case .fetching(let fetching) = self.phase {
+            held = fetching.planner.completed
+            switch fetching.held {
+            case .existing:
+                let failure = TransferFailure(
+                    .cannotResume,
+                    "the existing file is not the beginning of the server's: \(reason)",
+                    setting: .existingFiles
+                )
+                return self.fail(index, failure, now)
+            case .stream where held > 0:
+                let failure = TransferFailure(
+                    .cannotResume,
+                    "the output cannot be taken back and cannot be continued: \(reason)"
+                )
+                return self.fail(index, failure, now)
+            case .partial, .stream: break
+            }
+            if fetching.isForeign, !self.terms.nameIsExact { return self.decline(index, reason, fetching) }
+            if self.canDoWithout(request) { return self.sourceDisagrees(index, now) }
+            // Without held bytes a first restart loses nothing, and is not counted.
+            if held > 0 || fetching.requestsWhole, !self.mayRestart(reason) { return }
+        }
+        self.note("\(reason): requesting the whole")
+        self.retire(index, keepsSlot: true)
+        for other in self.requests.indices.reversed() { self.retire(other) }
+        self.fetching?.requestsWhole = true
+        self.launchFirst(.fetch, afterClosing: true, now)
+    }
+
+    /// Counts a restart; ends the run if there were too many.
+    mutating func mayRestart(_ reason: String) -> Bool {
+        self.history.restarts += 1
+        guard self.history.restarts > Self.restartLimit else { return true }
+        let versions = self.fetching?.facts.map { Self.alternation($0) } ?? reason
+        let message = versions == reason ? reason : "\(reason); \(versions)"
+        self.end(
+            .failed(
+                TransferFailure(
+                    .badResponse,
+                    "\(message); restarted \(Self.restartLimit) times already",
+                    remedy: "ask for one server, or give a digest with the URL"
+                )
+            )
+        )
+        return false
+    }
+
+    static var restartLimit: Int { 4 }
+
+    /// Describes the versions observed at one URL.
+    static func alternation(_ facts: ResourceFacts) -> String {
+        let seen = facts.formerVersions + [VersionJudge.identity(facts)].compactMap(\.self)
+        guard seen.count > 1 else { return "the file is to be of one response" }
+        return "several versions are behind the address: \(seen.joined(separator: ", "))"
+    }
+
+    /// Declines to continue a partial file of another URL, because the response does not match it.
+    ///
+    /// The partial file is kept and another name is taken; if the user chose the name, the transfer fails.
+    private mutating func decline(_ index: Int, _ reason: String, _ fetching: Fetching) {
+        let refusal =
+            "\(self.name.target.path).part, begun from \(fetching.facts?.url ?? ""), is not continued: \(reason)"
+        if self.name.isGivenByUser {
+            let failure = TransferFailure(
+                .cannotResume,
+                refusal,
+                remedy: "move it away, or choose another name"
+            )
+            return self.end(.failed(failure))
+        }
+        self.retire(index, keepsSlot: true)
+        self.resumedFrom = 0
+        self.phase = .locating(.surveying)
+        self.note("\(refusal); using another name")
+        self.actions.append(.keepPartial)
+        self.reserveNextName()
+    }
+
+    // MARK: Streams
+
+    /// Handles a whole response to a request for the rest of a stream.
+    ///
+    /// The bytes delivered before are skipped if the response is of the same version, or if the last of them match.
+    private mutating func readAgain(
+        _ index: Int,
+        _ head: ResponseHead,
+        _ length: Int64?,
+        _ fetching: Fetching,
+        _ now: Int64
+    ) {
+        let request = self.requests[index]
+        let given = self.history.stream.count
+        let response = self.facts(of: head, from: request, length: length)
+        let keepsBytes = self.terms.destination == .memory(keepsBytes: true)
+        let tail = min(given, VersionJudge.overlap)
+        var continuation = VersionJudge.Continuation.refused("nothing is known of what was received before")
+        if let held = fetching.facts {
+            continuation =
+                held.isUnreliable
+                ? .refused(Self.alternation(held))
+                : VersionJudge.continuation(
+                    of: response,
+                    after: held,
+                    self.context(fetching, request),
+                    isAdditional: false,
+                    overlap: keepsBytes ? given : tail,
+                    run: given
+                )
+        }
+        var basis: Consistency?
+        switch continuation {
+        case .accepted where request.sentIfRange:
+            self.history.ranges.omitsIfRange = true
+            return self.relaunch(index, now)
+        case .accepted(let consistency): basis = consistency
+        case .compared where request.sentIfRange, .needsOverlap where request.sentIfRange:
+            self.history.ranges.omitsIfRange = true
+            self.history.ranges.wantsOverlap = true
+            return self.relaunch(index, now)
+        case .compared: break
+        case .needsOverlap, .refused:
+            let reason = if case .refused(let text) = continuation { text } else { "too little of it is held" }
+            return self.restart(index, "the server does not resume: \(reason)", now)
+        }
+        self.note("the server sends no parts: passing over what was received before")
+        self.history.ranges.isRefused = true
+        self.fetching?.planner.release(request.number)
+        _ = self.fetching?.planner.assign(to: request.number, minimumSplit: Int64.max / 4)
+        self.requests[index].range = nil
+        self.requests[index].basis = basis
+        self.requests[index].facts = response
+        self.requests[index].responseEnd = length
+        self.requests[index].overlap = basis == nil && !keepsBytes ? tail : 0
+        self.requests[index].compared = 0
+        self.requests[index].repeated = given - self.requests[index].overlap
+        self.connections.hasTaken = true
+        if self.requests[index].overlap > 0 {
+            self.requests[index].stage = .comparing
+            self.actions.append(.expectStreamTail(request.number, count: tail))
+        } else {
+            self.requests[index].stage = .receiving
+            if !self.acceptRange(index, now) {
+                self.fail(index, TransferFailure(.fileIO, "the response does not fit what was given"), now)
+            }
+        }
+    }
+}

@@ -1,0 +1,339 @@
+/// Assigns sources, pieces and connection slots to requests.
+extension DownloadMachine {
+    // MARK: The first request
+
+    /// Starts the first request of a run, or the one that replaces it, with the slot that is held for it.
+    mutating func launchFirst(_ purpose: FetchRequest.Purpose, afterClosing: Bool = false, _ now: Int64) {
+        let source = self.chooseSource()
+        let (url, isPinned) = self.url(of: source)
+        self.takeSlot(for: url.origin)
+        if purpose == .fetch {
+            if case .locating = self.phase { self.phase = .opening(.awaiting) }
+        }
+        var request = self.makeRequest(source, url, purpose, lane: self.lane, now)
+        request.isPinned = isPinned
+        self.send(request, afterClosing: afterClosing)
+    }
+
+    /// Takes the held slot, or a new one if it was released or belongs to another origin.
+    ///
+    /// The first connection of a run never waits for the connection limit: the admission has counted it already.
+    private mutating func takeSlot(for origin: Origin) {
+        if let held = self.heldSlot {
+            self.heldSlot = nil
+            if held == origin { return }
+            self.actions.append(.release(held))
+        }
+        self.actions.append(.take(origin))
+    }
+
+    func makeRequest(
+        _ source: Int,
+        _ url: HTTPURL,
+        _ purpose: FetchRequest.Purpose,
+        lane: Int,
+        _ now: Int64
+    ) -> FetchRequest {
+        FetchRequest(
+            number: self.nextRequest + 1,
+            lane: lane,
+            source: source,
+            url: url,
+            purpose: purpose,
+            now: now
+        )
+    }
+
+    /// Adds a request to the run, with a piece of the file if there are pieces, and sends it.
+    mutating func send(_ request: FetchRequest, afterClosing: Bool = false) {
+        var request = request
+        self.nextRequest = request.number
+        if request.isFetch { self.assignPiece(to: &request) }
+        var plan = self.plan(for: &request)
+        plan.waitsForClosing = afterClosing
+        self.requests.append(request)
+        self.actions.append(.send(plan))
+    }
+
+    private mutating func assignPiece(to request: inout FetchRequest) {
+        let minimum = self.terms.minimumSplit
+        guard let piece = self.fetching?.planner.assign(to: request.number, minimumSplit: minimum),
+            case .fetching(let fetching) = self.phase
+        else { return }
+        let isWhole = piece.start == 0 && piece.end == (fetching.planner.length ?? Int64.max)
+        if !self.terms.asksForWhole || self.refusesRanges || fetching.requestsWhole
+            || (isWhole && fetching.facts?.length == nil)
+        {
+            return
+        }
+        request.isEndProbe = request.isEndProbe || fetching.probesEnd
+        request.overlap = fetching.probesEnd ? 0 : self.overlap(fetching, request.source, before: piece.start)
+        request.range = piece.start - request.overlap..<piece.end
+    }
+
+    /// Whether the whole is requested, because ranges are not honoured or not wanted.
+    var refusesRanges: Bool { self.history.ranges.isRefused || self.history.takesSingleResponse }
+
+    /// The number of held bytes to request again, so that the response can be compared with them.
+    private func overlap(_ fetching: Fetching, _ source: Int, before start: Int64) -> Int64 {
+        let run = fetching.planner.run(before: start)
+        guard run > 0 else { return 0 }
+        let longest = min(run, VersionJudge.overlap)
+        guard let facts = fetching.facts else { return min(run, Self.existingOverlap) }
+        // Without a known length the range might begin at the end of the file, which the server would reject (416).
+        let shortest: Int64 = fetching.planner.length == nil ? 1 : 0
+        if self.requests.contains(where: \.isTaken) { return shortest }
+        if self.history.ranges.wantsOverlap { return longest }
+        if self.isDigestKnown(fetching) { return shortest }
+        if self.isOtherResource(fetching, source), !self.history.sources.proven.contains(source) { return longest }
+        return Validators(facts).isStrong ? shortest : longest
+    }
+
+    /// Describes the request; records in it what its response has to be related to.
+    private func plan(for request: inout FetchRequest) -> FetchPlan {
+        if request.range == nil, request.isFetch, self.terms.asksForWhole, self.history.ranges.isRequired,
+            !self.history.ranges.isRefused
+        {
+            request.range = 0..<Int64.max
+        }
+        var plan = FetchPlan(
+            number: request.number,
+            lane: request.lane,
+            source: request.source,
+            url: request.url,
+            method: self.method(of: request),
+            sendsContent: !request.isRewritten,
+            isRewritten: request.isRewritten,
+            refusals: request.refusals,
+            range: nil,
+            ifRange: nil,
+            isConditional: false,
+            overlap: nil,
+            waitsForClosing: false
+        )
+        guard let range = request.range else {
+            request.isConditional = request.isFetch && self.terms.isConditional
+            plan.isConditional = request.isConditional
+            return plan
+        }
+        guard case .fetching(let fetching) = self.phase else {
+            plan.range = RangeField.bytes(from: range.lowerBound)
+            return plan
+        }
+        let isTail = range.upperBound == Int64.max || range.upperBound == fetching.planner.length
+        plan.range = isTail ? RangeField.bytes(from: range.lowerBound) : RangeField.bytes(range)
+        if let facts = fetching.facts, !self.history.ranges.omitsIfRange,
+            !self.isOtherResource(fetching, request.source), let validator = Validators(facts).ifRange
+        {
+            plan.ifRange = validator
+            request.sentIfRange = true
+        }
+        if request.overlap > 0 { plan.overlap = range.lowerBound..<range.lowerBound + request.overlap }
+        return plan
+    }
+
+    func method(of request: FetchRequest) -> String {
+        if case .examine(byGET: false) = request.purpose { return "HEAD" }
+        return request.isRewritten ? (self.terms.method == "HEAD" ? "HEAD" : "GET") : self.terms.method
+    }
+
+    // MARK: Sources
+
+    func chooseSource(avoiding avoided: Int? = nil) -> Int {
+        self.history.sources.choose(of: self.terms.sources.count, avoiding: avoided) { source in
+            self.requests.count { $0.source == source }
+        }
+    }
+
+    /// The URL to request from a source: the target of an earlier redirect of this run, a fresh link, or its own URL.
+    func url(of source: Int) -> (url: HTTPURL, isPinned: Bool) {
+        if let pinned = self.pinned[source] { return (pinned, true) }
+        return (self.history.sources.freshLinks[source] ?? self.terms.sources[source], false)
+    }
+
+    /// Whether a source is another resource than the one that the held bytes are from.
+    func isOtherResource(_ fetching: Fetching, _ source: Int) -> Bool {
+        guard let facts = fetching.facts else { return false }
+        return fetching.isForeign || facts.url != self.terms.sources[source].withoutUserInfo
+            || self.history.sources.freshLinks[source] != nil
+    }
+
+    /// Whether a digest of the whole will be compared before the file gets its name.
+    func isDigestKnown(_ fetching: Fetching) -> Bool { !self.terms.expected.isEmpty || !fetching.digests.isEmpty }
+
+    /// Whether a request uses a mirror and another source can replace it.
+    func canDoWithout(_ request: FetchRequest) -> Bool {
+        guard self.terms.sources.count > 1, self.isMirror(request) else { return false }
+        return self.history.sources.bad.union([request.source]).count < self.terms.sources.count
+    }
+
+    /// Whether a request uses another source than the one that the held bytes are from.
+    func isMirror(_ request: FetchRequest) -> Bool {
+        guard case .fetching(let fetching) = self.phase, let facts = fetching.facts else { return false }
+        return facts.url != self.terms.sources[request.source].withoutUserInfo
+    }
+
+    // MARK: Further connections
+
+    /// Opens connections while more are wanted and allowed and a piece can be assigned.
+    mutating func openConnections(lane: Int, avoiding avoided: Int? = nil, _ now: Int64) {
+        guard case .fetching(let fetching) = self.phase, !fetching.planner.isComplete else { return }
+        if self.requests.isEmpty {
+            // The only connection of a running transfer does not wait for the limit.
+            self.reclaimPieces()
+            guard self.fetching?.planner.canAssign(minimumSplit: self.terms.minimumSplit) ?? false else { return }
+            let source = self.chooseSource(avoiding: avoided)
+            let (url, isPinned) = self.url(of: source)
+            self.actions.append(.take(url.origin))
+            var request = self.makeRequest(source, url, .fetch, lane: lane, now)
+            request.isAdditional = self.connections.hasTaken
+            request.isPinned = isPinned
+            self.send(request)
+        }
+        if self.requests.count < self.wantedConnections {
+            self.actions.append(.openConnections(lane: lane, avoiding: avoided))
+        }
+    }
+
+    /// The host of the next further connection, or `nil` if none is wanted.
+    package mutating func nextConnection(avoiding avoided: Int?) -> Origin? {
+        guard case .fetching(let fetching) = self.phase, !fetching.planner.isComplete,
+            self.requests.count < self.wantedConnections
+        else { return nil }
+        self.reclaimPieces()
+        guard self.fetching?.planner.canAssign(minimumSplit: self.terms.minimumSplit) ?? false else { return nil }
+        let source = self.chooseSource(avoiding: avoided)
+        // A mirror not shown to have the same version cannot be used in parallel with other sources.
+        if self.history.sources.fallback.contains(source), !self.requests.isEmpty { return nil }
+        return self.url(of: source).url.origin
+    }
+
+    /// A slot of this host was acquired for a further connection.
+    package mutating func slotAcquired(
+        _ origin: Origin,
+        lane: Int,
+        avoiding avoided: Int?,
+        _ now: Int64
+    ) -> [DownloadAction] {
+        let source = self.chooseSource(avoiding: avoided)
+        let (url, isPinned) = self.url(of: source)
+        guard self.nextConnection(avoiding: avoided) == origin, url.origin == origin else {
+            self.actions.append(.release(origin))
+            return self.takeActions()
+        }
+        let next = self.requests.isEmpty ? lane : (lane + self.requests.count) % self.terms.laneCount
+        var request = self.makeRequest(source, url, .fetch, lane: next, now)
+        request.isAdditional = self.connections.hasTaken
+        request.isPinned = isPinned
+        self.send(request)
+        return self.takeActions()
+    }
+
+    var wantedConnections: Int {
+        guard case .fetching(let fetching) = self.phase, fetching.isPartial, fetching.doesRanges,
+            fetching.planner.length != nil, let facts = fetching.facts, !self.refusesRanges,
+            VersionJudge.allowsParallelRanges(
+                facts,
+                VersionJudge.Context(isDigestKnown: self.isDigestKnown(fetching))
+            )
+        else { return 1 }
+        if let fixed = self.connections.fixed { return fixed }
+        let unusable = self.history.sources.bad.union(self.history.sources.fallback).count
+        return max(self.connections.advisor.wanted, min(self.terms.sources.count - unusable, 4))
+    }
+
+    /// Extends the pieces of requests over adjacent unassigned ones, up to the ends of their responses.
+    mutating func reclaimPieces() {
+        for request in self.requests where request.isTaken && !request.isComparing && request.repeated == 0 {
+            guard let end = request.responseEnd else { continue }
+            self.fetching?.planner.reclaim(for: request.number, upTo: end)
+        }
+    }
+
+    // MARK: Ending requests
+
+    /// Removes a request from the run and releases its piece and its slot.
+    ///
+    /// - Parameter keepsSlot: Whether the slot is held for the request that replaces it.
+    mutating func retire(_ index: Int, keepsSlot: Bool = false) {
+        let request = self.requests.remove(at: index)
+        self.fetching?.planner.release(request.number)
+        self.actions.append(.close(request.number))
+        guard request.holdsSlot else { return }
+        if keepsSlot {
+            if let held = self.heldSlot { self.actions.append(.release(held)) }
+            self.heldSlot = request.origin
+        } else {
+            self.actions.append(.release(request.origin))
+        }
+    }
+
+    /// Retires one of several requests and returns its piece to the others.
+    mutating func dismiss(_ index: Int, isRefusal: Bool, _ now: Int64) {
+        let lane = self.requests[index].lane
+        self.retire(index)
+        let others = self.requests.count
+        self.connections.dismissals += 1
+        if isRefusal || self.connections.dismissals > Self.dismissalLimit, others > 0 {
+            self.connections.refused(having: others)
+        }
+        self.reclaimPieces()
+        self.openConnections(lane: lane, now)
+    }
+
+    /// The number of dismissals after which no additional connection is worth its cost.
+    private static var dismissalLimit: Int { 16 }
+
+    /// Replaces a request by another that takes over its slot.
+    ///
+    /// Some servers limit connections: the exchange is closed before the next request is sent.
+    mutating func relaunch(_ index: Int, _ now: Int64) {
+        self.fetching?.probesEnd = false
+        self.retire(index, keepsSlot: true)
+        self.launchFirst(.fetch, afterClosing: true, now)
+    }
+
+    // MARK: Slots of other hosts
+
+    /// Replaces a request by its successor, whose slot is taken first if it is of another host.
+    mutating func follow(_ index: Int, _ successor: FetchRequest.Successor, _ now: Int64) {
+        let origin = self.requests[index].origin
+        if successor.url.origin == origin { return self.followAtOnce(index, successor, now) }
+        // The stall timeout does not apply while the request waits for a slot of the next host.
+        self.requests[index].isPaused = true
+        self.requests[index].holdsSlot = false
+        self.requests[index].stage = .following(successor)
+        self.actions.append(.release(origin))
+        self.actions.append(.waitForSlot(successor.url.origin, self.requests[index].number))
+    }
+
+    private mutating func followAtOnce(_ index: Int, _ successor: FetchRequest.Successor, _ now: Int64) {
+        let request = self.requests.remove(at: index)
+        self.fetching?.planner.release(request.number)
+        self.actions.append(.close(request.number))
+        var next = self.makeRequest(request.source, successor.url, successor.purpose, lane: request.lane, now)
+        next.hops = request.hops + (successor.isRedirect ? 1 : 0)
+        next.isRewritten = request.isRewritten
+        next.refusals = request.refusals
+        next.isAdditional = request.isAdditional
+        next.isPinned = request.isPinned && !successor.isRedirect
+        next.isEndProbe = request.isEndProbe
+        self.send(next)
+    }
+
+    /// A slot was taken for a request that waits for it.
+    package mutating func slotTaken(
+        _ origin: Origin,
+        for number: DownloadAction.RequestNumber,
+        _ now: Int64
+    ) -> [DownloadAction] {
+        guard let index = self.index(of: number), case .following(let successor) = self.requests[index].stage else {
+            // The request has ended: another transfer may be waiting for the connection.
+            self.actions.append(.release(origin))
+            self.actions.append(.slotsReleased(lane: self.lane))
+            return self.takeActions()
+        }
+        self.followAtOnce(index, successor, now)
+        return self.takeActions()
+    }
+}

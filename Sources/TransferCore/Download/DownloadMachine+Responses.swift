@@ -1,0 +1,341 @@
+/// Handles response heads: redirects, challenges, unwanted bodies.
+extension DownloadMachine {
+    /// The request was written to a connection.
+    package mutating func connected(_ number: DownloadAction.RequestNumber, _ now: Int64) {
+        guard let index = self.index(of: number) else { return }
+        self.requests[index].isConnected = true
+        self.requests[index].lastActivity = now
+    }
+
+    /// The head of the final response arrived.
+    ///
+    /// - Parameters:
+    ///   - head: The head.
+    ///   - number: The request.
+    ///   - now: The time.
+    ///   - wallNow: The time in seconds since 1970.
+    package mutating func headReceived(
+        _ head: ResponseHead,
+        _ number: DownloadAction.RequestNumber,
+        _ now: Int64,
+        wallNow: Int64
+    ) -> [DownloadAction] {
+        guard let index = self.index(of: number) else { return [] }
+        self.wallNow = wallNow
+        self.requests[index].headTime = now - self.requests[index].startedAt
+        self.requests[index].lastActivity = now
+        let verdict = ResponseJudge.judge(
+            head,
+            ResponseJudge.Question(
+                range: self.requests[index].range,
+                isConditional: self.requests[index].isConditional,
+                isOwnRange: !self.terms.asksForWhole,
+                retryStatuses: self.terms.retryStatuses,
+                wallNow: wallNow
+            )
+        )
+        switch verdict {
+        case .redirect(let location): self.redirected(index, head, to: location, now)
+        case .failed(let failure) where head.status == 401 && self.terms.hasPolicy:
+            self.challenged(index, head, otherwise: failure, now)
+        default:
+            if case .examine(let byGET) = self.requests[index].purpose {
+                self.examined(index, head, verdict, byGET: byGET, now)
+            } else {
+                self.act(on: verdict, head, index, now)
+            }
+        }
+        return self.takeActions()
+    }
+
+    private mutating func act(
+        on verdict: ResponseJudge.Verdict,
+        _ head: ResponseHead,
+        _ index: Int,
+        _ now: Int64
+    ) {
+        switch verdict {
+        case .redirect: break
+        case .notModified: self.drain(index, head, then: .notModified, now)
+        case .failed(let failure): self.drain(index, head, then: .fail(failure), now)
+        case .whole(let length): self.askForDecision(index, head, length, verdict, now)
+        case .range(_, let total), .firstPart(_, let total):
+            self.askForDecision(index, head, total, verdict, now)
+        case .preconditionFailed: self.restart(index, "the server says that the file changed (412)", now)
+        case .otherStart:
+            self.rangesFailed(index, "the server sent other bytes than were requested", atOnce: true, now)
+        case .malformedRange(let reason): self.rangesFailed(index, reason, atOnce: false, now)
+        case .multipart:
+            let reason = "the server sent several parts in response to a request for one"
+            self.rangesFailed(index, reason, atOnce: true, now)
+        case .notSatisfiable: self.notSatisfiable(index, head, now)
+        }
+    }
+
+    /// Takes a response whose bytes may be wanted, once the policy has decided about the transfer's first one.
+    private mutating func askForDecision(
+        _ index: Int,
+        _ head: ResponseHead,
+        _ length: Int64?,
+        _ verdict: ResponseJudge.Verdict,
+        _ now: Int64
+    ) {
+        guard self.terms.hasPolicy, !self.history.isResponseDecided else {
+            return self.take(verdict, head, index, now)
+        }
+        self.ask(index, .response(head, verdict), .response(head, length: length))
+    }
+
+    /// Takes a response that carries the whole or the requested range.
+    mutating func take(_ verdict: ResponseJudge.Verdict, _ head: ResponseHead, _ index: Int, _ now: Int64) {
+        switch verdict {
+        case .whole(let length): self.receivedWhole(index, head, length, now)
+        case .range(let range, let total): self.receivedRange(index, head, range, total, now)
+        case .firstPart(let range, let total): self.receivedFirstPart(index, head, range, total, now)
+        case .otherStart, .malformedRange, .multipart, .notSatisfiable, .preconditionFailed, .redirect, .notModified,
+            .failed:
+            break
+        }
+    }
+
+    /// Handles the response to a request that compares a finished file with the server's.
+    private mutating func examined(
+        _ index: Int,
+        _ head: ResponseHead,
+        _ verdict: ResponseJudge.Verdict,
+        byGET: Bool,
+        _ now: Int64
+    ) {
+        switch verdict {
+        case .whole:
+            let isCurrent = self.existing.map { self.isCurrent($0, head) } ?? false
+            self.drain(index, head, then: .examined(agrees: isCurrent), now)
+        case .failed(let failure):
+            if failure.isRetryable { return self.drain(index, head, then: .fail(failure), now) }
+            // Some servers refuse HEAD, and a signed URL is valid for one method only.
+            let repeatsByGET = !byGET && self.terms.method == "GET"
+            self.drain(index, head, then: repeatsByGET ? .examineByGET : .examined(agrees: false), now)
+        case .redirect, .range, .firstPart, .preconditionFailed, .otherStart, .malformedRange, .multipart,
+            .notSatisfiable, .notModified:
+            self.drain(index, head, then: .examined(agrees: false), now)
+        }
+    }
+
+    // MARK: The policy's decisions
+
+    /// Asks the policy; reading pauses until its decision arrives.
+    private mutating func ask(_ index: Int, _ question: FetchRequest.Question, _ asked: PolicyQuestion) {
+        self.requests[index].stage = .deciding(question)
+        self.requests[index].isPaused = true
+        self.actions.append(.ask(asked, self.requests[index].number))
+    }
+
+    /// The policy has decided.
+    package mutating func policyDecided(
+        _ decision: PolicyDecision,
+        _ number: DownloadAction.RequestNumber,
+        _ now: Int64
+    ) -> [DownloadAction] {
+        guard let index = self.index(of: number), case .deciding(let question) = self.requests[index].stage else {
+            return []
+        }
+        self.requests[index].stage = .waiting
+        self.requests[index].isPaused = false
+        self.requests[index].lastActivity = now
+        if case .cancel = decision {
+            self.decideResponse(question)
+            self.end(.cancelled(keeping: false))
+            return self.takeActions()
+        }
+        switch question {
+        case .challenge(let head, let failure):
+            if case .repeat = decision {
+                self.drain(index, head, then: .repeat, now)
+            } else {
+                self.drain(index, head, then: .fail(failure), now)
+            }
+        case .redirect(let head, let next, let isRewritten):
+            if case .refuse = decision {
+                self.refusedRedirect(index, head, next, now)
+            } else {
+                self.followRedirect(index, head, to: next, isRewritten: isRewritten, now)
+            }
+        case .response(let head, let verdict):
+            self.decideResponse(question)
+            if case .divert(let diversion) = decision { self.divert(to: diversion) }
+            self.take(verdict, head, index, now)
+        }
+        self.actions.append(.resume(number))
+        return self.takeActions()
+    }
+
+    /// Records that the response was decided about; a decision that arrives after the end is ignored, and asked for again.
+    private mutating func decideResponse(_ question: FetchRequest.Question) {
+        if case .response = question { self.history.isResponseDecided = true }
+    }
+
+    /// Redirects a body from memory to a file.
+    private mutating func divert(to diversion: Diversion) {
+        guard case .opening(.awaiting) = self.phase, self.destination != .file else { return }
+        self.history.diversion = diversion
+        self.name.base = diversion.name ?? self.name.base
+        self.name.isGivenByUser = diversion.name != nil
+        self.name.rule = diversion.ifExists
+        self.name.isDiverted = true
+    }
+
+    private mutating func challenged(
+        _ index: Int,
+        _ head: ResponseHead,
+        otherwise failure: TransferFailure,
+        _ now: Int64
+    ) {
+        guard self.requests[index].refusals < ChallengeRule.maximum else {
+            return self.drain(index, head, then: .fail(failure), now)
+        }
+        self.ask(index, .challenge(head, failure), .challenge(head))
+    }
+
+    // MARK: Redirects
+
+    private mutating func redirected(_ index: Int, _ head: ResponseHead, to location: String, _ now: Int64) {
+        let request = self.requests[index]
+        let next: HTTPURL
+        do throws(TransferFailure) {
+            next = try self.terms.redirects.target(of: location, from: request.url, hops: request.hops)
+        } catch {
+            return self.drain(index, head, then: .fail(error), now)
+        }
+        let method = RedirectRule.method(
+            after: request.isRewritten ? "GET" : self.terms.method,
+            status: head.status
+        )
+        let isRewritten = method != self.terms.method
+        guard self.terms.hasPolicy else {
+            return self.followRedirect(index, head, to: next, isRewritten: isRewritten, now)
+        }
+        self.ask(
+            index,
+            .redirect(head, to: next, isRewritten: isRewritten),
+            .redirect(head, to: next, method: method)
+        )
+    }
+
+    private mutating func followRedirect(
+        _ index: Int,
+        _ head: ResponseHead,
+        to next: HTTPURL,
+        isRewritten: Bool,
+        _ now: Int64
+    ) {
+        self.note("\(head.status): redirected to \(next.redacted)")
+        self.requests[index].isRewritten = isRewritten
+        self.drain(index, head, then: .redirect(next), now)
+    }
+
+    private mutating func refusedRedirect(_ index: Int, _ head: ResponseHead, _ next: HTTPURL, _ now: Int64) {
+        // To memory or a sink, the redirect itself is the response.
+        if self.destination != .file {
+            let length = ResponseJudge.length(head)
+            return self.askForDecision(index, head, length, .whole(length: length), now)
+        }
+        self.drain(index, head, then: .fail(RedirectRule.refused(next, status: head.status)), now)
+    }
+
+    // MARK: Unwanted bodies
+
+    /// Discards a short unwanted body to keep its connection; closes the connection of a long one.
+    mutating func drain(_ index: Int, _ head: ResponseHead, then next: FetchRequest.AfterResponse, _ now: Int64) {
+        var keepsPrefix = false
+        if case .fail = next { keepsPrefix = self.terms.hasPolicy }
+        guard let draining = Draining(head, keepsPrefix: keepsPrefix, then: next) else {
+            return self.responseIsOver(index, next, nil, now)
+        }
+        self.requests[index].stage = .draining(draining)
+    }
+
+    /// The rest of an unwanted response is too long, or its connection was lost: its step follows.
+    package mutating func drainingEnded(_ number: DownloadAction.RequestNumber, _ now: Int64) -> [DownloadAction] {
+        guard let index = self.index(of: number) else { return [] }
+        self.endDraining(index, now)
+        return self.takeActions()
+    }
+
+    /// Takes the step that follows an unwanted response.
+    ///
+    /// - Returns: Whether the response was being drained.
+    @discardableResult
+    mutating func endDraining(_ index: Int, _ now: Int64) -> Bool {
+        guard case .draining(let draining) = self.requests[index].stage else { return false }
+        self.responseIsOver(index, draining.next, draining.failedResponse(from: self.requests[index].url), now)
+        return true
+    }
+
+    private mutating func responseIsOver(
+        _ index: Int,
+        _ next: FetchRequest.AfterResponse,
+        _ response: FailedResponse?,
+        _ now: Int64
+    ) {
+        let request = self.requests[index]
+        switch next {
+        case .fail(var failure):
+            failure.response = response
+            self.fail(index, failure, now)
+        case .repeat:
+            self.requests[index].refusals += 1
+            self.follow(index, FetchRequest.Successor(url: request.url, purpose: request.purpose), now)
+        case .repeatInRanges:
+            self.follow(index, FetchRequest.Successor(url: request.url, purpose: request.purpose), now)
+        case .redirect(let url):
+            self.follow(
+                index,
+                FetchRequest.Successor(url: url, purpose: request.purpose, isRedirect: true),
+                now
+            )
+        case .examineByGET:
+            self.follow(
+                index,
+                FetchRequest.Successor(url: request.url, purpose: .examine(byGET: true)),
+                now
+            )
+        case .notModified: self.notModified(now)
+        case .examined(let agrees): self.examined(index, agrees: agrees, now)
+        }
+    }
+
+    private mutating func examined(_ index: Int, agrees: Bool, _ now: Int64) {
+        self.retire(index, keepsSlot: true)
+        if agrees { return self.skip(size: self.existing?.size ?? 0, now) }
+        self.note("\(self.name.target.name) exists and is not known to be the server's file; using another name")
+        self.phase = .locating(.surveying)
+        self.reserveNextName()
+    }
+
+    /// Finishes a conditional request whose response is 304: the caller's copy is current.
+    private mutating func notModified(_ now: Int64) {
+        var completion = TransferCompletion(
+            path: self.name.target.path,
+            bytes: 0,
+            received: 0,
+            duration: .nanoseconds(now - self.startedAt),
+            skipped: true
+        )
+        completion.notModified = true
+        self.end(.finished(completion))
+    }
+
+    mutating func report(_ head: ResponseHead, _ expected: Int64?) {
+        self.actions.append(
+            .respond(
+                TransferResponse(
+                    status: head.status,
+                    fields: head.fields,
+                    expected: expected,
+                    path: self.destination == .file ? self.name.target.path : "",
+                    resumedFrom: self.resumedFrom
+                )
+            )
+        )
+    }
+}

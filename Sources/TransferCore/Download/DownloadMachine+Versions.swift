@@ -1,0 +1,249 @@
+/// Takes responses whose version `VersionJudge` accepts, and acts on the others.
+extension DownloadMachine {
+    /// The context for relating a request's response to the held bytes.
+    func context(_ fetching: Fetching, _ request: FetchRequest) -> VersionJudge.Context {
+        VersionJudge.Context(
+            isOtherResource: self.isOtherResource(fetching, request.source),
+            isDigestKnown: self.isDigestKnown(fetching)
+        )
+    }
+
+    // MARK: Ranges
+
+    /// Handles a range that begins where it was requested.
+    mutating func receivedRange(
+        _ index: Int,
+        _ head: ResponseHead,
+        _ range: ByteRange,
+        _ total: Int64?,
+        _ now: Int64
+    ) {
+        let part = range.upperBound == total ? nil : range
+        guard case .fetching(let fetching) = self.phase else {
+            guard case .opening(.awaiting) = self.phase, range.lowerBound == 0 else {
+                return self.rangesFailed(index, "no file is open", atOnce: false, now)
+            }
+            if self.destination == .file { return self.openFile(index, head, total, part: part, now) }
+            return self.openStream(index, head, total, part: part, now)
+        }
+        let request = self.requests[index]
+        let response = self.facts(of: head, from: request, length: total)
+        switch self.continuation(of: response, fetching, request, range) {
+        case .accepted(let consistency): self.takeRange(index, head, response, range, total, basis: consistency, now)
+        case .compared: self.takeRange(index, head, response, range, total, basis: nil, now)
+        case .needsOverlap: self.requestOverlap(index, now)
+        case .refused(let reason): self.refuse(index, reason, now)
+        }
+    }
+
+    private func continuation(
+        of response: ResourceFacts,
+        _ fetching: Fetching,
+        _ request: FetchRequest,
+        _ range: ByteRange
+    ) -> VersionJudge.Continuation {
+        let overlap = min(request.overlap, range.upperBound - range.lowerBound)
+        let isAdditional = self.requests.contains { $0.number != request.number && $0.isTaken }
+        guard let held = fetching.facts else {
+            // The user's finished file: only the comparison can show that it is of the same version.
+            return overlap == request.overlap ? .compared : .refused("the server sent too few bytes to compare")
+        }
+        if fetching.planner.completed == 0, !isAdditional {
+            // The response need not continue anything: nothing is held yet.
+            if case .different(let reason) = VersionJudge.relation(of: response, to: held) {
+                return .refused(reason)
+            }
+            return .accepted(.singleResponse)
+        }
+        return VersionJudge.continuation(
+            of: response,
+            after: held,
+            self.context(fetching, request),
+            isAdditional: isAdditional,
+            overlap: overlap,
+            run: fetching.planner.run(before: range.lowerBound + request.overlap)
+        )
+    }
+
+    /// Accepts a range: its overlap, if any, is compared before the rest is written.
+    private mutating func takeRange(
+        _ index: Int,
+        _ head: ResponseHead,
+        _ response: ResourceFacts,
+        _ range: ByteRange,
+        _ total: Int64?,
+        basis: Consistency?,
+        _ now: Int64
+    ) {
+        let isCompared = self.requests[index].overlap > 0
+        self.requests[index].stage = isCompared ? .comparing : .receiving
+        self.requests[index].isPart = true
+        self.requests[index].basis = basis
+        self.requests[index].facts = response
+        self.requests[index].responseEnd = range.upperBound
+        self.connections.hasTaken = true
+        self.fetching?.doesRanges = true
+        self.pin(index)
+        if !isCompared, !self.acceptRange(index, now) {
+            let failure = TransferFailure(.fileIO, "the part does not fit the file", isRetryable: true)
+            return self.fail(index, failure, now)
+        }
+        self.takeDigests(head, index)
+        if index == 0 { self.report(head, total ?? self.fetching?.facts?.length) }
+        if !isCompared { self.openConnections(lane: self.requests[index].lane, now) }
+    }
+
+    /// Records that a request's bytes continue the held ones, and opens their extent.
+    ///
+    /// - Returns: Whether they fit the file.
+    mutating func acceptRange(_ index: Int, _ now: Int64) -> Bool {
+        let request = self.requests[index]
+        guard let response = request.facts, case .fetching(let fetching) = self.phase else { return true }
+        self.history.ranges.isProven = true
+        self.history.ranges.malformed = 0
+        self.kept = max(self.kept, (request.range?.lowerBound ?? 0) + request.overlap)
+        if request.basis != nil { self.history.sources.proven.insert(request.source) }
+        let isJoined =
+            fetching.planner.completed > 0
+            || self.requests.contains { $0.number != request.number && $0.isTaken }
+        var facts = fetching.facts ?? response
+        var isForeign = fetching.isForeign
+        if fetching.facts == nil {
+            facts.consistency = .overlap
+        } else {
+            if isJoined {
+                let basis = request.basis ?? .overlap
+                facts.consistency = facts.consistency.map { $0.combined(with: basis) } ?? basis
+            }
+            if isForeign || !isJoined {
+                // From now on the response's validators are the reference, and the file belongs to this transfer.
+                var next = response
+                next.consistency = isJoined ? facts.consistency : nil
+                next.formerVersions = facts.formerVersions
+                next.isUnreliable = facts.isUnreliable
+                facts = next
+                isForeign = false
+            }
+            if facts.length == nil { facts.length = response.length }
+            if facts.representationDigest == nil { facts.representationDigest = response.representationDigest }
+        }
+        self.fetching?.facts = facts
+        self.fetching?.isForeign = isForeign
+        if let total = response.length, fetching.planner.length == nil {
+            guard self.fetching?.planner.setLength(total) ?? false else { return false }
+        }
+        switch fetching.held {
+        case .partial:
+            if facts != fetching.recorded {
+                self.fetching?.recorded = facts
+                self.actions.append(.updateFacts(facts))
+            }
+            if !request.hasExtent, let piece = self.fetching?.planner.piece(of: request.number) {
+                self.requests[index].hasExtent = true
+                self.actions.append(.beginExtent(request.number, at: piece.written))
+            }
+        case .stream: self.history.stream.facts = facts
+        case .existing: break
+        }
+        self.requests[index].bodySince = now
+        return true
+    }
+
+    /// Requests the range again, beginning earlier: the response has too little overlap with the held bytes.
+    private mutating func requestOverlap(_ index: Int, _ now: Int64) {
+        let isRepeated = self.history.ranges.wantsOverlap
+        self.history.ranges.wantsOverlap = true
+        if isRepeated, !self.requests[index].isEndProbe {
+            return self.refuse(index, "the server sends too little at once to compare it with what is held", now)
+        }
+        self.relaunch(index, now)
+    }
+
+    /// Refuses a response that is, or may be, of another version than the held bytes.
+    private mutating func refuse(_ index: Int, _ reason: String, _ now: Int64) {
+        let request = self.requests[index]
+        guard self.requests.count > 1 else { return self.restart(index, reason, now) }
+        // The other requests continue with their version.
+        self.note("\(request.url.redacted): \(reason); it is not used beside the others")
+        let isMirror = self.isMirror(request)
+        if isMirror { self.history.sources.fallback.insert(request.source) }
+        self.dismiss(index, isRefusal: !isMirror, now)
+    }
+
+    /// Excludes a mirror that has another file.
+    mutating func sourceDisagrees(_ index: Int, _ now: Int64) {
+        let request = self.requests[index]
+        self.note("\(request.url.redacted) has another file: it is not used")
+        self.history.sources.bad.insert(request.source)
+        guard self.requests.count == 1 else { return self.dismiss(index, isRefusal: false, now) }
+        // The next run requests it from another source.
+        self.end(.retry(TransferFailure(.badResponse, "a mirror has another file", isRetryable: true)))
+    }
+
+    // MARK: Unrequested parts
+
+    /// Handles a part beginning at byte 0 that was sent in place of the whole.
+    mutating func receivedFirstPart(
+        _ index: Int,
+        _ head: ResponseHead,
+        _ range: ByteRange,
+        _ total: Int64?,
+        _ now: Int64
+    ) {
+        self.history.ranges.isRequired = true
+        switch self.phase {
+        case .opening(.awaiting):
+            if self.destination == .file { return self.openFile(index, head, total, part: range, now) }
+            self.openStream(index, head, total, part: range, now)
+        case .fetching(let fetching):
+            if fetching.isStream, fetching.planner.completed == 0 {
+                return self.openStream(index, head, total, part: range, now)
+            }
+            guard fetching.isPartial else {
+                return self.rangesFailed(index, "the server sent a part that was not requested", atOnce: false, now)
+            }
+            let response = self.facts(of: head, from: self.requests[index], length: total)
+            self.replace(index, head, response, of: fetching.facts ?? response, beside: false, part: range)
+        case .locating, .opening, .small, .committing, .ended, .borrowed: self.retire(index)
+        }
+    }
+
+    /// Handles an unusable response to a range request: falls back to requests without ranges if it repeats.
+    mutating func rangesFailed(_ index: Int, _ reason: String, atOnce: Bool, _ now: Int64) {
+        let request = self.requests[index]
+        if self.requests.count > 1 {
+            self.note("\(request.url.redacted): \(reason); the others continue")
+            return self.dismiss(index, isRefusal: true, now)
+        }
+        self.history.ranges.malformed += 1
+        let repeats = atOnce || self.history.ranges.malformed > 1
+        let wasRefused = self.history.ranges.isRefused
+        if repeats { self.history.ranges.isRefused = true }
+        if repeats, !wasRefused, request.range != nil { return self.restart(index, reason, now) }
+        self.fail(index, TransferFailure(.badResponse, reason, isRetryable: true), now)
+    }
+
+    /// Handles a 416 response, which alone does not prove where the file ends.
+    mutating func notSatisfiable(_ index: Int, _ head: ResponseHead, _ now: Int64) {
+        let isAlone = self.requests.count == 1
+        if self.requests[index].isEndProbe, isAlone, case .fetching(let fetching) = self.phase {
+            // The previous response, of the same version, ended at the end of the held bytes.
+            let length = fetching.planner.completed
+            if self.fetching?.planner.setLength(length) ?? false {
+                self.fetching?.facts?.length = length
+                self.retire(index)
+                if self.fetching?.planner.isComplete ?? false { self.commit(now) }
+                return
+            }
+        }
+        if self.requests[index].range == nil {
+            let isNews = !self.history.ranges.isRequired && !self.history.ranges.isRefused
+            self.history.ranges.isRequired = true
+            // Some servers send large files in ranges only.
+            if isNews, isAlone { return self.drain(index, head, then: .repeatInRanges, now) }
+            let failure = TransferFailure(.badResponse, "the server has no such range (416)", status: 416)
+            return self.drain(index, head, then: .fail(failure), now)
+        }
+        self.refuse(index, "the server has no such range (416)", now)
+    }
+}

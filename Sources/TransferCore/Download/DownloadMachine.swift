@@ -1,0 +1,362 @@
+/// Decides everything about one run of a download.
+///
+/// Pure value: it performs no I/O, reads no clock and takes no lock. Events are methods; each returns the actions to
+/// perform, in order. A driver calls it under one lock, performs the actions after the unlock, and reports their results
+/// as further events. The byte path is a direct call: `bytesReceived`, then `wrote`.
+///
+/// Events about a request that is no longer part of the run are ignored: they overtook the action that closed it.
+package struct DownloadMachine: Sendable {
+    /// The progress of a run; each case owns what only it needs.
+    enum Phase: Sendable {
+        /// Determines the file's name and surveys the existing files under it.
+        case locating(Locating)
+        /// Nothing is open: awaits the first response, then its file.
+        case opening(Opening)
+        /// A small file is open.
+        case small(SmallDownload)
+        /// A partial file or a stream is open; connections fetch its bytes.
+        case fetching(Fetching)
+        /// All bytes are present; the file is verified and gets its name.
+        case committing(Committing)
+        case ended
+        /// Only while a case's data is being changed in place.
+        case borrowed
+    }
+
+    enum Locating: Sendable {
+        case surveying
+        case examining(ExistingFile)
+        case comparingDigests(ExistingFile)
+        case openingPartial(FileTarget, isForeign: Bool)
+    }
+
+    /// The file's name and what may be done with files that have it.
+    struct Name: Sendable {
+        var target: FileTarget
+        /// The name without a number.
+        var base: String
+        var isGivenByUser: Bool
+        var rule: ExistingFileRule
+        /// Whether an existing file is replaced.
+        var overwrites = false
+        /// Whether the body was diverted from memory to a file, whose name has not been surveyed yet.
+        var isDiverted = false
+    }
+
+    let terms: DownloadTerms
+    /// What outlives the run; final once `DownloadAction.end` was returned.
+    package internal(set) var history: DownloadHistory
+    var phase = Phase.locating(.surveying)
+    var name: Name
+    var requests: [FetchRequest] = []
+    var nextRequest = 0
+    /// A slot without a request: that of the admission, or of a request that is replaced.
+    var heldSlot: Origin?
+    /// The existing file with which the server's is compared.
+    var existing: ExistingFile?
+    /// The redirect targets of sources; further ranges are requested there directly.
+    var pinned: [Int: HTTPURL] = [:]
+    var connections: ConnectionPlan
+    /// Bytes of body received.
+    package internal(set) var received: Int64 = 0
+    /// The maximum number of kept bytes that a response continued.
+    package internal(set) var kept: Int64 = 0
+    var resumedFrom: Int64 = 0
+    var window = RateWindow()
+    var reported: Int64 = -1
+    /// The older partial file, kept while a response without validators is written to a second one.
+    var older: OlderPartial?
+    /// Whether held bytes are known to be wrong, so that the file must not be resumed.
+    var holdsWrongBytes = false
+    /// The time when the run began, and the time that the transfer had been active before.
+    let startedAt: Int64
+    let earlierActiveTime: Int64
+    let earlierReceived: Int64
+    let lane: Int
+    /// The time of the head being handled, in seconds since 1970.
+    var wallNow: Int64 = 0
+    /// The actions of the event being handled.
+    var actions: [DownloadAction] = []
+
+    /// Creates the machine of a run.
+    ///
+    /// - Parameters:
+    ///   - terms: What is requested.
+    ///   - history: What earlier runs have left.
+    ///   - reserved: The name reserved when the transfer was added.
+    ///   - base: That name without a number.
+    ///   - isNamedByUser: Whether the user chose it.
+    ///   - slot: The connection slot of the admission.
+    ///   - lane: The index of the event loop on which the run begins.
+    ///   - activeTime: The time of earlier runs, in nanoseconds.
+    ///   - received: The bytes of body received by earlier runs.
+    ///   - now: The time.
+    package init(
+        _ terms: DownloadTerms,
+        history: DownloadHistory = DownloadHistory(),
+        reserved: FileTarget,
+        base: String,
+        isNamedByUser: Bool,
+        slot: Origin,
+        lane: Int = 0,
+        activeTime: Int64 = 0,
+        received: Int64 = 0,
+        now: Int64
+    ) {
+        self.terms = terms
+        self.history = history
+        self.name = Name(
+            target: history.target ?? reserved,
+            base: base,
+            isGivenByUser: isNamedByUser,
+            rule: terms.ifExists
+        )
+        if let diversion = history.diversion {
+            self.name.isGivenByUser = diversion.name != nil
+            self.name.rule = diversion.ifExists
+            self.name.base = diversion.name ?? base
+        }
+        if !terms.asksForWhole { self.history.ranges.isRefused = true }
+        self.connections = ConnectionPlan(terms.connections)
+        self.heldSlot = slot
+        self.lane = lane
+        self.startedAt = now
+        self.earlierActiveTime = activeTime
+        self.earlierReceived = received
+    }
+
+    /// The destination, which a policy may have changed from memory to a file.
+    var destination: DownloadTerms.Destination { self.history.diversion == nil ? self.terms.destination : .file }
+
+    /// Returns the actions of the event that was handled.
+    mutating func takeActions() -> [DownloadAction] {
+        if self.actions.isEmpty { return [] }
+        var taken: [DownloadAction] = []
+        swap(&taken, &self.actions)
+        return taken
+    }
+
+    // MARK: Beginning
+
+    /// The run was admitted, and is on its event loop.
+    package mutating func began(_ now: Int64) -> [DownloadAction] {
+        // It may have been interrupted before.
+        guard case .locating(.surveying) = self.phase else { return [] }
+        switch self.destination {
+        case .file:
+            self.actions.append(.started(path: self.name.target.path))
+            self.survey()
+        case .stream, .memory:
+            self.actions.append(.started(path: ""))
+            self.beginStream(now)
+        }
+        return self.takeActions()
+    }
+
+    private mutating func beginStream(_ now: Int64) {
+        let position = self.history.stream
+        guard position.count > 0 else {
+            self.phase = .opening(.awaiting)
+            return self.launchFirst(.fetch, now)
+        }
+        var fetching = Fetching(
+            .stream,
+            SegmentPlanner(length: position.facts?.length, have: [0..<position.count]),
+            facts: position.facts,
+            now: now
+        )
+        fetching.digests = position.serverDigests
+        self.resumedFrom = position.count
+        let isComplete = fetching.planner.isComplete
+        self.phase = .fetching(fetching)
+        if isComplete { return self.commit(now) }
+        self.launchFirst(.fetch, now)
+    }
+
+    // MARK: State
+
+    /// Whether the run has ended; `DownloadAction.end` was returned.
+    package var isEnded: Bool { if case .ended = self.phase { true } else { false } }
+
+    /// Whether the file is being verified and named.
+    package var isCommitting: Bool { if case .committing = self.phase { true } else { false } }
+
+    /// The file's name, as far as it is known.
+    package var target: FileTarget { self.name.target }
+
+    /// Whether the bytes go to a sink or to memory.
+    package var isStream: Bool { self.destination != .file }
+
+    /// Whether a request is part of the run, so that it is to be sent.
+    package func contains(_ number: DownloadAction.RequestNumber) -> Bool {
+        self.requests.contains { $0.number == number }
+    }
+
+    /// Whether to continue reading a response after its event was handled.
+    package func reading(_ number: DownloadAction.RequestNumber) -> ReadDecision {
+        guard let index = self.index(of: number) else { return .close }
+        if self.requests[index].isResponseOver { return .close }
+        return self.requests[index].isPaused ? .pause : .read
+    }
+
+    /// The numbers of the requests under way, for their read sizes.
+    package var requestCount: Int { self.requests.count }
+
+    /// The number of bytes present, and the whole length if known.
+    package var position: (bytes: Int64, total: Int64?) {
+        switch self.phase {
+        case .small(let small): (small.received, small.length)
+        case .fetching(let fetching): (fetching.planner.completed, fetching.planner.length)
+        case .committing(let committing): (committing.length, committing.length)
+        case .locating, .opening, .ended, .borrowed: (0, nil)
+        }
+    }
+
+    func index(of number: DownloadAction.RequestNumber) -> Int? {
+        self.requests.firstIndex { $0.number == number }
+    }
+
+    /// The data of the fetching phase, changed in place.
+    var fetching: Fetching? {
+        get { if case .fetching(let fetching) = self.phase { fetching } else { nil } }
+        _modify {
+            guard case .fetching(let current) = self.phase else {
+                var none: Fetching?
+                yield &none
+                return
+            }
+            var fetching: Fetching? = current
+            self.phase = .borrowed
+            defer { if let fetching { self.phase = .fetching(fetching) } }
+            yield &fetching
+        }
+    }
+
+    mutating func note(_ text: String) { self.actions.append(.note(text)) }
+}
+
+/// A run whose partial file or stream is open.
+struct Fetching: Sendable {
+    enum Held: Sendable {
+        case partial
+        case stream
+        /// A finished file that is copied and continued once the overlap agrees (`--if-exists resume`).
+        case existing(ExistingFile)
+    }
+
+    var held: Held
+    var planner: SegmentPlanner
+    /// The facts of the response that the held bytes are from.
+    var facts: ResourceFacts?
+    /// The facts that the journal has.
+    var recorded: ResourceFacts?
+    /// The digests of the whole that the server declared.
+    var digests: [ExpectedDigest] = []
+    var doesRanges = false
+    var verifiedLength = true
+    /// Whether the next request is for the whole, because the held bytes may be of another version.
+    var requestsWhole = false
+    /// Whether the next request must confirm that the file ends at the end of the held bytes.
+    var probesEnd = false
+    /// Whether the partial file was created by a transfer of another URL.
+    var isForeign = false
+    var sinceCheckpoint: Int64 = 0
+    var lastCheckpoint: Int64
+
+    init(_ held: Held, _ planner: SegmentPlanner, facts: ResourceFacts?, now: Int64) {
+        self.held = held
+        self.planner = planner
+        self.facts = facts
+        self.lastCheckpoint = now
+    }
+
+    var isPartial: Bool { if case .partial = self.held { true } else { false } }
+    var isStream: Bool { if case .stream = self.held { true } else { false } }
+}
+
+/// The way from the first response to its file.
+enum Opening: Sendable {
+    /// No response has been taken.
+    case awaiting
+    /// The response proposes a name, which is reserved and surveyed.
+    case naming(Pending)
+    /// The file is being created.
+    case creating(Accepted)
+
+    /// A response that waits for its name.
+    struct Pending: Sendable {
+        var request: DownloadAction.RequestNumber
+        var head: ResponseHead
+        var length: Int64?
+        /// The range that it carries, if not the whole.
+        var part: ByteRange?
+    }
+
+    /// What a response determines about the file.
+    struct Accepted: Sendable {
+        var request: DownloadAction.RequestNumber
+        var facts: ResourceFacts
+        var digests: [ExpectedDigest]
+        var doesRanges: Bool
+        var verifiedLength: Bool
+        /// The name; that of a second partial file while the older one is kept.
+        var target: FileTarget
+    }
+}
+
+/// A small file that is open.
+struct SmallDownload: Sendable {
+    var length: Int64
+    var received: Int64 = 0
+    var facts: ResourceFacts
+    var digests: [ExpectedDigest]
+    var verifiedLength: Bool
+}
+
+/// A complete file.
+struct Committing: Sendable {
+    enum Kind: Sendable {
+        case small
+        case partial
+        case stream
+    }
+
+    var kind: Kind
+    var length: Int64
+    var facts: ResourceFacts?
+    var digests: [ExpectedDigest]
+    var verifiedLength: Bool
+    /// The outcome of an interruption during the commit; it applies only if the commit fails.
+    var interruption: RunOutcome?
+}
+
+/// How many connections a download uses, and what it has learned about them.
+struct ConnectionPlan: Sendable {
+    var advisor: ConnectionAdvisor
+    /// The number requested by the user, reduced to what the server accepts; `nil` for an adaptive number.
+    var fixed: Int?
+    /// Whether this run has taken a response.
+    var hasTaken = false
+    /// The highest rate of a connection of this run, and the shortest time to a response head.
+    var bestRate: Double = 0
+    var bestHeadTime: Int64?
+    /// How often a connection's last piece was taken over.
+    var takeovers = 0
+    /// How many connections were closed while others continued, because their responses could not be used.
+    var dismissals = 0
+
+    init(_ policy: ConnectionPolicy) {
+        switch policy {
+        case .fixed(let count):
+            self.fixed = max(1, count)
+            self.advisor = ConnectionAdvisor(most: 1)
+        case .adaptive(let most): self.advisor = ConnectionAdvisor(most: most)
+        }
+    }
+
+    /// The server accepts no more connections than these.
+    mutating func refused(having count: Int) {
+        self.advisor.refused(having: count)
+        self.fixed = self.fixed.map { min($0, max(1, count)) }
+    }
+}

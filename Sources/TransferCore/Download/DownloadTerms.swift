@@ -1,0 +1,64 @@
+/// What is requested of one download: all that its decisions depend on and that does not change while it runs.
+package struct DownloadTerms: Sendable {
+    /// The destination of the bytes.
+    package enum Destination: Hashable, Sendable {
+        case file
+        /// A sink that takes the bytes once and in order.
+        case stream
+        /// Memory; if it keeps the bytes, repeated ones are compared with them.
+        case memory(keepsBytes: Bool)
+    }
+
+    /// The file's URLs, at least one; more are mirrors.
+    package var sources: [HTTPURL]
+    /// The request method.
+    package var method = "GET"
+    /// Whether the transfer fetches a whole representation, so that parts of it may be requested and compared.
+    ///
+    /// False for the response to a POST, and for a request with the caller's own `Range`.
+    package var asksForWhole = true
+    /// Whether requests for the whole carry the caller's conditions, so that 304 is a valid response.
+    package var isConditional = false
+    /// The digests that the finished file must have.
+    package var expected: [ExpectedDigest] = []
+    /// Whether the file must have exactly the given name.
+    package var nameIsExact = false
+    /// The text that marks a finished file as this transfer's.
+    package var mark: String?
+    /// The destination.
+    package var destination = Destination.file
+    /// What to do if a file has the name already.
+    package var ifExists = ExistingFileRule.auto
+    /// The number of connections.
+    package var connections = ConnectionPolicy.adaptive(most: 4)
+    /// The minimum number of bytes for a connection.
+    package var minimumSplit: Int64 = 1 << 20
+    /// The statuses after which another attempt may succeed.
+    package var retryStatuses: Set<Int> = [408, 429, 500, 502, 503, 504]
+    /// The rule for redirects.
+    package var redirects = RedirectRule(maximum: 20, allowsDowngrade: false)
+    /// The maximum time without bytes, in nanoseconds; 0 for none.
+    package var stallTimeout: Int64 = 60_000_000_000
+    /// The maximum time of the transfer without queueing, in nanoseconds; 0 for none.
+    package var totalTimeout: Int64 = 0
+    /// Whether every file is synced before it is reported.
+    package var durable = false
+    /// The algorithm of the digest to report.
+    package var reportDigest: DigestAlgorithm?
+    /// Whether a file that fails its digest is kept under another name.
+    package var keepBad = true
+    /// Whether a policy decides about redirects, challenges and the first response.
+    package var hasPolicy = false
+    /// Whether the caller supplies fresh URLs for expired links.
+    package var hasRefresher = false
+    /// The number of event loops.
+    package var laneCount = 1
+
+    /// Creates terms with the default options.
+    ///
+    /// - Precondition: `sources` is not empty.
+    package init(sources: [HTTPURL]) {
+        precondition(!sources.isEmpty, "a download needs at least one URL")
+        self.sources = sources
+    }
+}

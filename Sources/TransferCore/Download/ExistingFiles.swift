@@ -1,0 +1,173 @@
+/// Decides what existing files under a download's name mean: `--if-exists`, partial files, marks.
+///
+/// The only place where the rules for existing files are applied: before the first request, when a response has
+/// determined the name, and when a name is taken at the commit.
+package struct ExistingFiles: Sendable {
+    /// The rule given by the user.
+    package var rule: ExistingFileRule
+    /// Whether the user chose the name.
+    package var isNamedByUser: Bool
+    /// Whether no other name may be used.
+    package var isExact: Bool
+    /// Whether parts of the resource may be requested and compared.
+    package var asksForWhole: Bool
+    /// The transfer's mark.
+    package var mark: String?
+    /// Whether digests are expected, so that an existing file can be verified.
+    package var hasDigests: Bool
+    /// The transfer's URLs, without user information.
+    package var sources: [HTTPURL]
+
+    /// The step that follows a survey.
+    package enum Step: Sendable {
+        case nextName(reason: String)
+        /// Fetch the file; replace an existing one if `overwrites`.
+        case fetch(overwrites: Bool)
+        /// Resume the partial file; it is of another URL if `isForeign`.
+        case resume(isForeign: Bool, overwrites: Bool)
+        /// Continue a copy of the finished file.
+        case continueExisting(ExistingFile, overwrites: Bool)
+        /// Compare the finished file with the server's by its validators.
+        case examine(ExistingFile)
+        /// Compare the finished file's digests; if they differ, continue a copy of it or use another name.
+        case compareDigests(ExistingFile, overwrites: Bool)
+        /// An interrupted commit has given the file its name already: delete the rest of the partial file.
+        case replayedCommit(ExistingFile?)
+        case skip(ExistingFile)
+        case fail(TransferFailure)
+    }
+
+    // MARK: Before the first request
+
+    /// Decides by a survey that is made before the first request.
+    package func step(_ survey: FileSurvey, _ target: FileTarget) -> Step {
+        var isForeign = false
+        var written: Int64 = 0
+        var isReplaced = false
+        switch survey.partial {
+        case .busy: return .nextName(reason: "another process is fetching it")
+        case .foreign(let reason): return .nextName(reason: reason)
+        case .committed: return .replayedCommit(survey.existing)
+        case .ours(let facts, let count):
+            written = count
+            isReplaced = !facts.formerVersions.isEmpty
+            isForeign = !self.isOurs(facts)
+            if isForeign, !self.mayContinue(facts) { return .nextName(reason: "the partial file is of \(facts.url)") }
+            // The response to a POST, or to the caller's own range, is not resumed but requested again.
+            if survey.existing == nil {
+                if self.asksForWhole { return .resume(isForeign: isForeign, overwrites: false) }
+                return isForeign
+                    ? .nextName(reason: "the partial file is of \(facts.url)") : .fetch(overwrites: false)
+            }
+        case .none: break
+        }
+        guard let existing = survey.existing else { return .fetch(overwrites: false) }
+        if let mark, existing.mark == mark { return .skip(existing) }
+        let canReplace = existing.isRegular
+        switch self.rule {
+        case .skip: return .skip(existing)
+        case .fail: return .fail(self.exists(target))
+        case .rename: return .nextName(reason: "")
+        case .overwrite:
+            guard canReplace else {
+                return .fail(TransferFailure(.fileExists, "\(target.path) exists and is not a regular file"))
+            }
+            if case .ours = survey.partial, self.asksForWhole {
+                return .resume(isForeign: isForeign, overwrites: true)
+            }
+            return .fetch(overwrites: true)
+        case .resume:
+            guard canReplace, self.asksForWhole else { return .nextName(reason: "it cannot be continued") }
+            // The file must not be overwritten if another version replaced the copy that an earlier run continued.
+            if written > 0 { return .resume(isForeign: isForeign, overwrites: !isReplaced) }
+            guard existing.size > 0 else { return .fetch(overwrites: !isReplaced) }
+            return self.hasDigests
+                ? .compareDigests(existing, overwrites: !isReplaced)
+                : .continueExisting(existing, overwrites: !isReplaced)
+        case .auto:
+            guard canReplace, self.asksForWhole else { return .nextName(reason: "it cannot be compared") }
+            return self.hasDigests ? .compareDigests(existing, overwrites: false) : .examine(existing)
+        }
+    }
+
+    private func isOurs(_ facts: ResourceFacts) -> Bool {
+        self.sources.contains { $0.withoutUserInfo == facts.url }
+    }
+
+    /// Whether a partial file of another URL may be continued, provided that the responses show the same version.
+    ///
+    /// True if the user named the file, or if the URLs differ only in their queries, such as in a new signature.
+    private func mayContinue(_ facts: ResourceFacts) -> Bool {
+        if self.isExact || self.isNamedByUser { return true }
+        let path = Self.withoutQuery(facts.url)
+        return self.sources.contains { Self.withoutQuery($0.withoutUserInfo) == path }
+    }
+
+    private static func withoutQuery(_ url: String) -> Substring { url.prefix { $0 != "?" } }
+
+    // MARK: After the response has determined the name
+
+    /// Decides by a survey of the name that a response proposes.
+    ///
+    /// - Parameters:
+    ///   - survey: The files under that name.
+    ///   - target: The name.
+    ///   - isCurrent: Whether the existing file is what the response carries.
+    package func step(
+        _ survey: FileSurvey,
+        _ target: FileTarget,
+        isCurrent: (ExistingFile) -> Bool
+    ) -> Step {
+        if case .ours(let facts, let written) = survey.partial, written > 0, survey.existing == nil, self.isOurs(facts)
+        {
+            return .resume(isForeign: false, overwrites: false)
+        }
+        switch survey.partial {
+        case .busy, .foreign: return .nextName(reason: "")
+        case .none, .ours, .committed: break
+        }
+        guard let existing = survey.existing else { return .fetch(overwrites: false) }
+        switch self.rule {
+        case .skip: return .skip(existing)
+        case .fail: return .fail(self.exists(target))
+        case .overwrite where existing.isRegular: return .fetch(overwrites: true)
+        case .auto where existing.isRegular && isCurrent(existing): return .skip(existing)
+        case .auto, .rename, .resume, .overwrite: return .nextName(reason: "")
+        }
+    }
+
+    // MARK: At the commit
+
+    /// The step after the name was found taken at the commit: another process has taken it since the survey.
+    package enum Collision: Sendable {
+        /// Replace the file.
+        case overwrite
+        case nextName
+        case fail
+    }
+
+    /// Decides about a name that was taken since it was surveyed.
+    ///
+    /// - Parameter overwrites: Whether the commit would have replaced an existing file.
+    package func collision(overwrites: Bool) -> Collision {
+        if self.rule == .fail { return .fail }
+        if self.rule == .overwrite, self.isExact, !overwrites { return .overwrite }
+        return self.isExact ? .fail : .nextName
+    }
+
+    // MARK: Failures
+
+    private func exists(_ target: FileTarget) -> TransferFailure {
+        TransferFailure(.fileExists, "\(target.path) exists", remedy: "move it away", setting: .existingFiles)
+    }
+
+    /// The failure of a transfer whose exact name is taken, or `nil` if it may use another name.
+    package func nameIsNotFree(_ target: FileTarget, _ reason: String) -> TransferFailure? {
+        guard self.isExact else { return nil }
+        return TransferFailure(
+            .fileExists,
+            "\(target.path) cannot be written" + (reason.isEmpty ? "" : ": \(reason)"),
+            remedy: "move what is in its place away, or choose another name"
+        )
+    }
+}

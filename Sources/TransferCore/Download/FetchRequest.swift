@@ -1,0 +1,170 @@
+/// One request of a download, with the connection slot that it occupies at its origin.
+struct FetchRequest: Sendable {
+    /// What a request is for.
+    enum Purpose: Hashable, Sendable {
+        /// Fetch length and validators, to compare them with an existing file; by GET if the server refuses HEAD.
+        case examine(byGET: Bool)
+        /// Fetch bytes of the file.
+        case fetch
+    }
+
+    /// The state of a request; each case owns what only it needs.
+    enum Stage: Sendable {
+        /// For the connection, or for the response head.
+        case waiting
+        /// The policy decides; reading is paused.
+        case deciding(Question)
+        /// The rest of an unwanted response is read, so that its connection can be reused.
+        case draining(Draining<AfterResponse>)
+        /// The response is over; its successor waits for a slot of another host.
+        case following(Successor)
+        /// The response is over; the caller supplies a fresh URL.
+        case refreshing(TransferFailure)
+        /// The overlap is compared with the held bytes.
+        case comparing
+        /// The bytes are taken; the first `repeated` of them are held already.
+        case receiving
+    }
+
+    /// A decision that a policy was asked for.
+    enum Question: Sendable {
+        case challenge(ResponseHead, TransferFailure)
+        case redirect(ResponseHead, to: HTTPURL, isRewritten: Bool)
+        case response(ResponseHead, ResponseJudge.Verdict)
+    }
+
+    /// The step that follows the end of an unwanted response.
+    enum AfterResponse: Sendable {
+        case fail(TransferFailure)
+        case redirect(HTTPURL)
+        /// Repeat the request, with credentials.
+        case `repeat`
+        /// Repeat the request for a range.
+        case repeatInRanges
+        case notModified
+        case examineByGET
+        case examined(agrees: Bool)
+    }
+
+    /// The request that replaces one.
+    struct Successor: Sendable {
+        var url: HTTPURL
+        var purpose: Purpose
+        var isRedirect = false
+    }
+
+    let number: DownloadAction.RequestNumber
+    let lane: Int
+    /// The index of its source.
+    let source: Int
+    let url: HTTPURL
+    let origin: Origin
+    let purpose: Purpose
+    /// The number of redirects before it.
+    var hops = 0
+    /// Whether a redirect turned the request into a GET without content (RFC 9110 §15.4).
+    var isRewritten = false
+    /// The number of credential refusals before this request.
+    var refusals = 0
+    var holdsSlot = true
+    /// Whether the run had received bytes when the request was made: then its failure is not a failure of the file.
+    var isAdditional = false
+    /// Whether the request goes directly to the target of an earlier redirect.
+    var isPinned = false
+
+    // MARK: Requested
+
+    /// The range requested, beginning with the overlap; `nil` for the whole file.
+    var range: ByteRange?
+    /// The number of held bytes at the beginning of the range.
+    var overlap: Int64 = 0
+    /// Whether the request carried `If-Range`.
+    var sentIfRange = false
+    /// Whether the request checks if the file ends at the end of the held bytes.
+    var isEndProbe = false
+    /// Whether the request carried the caller's conditions, so that 304 is a valid response.
+    var isConditional = false
+
+    // MARK: Time
+
+    let startedAt: Int64
+    var lastActivity: Int64
+    var isConnected = false
+    /// The time from the request to the response head, in nanoseconds.
+    var headTime: Int64?
+    /// Whether reading is paused, for a decision, the disk or the rate limit; the stall timeout is suspended meanwhile.
+    var isPaused = false
+    var window = RateWindow(span: 5_000_000_000)
+    var bodySince: Int64?
+
+    // MARK: Response
+
+    var stage = Stage.waiting
+    /// The evidence that its bytes are of the held version; `nil` if only the comparison can provide it.
+    var basis: Consistency?
+    /// The facts of the response, adopted once its overlap matches.
+    var facts: ResourceFacts?
+    /// The number of overlap bytes compared so far.
+    var compared: Int64 = 0
+    /// Bytes of a whole response still to skip, because they are held already.
+    var repeated: Int64 = 0
+    /// The end of the response's range, or `nil` while unknown.
+    var responseEnd: Int64?
+    /// Whether the response is a part (206), whose end is not necessarily the end of the file.
+    var isPart = false
+    /// The digests that the server declares for the part; empty if none are computed.
+    var partExpected: [ExpectedDigest] = []
+    /// The part's declared length.
+    var partLength: Int64 = 0
+    /// Whether its bytes are written at an extent of the journal.
+    var hasExtent = false
+    /// The number of bytes received after the overlap.
+    var bytes: Int64 = 0
+
+    init(
+        number: DownloadAction.RequestNumber,
+        lane: Int,
+        source: Int,
+        url: HTTPURL,
+        purpose: Purpose,
+        now: Int64
+    ) {
+        self.number = number
+        self.lane = lane
+        self.source = source
+        self.url = url
+        self.origin = url.origin
+        self.purpose = purpose
+        self.startedAt = now
+        self.lastActivity = now
+    }
+
+    var isFetch: Bool { self.purpose == .fetch }
+
+    /// Whether the response head has arrived.
+    var hasHead: Bool { self.headTime != nil }
+
+    /// Whether its bytes are accepted, or being compared with held ones.
+    var isTaken: Bool {
+        switch self.stage {
+        case .comparing, .receiving: true
+        case .waiting, .deciding, .draining, .following, .refreshing: false
+        }
+    }
+
+    var isComparing: Bool { if case .comparing = self.stage { true } else { false } }
+
+    /// Whether its response is over, so that nothing of it is read.
+    var isResponseOver: Bool {
+        switch self.stage {
+        case .following, .refreshing: true
+        case .waiting, .deciding, .draining, .comparing, .receiving: false
+        }
+    }
+
+    /// Whether the server, or the network, refused the connection rather than the file.
+    static func isRefused(_ failure: TransferFailure) -> Bool {
+        if let status = failure.status { return [403, 408, 429, 500, 502, 503, 504, 509].contains(status) }
+        return failure.isRetryable
+    }
+}

@@ -1,0 +1,22 @@
+/// The head of a final response, as events report it.
+public struct TransferResponse: Sendable {
+    /// The status code.
+    public var status: Int
+    /// The header fields.
+    public var fields: HTTPFields
+    /// The length of the whole file, or `nil` if unknown.
+    public var expected: Int64?
+    /// Where the file will be, or empty for a stream.
+    public var path: String
+    /// The bytes already there from an earlier run.
+    public var resumedFrom: Int64
+
+    /// Creates the information.
+    public init(status: Int, fields: HTTPFields, expected: Int64?, path: String, resumedFrom: Int64) {
+        self.status = status
+        self.fields = fields
+        self.expected = expected
+        self.path = path
+        self.resumedFrom = resumedFrom
+    }
+}

@@ -1,0 +1,101 @@
+internal import TransferCore
+
+/// One request of a download with its exchange.
+///
+/// Its variables are used on its event loop only, after the request was started; hence `@unchecked`.
+final class DownloadExchange: ExchangeReceiver, @unchecked Sendable {
+    let run: DownloadRun
+    let plan: FetchPlan
+    var number: Int { self.plan.number }
+    var lane: Int { self.plan.lane }
+
+    private var exchange: (any Exchange)?
+    /// The held bytes of the overlap.
+    var expected: [UInt8] = []
+    /// Bytes after the overlap that arrived before the file was ready.
+    var leftover: [UInt8] = []
+    var small: (any SmallFile)?
+    var file: (any PartialFile)?
+    var extent: Int?
+    /// The digests of the part that the response carries.
+    var digests: (any DigestComputation)?
+    private var quantum: Int?
+    private var isInCallback = false
+    private(set) var isClosed = false
+
+    init(_ run: DownloadRun, _ plan: FetchPlan) {
+        self.run = run
+        self.plan = plan
+    }
+
+    // MARK: Control, on the event loop
+
+    func start(_ request: ExchangeRequest, on transport: any Transport) {
+        self.quantum = request.readQuantum
+        self.exchange = transport.start(request, onLane: self.lane, receiver: self)
+    }
+
+    /// Ends the exchange, unless its response has ended, and its extent.
+    ///
+    /// Within one of its callbacks, the callback's result closes it.
+    func close() {
+        self.isClosed = true
+        if let extent, let file { file.endExtent(extent) }
+        self.extent = nil
+        self.file = nil
+        self.small = nil
+        if self.isInCallback { return }
+        let exchange = self.exchange
+        self.exchange = nil
+        exchange?.cancel()
+    }
+
+    /// Applies the machine's decision about reading, unless a callback is about to.
+    func applyReading() {
+        if self.isInCallback { return }
+        switch self.run.reading(self) {
+        case .read: self.exchange?.resumeReading()
+        case .pause: break
+        case .close: self.close()
+        }
+    }
+
+    func setReadQuantum(_ quantum: Int?) {
+        guard quantum != self.quantum else { return }
+        self.quantum = quantum
+        self.exchange?.setReadQuantum(quantum)
+    }
+
+    // MARK: Callbacks
+
+    func exchangeConnected() { self.run.connected(self) }
+
+    func exchangeReceived(head: ResponseHead) -> ReadDecision {
+        self.inCallback { self.run.received(head, on: self) }
+    }
+
+    func exchangeReceived(body: UnsafeRawBufferPointer) -> ReadDecision {
+        self.inCallback { self.run.received(body, on: self) }
+    }
+
+    func exchangeEnded(trailers: HTTPFields, cleanly: Bool) {
+        self.exchange = nil
+        self.run.responseEnded(self, trailers: trailers, cleanly: cleanly)
+    }
+
+    func exchangeFailed(_ error: TransportError) {
+        self.exchange = nil
+        self.run.exchangeFailed(self, error)
+    }
+
+    /// Runs a callback that may close this exchange; its result does.
+    private func inCallback(_ body: () -> ReadDecision) -> ReadDecision {
+        self.isInCallback = true
+        var decision = body()
+        self.isInCallback = false
+        if self.isClosed { decision = .close }
+        // The exchange retains its receiver: once it is over, the two must not keep each other alive.
+        if case .close = decision { self.exchange = nil }
+        return decision
+    }
+}

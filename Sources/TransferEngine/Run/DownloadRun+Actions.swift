@@ -1,0 +1,542 @@
+internal import Synchronization
+internal import TransferCore
+
+/// Performs the machine's actions.
+extension DownloadRun {
+    /// Performs actions in order, with those that follow from each before the next.
+    func perform(_ actions: [DownloadAction]) {
+        var stack = actions
+        if stack.count > 1 { stack.reverse() }
+        while let action = stack.popLast() {
+            let following = self.perform(action)
+            if !following.isEmpty { stack.append(contentsOf: following.reversed()) }
+        }
+    }
+
+    private func perform(_ action: DownloadAction) -> [DownloadAction] {
+        switch action {
+        case .send(let plan): self.send(plan)
+        case .close(let number):
+            if let exchange = self.remove(number) {
+                self.host.transport.execute(onLane: exchange.lane) { exchange.close() }
+            }
+        case .resume(let number): self.onEventLoop(number) { $0.applyReading() }
+        case .deferred(let number, let step):
+            self.onEventLoop(number) { exchange in
+                self.handle { $0.deferredStep(step, number, self.now) }
+                exchange.applyReading()
+            }
+        case .ask(let question, let number): return self.ask(question, number)
+        case .refreshLink(let url, let status, let number): self.refreshLink(url, status, number)
+        case .take(let origin): self.host.takeConnection(origin, for: self.transfer.id)
+        case .release(let origin): self.host.releaseConnection(origin, of: self.transfer.id)
+        case .refused(let origin): self.host.connectionRefused(origin)
+        case .waitForSlot(let origin, let number): self.waitForSlot(origin, number)
+        case .openConnections(let lane, let avoided): self.openConnections(lane, avoided)
+        case .slotsReleased(let lane): self.host.connectionsReleased(lane: lane)
+        case .survey(let target): return self.survey(target)
+        case .reserveName(let directory, let base):
+            let target = self.host.takeName(directory: directory, base: base)
+            return self.report { $0.nameReserved(target) }
+        case .reserveNextName(let directory, let base):
+            let target = self.host.takeNextName(directory: directory, base: base)
+            return self.report { $0.nameReserved(target) }
+        case .publishTarget(let target): self.transfer.memory.withLock { $0.target = target }
+        case .compareDigests(let target, let expected): self.compareDigests(target, expected)
+        case .openPartial(let target): self.openPartial(target)
+        case .createSmall(let target, let number): return self.createSmall(target, number)
+        case .createPartial(let plan): self.createPartial(plan)
+        case .copyExisting(let target, let facts): self.copyExisting(target, facts)
+        case .beginExtent(let number, let offset): self.beginExtent(number, at: offset)
+        case .updateFacts(let facts): if case .partial(let file) = self.file { try? file.update(facts: facts) }
+        case .discardPartial(let target): try? self.host.store.discardPartial(target)
+        case .deliverLeftover(let number): self.onEventLoop(number) { self.deliverLeftover($0) }
+        case .checkpoint: self.checkpoint()
+        case .keepPartial: self.keepPartial()
+        case .expectStreamTail(let number, let count):
+            let tail = self.transfer.memory.withLock { $0.streamTail.bytes.suffix(Int(count)) }
+            self.onEventLoop(number) { $0.expected = Array(tail) }
+        case .beginStreamDigests(let algorithms):
+            let digests = self.host.store.beginDigests(algorithms)
+            self.transfer.memory.withLock { $0.streamDigests = digests }
+        case .beginPartDigests(let number, let algorithms):
+            let digests = self.host.store.beginDigests(algorithms)
+            self.onEventLoop(number) { $0.digests = digests }
+        case .finishPartDigests(let number): self.finishPartDigests(number)
+        case .finishStreamDigests:
+            let digests = self.transfer.memory.withLock { $0.streamDigests }?.digests() ?? [:]
+            return self.report { $0.streamDigested(digests, self.now) }
+        case .commitSmall(let target, let options): return self.commitSmall(target, options)
+        case .commitPartial(let target, let length, let options): self.commitPartial(target, length, options)
+        case .end(let ending): self.end(ending)
+        case .started(let path):
+            if self.host.events.wants(.states) { self.host.events.emit(self.transfer.event(.started(path: path))) }
+        case .respond(let response):
+            if self.host.events.wants(.responses) {
+                self.host.events.emit(self.transfer.event(.response(response)))
+            }
+        case .progress(let progress): self.host.events.emit(self.transfer.event(.progress(progress)))
+        case .note(let text):
+            if self.host.events.wants(.notes) { self.host.events.emit(self.transfer.event(.note(text))) }
+        }
+        return []
+    }
+
+    private var file: OpenFile { self.state.withLock { $0.file } }
+
+    private func exchange(_ number: Int) -> DownloadExchange? {
+        self.state.withLock { state in state.exchanges.first { $0.number == number } }
+    }
+
+    private func remove(_ number: Int) -> DownloadExchange? {
+        self.state.withLock { state in
+            state.exchanges.firstIndex { $0.number == number }.map { state.exchanges.remove(at: $0) }
+        }
+    }
+
+    /// Runs `work` on a request's event loop: at once if the caller is on it.
+    private func onEventLoop(_ number: Int, _ work: @escaping @Sendable (DownloadExchange) -> Void) {
+        guard let exchange = self.exchange(number) else { return }
+        self.host.transport.execute(onLane: exchange.lane) { work(exchange) }
+    }
+
+    private func failed(_ error: StorageError) { self.handle { $0.failed(TransferFailure(error)) } }
+
+    // MARK: Requests
+
+    /// Reads the held bytes of the overlap, then starts the request.
+    private func send(_ plan: FetchPlan) {
+        let exchange = DownloadExchange(self, plan)
+        let file = self.state.withLock { state in
+            state.exchanges.append(exchange)
+            return state.file
+        }
+        if plan.waitsForClosing || (plan.overlap != nil && self.readsOverlapFromDisk) {
+            self.line.run {
+                do throws(StorageError) {
+                    if let overlap = plan.overlap { exchange.expected = try self.read(overlap, from: file) }
+                } catch {
+                    return self.failed(error)
+                }
+                self.host.transport.execute(onLane: plan.lane) { self.start(exchange) }
+            }
+        } else {
+            if let overlap = plan.overlap { exchange.expected = self.streamTail(overlap) }
+            self.host.transport.execute(onLane: plan.lane) { self.start(exchange) }
+        }
+    }
+
+    private var readsOverlapFromDisk: Bool {
+        if case .file = self.options.destination {
+            true
+        } else {
+            self.transfer.memory.withLock { $0.download.diversion != nil }
+        }
+    }
+
+    private func read(_ overlap: ByteRange, from file: OpenFile) throws(StorageError) -> [UInt8] {
+        switch file {
+        case .partial(let partial): return try partial.read(overlap)
+        case .none where self.readsOverlapFromDisk:
+            return try self.host.store.readExisting(self.state.withLock { $0.machine.target }, overlap)
+        case .none, .small: return self.streamTail(overlap)
+        }
+    }
+
+    private func streamTail(_ overlap: ByteRange) -> [UInt8] {
+        let count = Int(overlap.upperBound - overlap.lowerBound)
+        return Array(self.transfer.memory.withLock { $0.streamTail.bytes.suffix(count) })
+    }
+
+    private func start(_ exchange: DownloadExchange) {
+        let (isWanted, count) = self.state.withLock { state in
+            (state.machine.contains(exchange.number), state.machine.requestCount)
+        }
+        guard isWanted, !exchange.isClosed else { return }
+        exchange.start(self.exchangeRequest(exchange.plan, count), on: self.host.transport)
+    }
+
+    private func exchangeRequest(_ plan: FetchPlan, _ count: Int) -> ExchangeRequest {
+        let source = self.request.sources[plan.source]
+        let origin = plan.url.origin
+        let isOwnOrigin = origin == self.transfer.origin
+        var fields = HTTPFields()
+        fields.reserve(bytes: 256, lines: 10)
+        for (name, value) in self.options.fields + self.request.fields
+        where (isOwnOrigin || RequestFields.travels(name))
+            && !(plan.isRewritten && RequestFields.describesContent(name))
+        {
+            fields.append(name, value)
+        }
+        if let policy = self.policy {
+            for (name, value) in policy.fields(for: self.requestFacts(plan)) where !fields.contains(name) {
+                fields.append(name, value)
+            }
+        } else if origin == source.origin, let authorization = RequestFields.basicAuthorization(source),
+            !fields.contains("Authorization")
+        {
+            // A policy responds to the server's challenge instead, perhaps by a digest that does not show the password.
+            fields.append("Authorization", authorization)
+        }
+        if !fields.contains("Accept") { fields.append("Accept", "*/*") }
+        // If the caller requests an encoding, the body is stored encoded.
+        if !fields.contains("Accept-Encoding") { fields.append("Accept-Encoding", "identity") }
+        if let range = plan.range {
+            fields.append("Range", range)
+            if let validator = plan.ifRange { fields.append("If-Range", validator) }
+        } else {
+            fields.append("Want-Repr-Digest", "sha-256=10, sha-512=5")
+        }
+        if plan.isConditional {
+            for (name, value) in self.request.conditions { fields.append(name, value) }
+        }
+        return ExchangeRequest(
+            method: plan.method,
+            url: plan.url,
+            fields: fields,
+            body: plan.sendsContent ? self.request.body : nil,
+            connectTimeout: self.options.connectTimeout.inNanoseconds,
+            readQuantum: self.host.readQuantum(for: self.transfer, attempts: count)
+        )
+    }
+
+    func requestFacts(_ plan: FetchPlan) -> RequestFacts {
+        RequestFacts(
+            id: self.transfer.id,
+            userInfo: self.request.userInfo,
+            method: plan.method,
+            url: plan.url,
+            source: self.request.sources[plan.source],
+            refusals: plan.refusals
+        )
+    }
+
+    private func ask(_ question: PolicyQuestion, _ number: Int) -> [DownloadAction] {
+        guard let policy = self.policy, let exchange = self.exchange(number) else {
+            return self.report { $0.policyDecided(.proceed, number, self.now) }
+        }
+        let isFirst = Countdown(1)
+        let decision = policy.decide(question, about: self.requestFacts(exchange.plan)) { decision in
+            guard isFirst.isLast() else { return }
+            self.onEventLoop(number) { _ in self.handle { $0.policyDecided(decision, number, self.now) } }
+        }
+        guard let decision else { return [] }
+        return self.report { $0.policyDecided(decision, number, self.now) }
+    }
+
+    private func refreshLink(_ url: HTTPURL, _ status: Int, _ number: Int) {
+        guard let refresher = self.options.refresher else { return }
+        self.line.run {
+            do throws(TransferFailure) {
+                let fresh = try refresher.freshURL(for: url, status: status)
+                self.handle { $0.linkRefreshed(fresh, number) }
+            } catch {
+                self.handle { $0.linkRefreshFailed(error, number) }
+            }
+        }
+    }
+
+    // MARK: Connection slots
+
+    private func waitForSlot(_ origin: Origin, _ number: Int) {
+        self.host.whenConnectionIsFree(origin, for: self.transfer.id) {
+            self.host.transport.execute(onLane: self.lane) {
+                self.handle { $0.slotTaken(origin, for: number, self.now) }
+            }
+        }
+    }
+
+    private func openConnections(_ lane: Int, _ avoided: Int?) {
+        while let origin = self.state.withLock({ $0.machine.nextConnection(avoiding: avoided) }) {
+            guard self.host.acquireConnection(origin, for: self.transfer.id) else { return }
+            self.handle { $0.slotAcquired(origin, lane: lane, avoiding: avoided, self.now) }
+        }
+    }
+
+    // MARK: Files
+
+    private func survey(_ target: FileTarget) -> [DownloadAction] {
+        do throws(StorageError) {
+            let survey = try self.host.store.survey(target)
+            return self.report { $0.surveyed(survey, self.now) }
+        } catch {
+            return self.report { $0.storageFailed(error) }
+        }
+    }
+
+    private func compareDigests(_ target: FileTarget, _ expected: [ExpectedDigest]) {
+        self.line.run {
+            do throws(StorageError) {
+                var agree = true
+                for digest in expected where agree {
+                    agree = try self.host.store.digestExisting(target, digest.algorithm) == digest.bytes
+                }
+                self.handle { $0.digestsCompared(agree: agree, self.now) }
+            } catch {
+                self.failed(error)
+            }
+        }
+    }
+
+    private func openPartial(_ target: FileTarget) {
+        self.line.run {
+            // Once the end has been reported, another transfer may survey the file: it must not find it locked.
+            if self.state.withLock({ $0.machine.isEnded }) { return }
+            do throws(StorageError) {
+                let partial = try self.host.store.openPartial(target)
+                let actions: [DownloadAction]? = self.state.withLock { state in
+                    if state.machine.isEnded { return nil }
+                    state.file = .partial(partial)
+                    return state.machine.partialOpened(partial.facts, extents: partial.initialExtents, self.now)
+                }
+                if let actions { self.perform(actions) } else { partial.keep() }
+            } catch {
+                let isStillOurs =
+                    if case .ours? = (try? self.host.store.survey(target))?.partial { true } else { false }
+                self.handle { $0.openingFailed(error, isStillOurs: isStillOurs) }
+            }
+        }
+    }
+
+    private func createSmall(_ target: FileTarget, _ number: Int) -> [DownloadAction] {
+        do throws(StorageError) {
+            let small = try self.host.store.createSmall(target)
+            let (isWanted, exchange): (Bool, DownloadExchange?) = self.state.withLock { state in
+                guard state.machine.wantsFile else { return (false, nil) }
+                state.file = .small(small)
+                _ = state.machine.smallCreated(self.now)
+                return (true, state.exchanges.first { $0.number == number })
+            }
+            exchange?.small = small
+            if !isWanted { small.discard() }
+            return []
+        } catch {
+            return self.report { $0.storageFailed(error) }
+        }
+    }
+
+    private func createPartial(_ plan: PartialPlan) {
+        let current: OpenFile = self.state.withLock { state in
+            defer { state.file = .none }
+            return state.file
+        }
+        self.line.run {
+            if case .partial(let file) = current {
+                if case .keep = plan.current { file.keep() } else { file.discard() }
+            }
+            guard self.state.withLock({ $0.machine.wantsFile }) else { return }
+            do throws(StorageError) {
+                let partial = try self.host.store.createPartial(plan.target, facts: plan.facts)
+                do throws(StorageError) {
+                    if let length = plan.facts.length { try partial.preallocate(length: length) }
+                } catch {
+                    partial.discard()
+                    throw error
+                }
+                if !plan.algorithms.isEmpty { partial.digestWhileWriting(plan.algorithms) }
+                let actions: [DownloadAction]? = self.state.withLock { state in
+                    guard state.machine.wantsFile else { return nil }
+                    state.file = .partial(partial)
+                    return state.machine.partialCreated(self.now)
+                }
+                // Otherwise the run has ended, and the partial file is still empty.
+                if let actions { self.perform(actions) } else { partial.discard() }
+            } catch {
+                self.handle { $0.storageFailed(error) }
+            }
+        }
+    }
+
+    /// Copies the user's file, which keeps its name.
+    private func copyExisting(_ target: FileTarget, _ facts: ResourceFacts) {
+        self.line.run {
+            guard self.state.withLock({ $0.machine.wantsCopy }) else { return }
+            do throws(StorageError) {
+                let partial = try self.host.store.copyExisting(target, facts: facts)
+                let actions: [DownloadAction]? = self.state.withLock { state in
+                    guard state.machine.wantsCopy else { return nil }
+                    state.file = .partial(partial)
+                    return state.machine.existingCopied(facts, self.now)
+                }
+                if let actions { self.perform(actions) } else { partial.keep() }
+            } catch {
+                self.failed(error)
+            }
+        }
+    }
+
+    private func beginExtent(_ number: Int, at offset: Int64) {
+        guard case .partial(let file) = self.file else { return }
+        self.onEventLoop(number) { exchange in
+            if exchange.isClosed { return }
+            exchange.file = file
+            exchange.extent = file.beginExtent(at: offset)
+            if exchange.extent == nil {
+                let failure = TransferFailure(.fileIO, "the part does not fit the file", isRetryable: true)
+                self.handle { $0.requestFailed(failure, number, self.now) }
+            }
+        }
+    }
+
+    private func checkpoint() {
+        self.line.run {
+            guard case .partial(let file) = self.file else { return }
+            do throws(StorageError) {
+                try file.checkpoint()
+            } catch {
+                self.failed(error)
+            }
+        }
+    }
+
+    private func keepPartial() {
+        let file: OpenFile = self.state.withLock { state in
+            defer { state.file = .none }
+            return state.file
+        }
+        if case .partial(let partial) = file { self.line.run { partial.keep() } }
+    }
+
+    private func finishPartDigests(_ number: Int) {
+        self.onEventLoop(number) { exchange in
+            let (digests, count) = (exchange.digests?.digests() ?? [:], exchange.digests?.count ?? -1)
+            self.handle { $0.partDigested(digests, count: count, number, self.now) }
+        }
+    }
+
+    // MARK: Committing
+
+    private func commitSmall(_ target: FileTarget, _ options: CommitOptions) -> [DownloadAction] {
+        guard case .small(let small) = self.file else { return [] }
+        do throws(StorageError) {
+            let digest = try small.commit(as: target, options)
+            return self.state.withLock { state in
+                state.file = .none
+                return state.machine.committed(digest: digest, self.now)
+            }
+        } catch {
+            return self.report { $0.commitFailed(error) }
+        }
+    }
+
+    private func commitPartial(_ target: FileTarget, _ length: Int64, _ options: CommitOptions) {
+        guard case .partial(let partial) = self.file else { return }
+        self.line.run {
+            // An earlier checkpoint on the line may have failed.
+            guard self.state.withLock({ $0.machine.isCommitting }) else { return }
+            do throws(StorageError) {
+                let digest = try partial.commit(as: target, length: length, options)
+                self.handle { $0.committed(digest: digest, self.now) }
+            } catch {
+                self.handle { $0.commitFailed(error) }
+            }
+        }
+    }
+
+    // MARK: Ending
+
+    /// Closes all exchanges on their event loops, so that none of their callbacks runs later, then the file.
+    private func end(_ ending: DownloadEnding) {
+        let exchanges = self.state.withLock { state in
+            defer { state.exchanges = [] }
+            return state.exchanges
+        }
+        guard !exchanges.isEmpty else { return self.closeFile(ending) }
+        let left = Countdown(exchanges.count)
+        for exchange in exchanges {
+            self.host.transport.execute(onLane: exchange.lane) {
+                exchange.close()
+                if left.isLast() { self.closeFile(ending) }
+            }
+        }
+    }
+
+    private func closeFile(_ ending: DownloadEnding) {
+        // A running operation may be creating the file or writing to it: wait for it.
+        if self.line.isBusy || ending.file.blocks {
+            self.line.run {
+                self.closeFileNow(ending)
+                self.ended(ending.outcome)
+            }
+        } else {
+            self.ended(ending.outcome)
+        }
+    }
+
+    private func closeFileNow(_ ending: DownloadEnding) {
+        let file: OpenFile = self.state.withLock { state in
+            defer { state.file = .none }
+            return state.file
+        }
+        switch (ending.file, file) {
+        case (.none, _): break
+        case (.discardEarlier(let target), _): try? self.host.store.discardPartial(target)
+        case (.keepSmall(let target, let facts, let received), .small(let small)):
+            self.store(small, target, facts, received)
+            small.discard()
+        case (_, .small(let small)): small.discard()
+        case (.keep, .partial(let partial)):
+            partial.keep()
+            self.settle(ending)
+        case (.setAside, .partial(let partial)):
+            partial.setAside()
+            self.settle(ending)
+        case (.discard, .partial(let partial)):
+            partial.discard()
+            self.settle(ending)
+        case (.keepSmall, .partial(let partial)): partial.keep()
+        case (.keep, .none), (.discard, .none), (.setAside, .none), (.keepSmall, .none): break
+        }
+    }
+
+    /// Stores the received bytes of a small file as a partial file, so that the next run continues it.
+    private func store(_ small: any SmallFile, _ target: FileTarget, _ facts: ResourceFacts, _ received: Int64) {
+        // A failure loses only these bytes.
+        guard let bytes = try? small.read(0..<received),
+            let partial = try? self.host.store.createPartial(target, facts: facts)
+        else { return }
+        guard let extent = partial.beginExtent(at: 0),
+            (try? bytes.withUnsafeBytes { try partial.write($0, extent: extent) }) != nil
+        else { return partial.discard() }
+        partial.endExtent(extent)
+        partial.keep()
+    }
+
+    /// Keeps the longer of two partial files while neither is open.
+    private func settle(_ ending: DownloadEnding) {
+        guard let older = ending.older else { return }
+        let isCancelled = if case .cancelled(keeping: false) = ending.outcome { true } else { false }
+        if isCancelled || ending.newerIsLonger { try? self.host.store.discardPartial(older.target) }
+        if !isCancelled, ending.newerIsLonger {
+            try? self.host.store.movePartial(older.newer, to: older.target)
+        } else {
+            try? self.host.store.discardPartial(older.newer)
+        }
+    }
+
+    private func ended(_ outcome: RunOutcome) {
+        let history = self.state.withLock { $0.machine.history }
+        self.transfer.memory.withLock { $0.download = history }
+        self.host.runEnded(self, outcome)
+    }
+}
+
+extension DownloadEnding.FileEnding {
+    /// Whether closing the file in this way blocks.
+    var blocks: Bool { if case .none = self { false } else { true } }
+}
+
+/// Counts down to the last of several callbacks.
+final class Countdown: Sendable {
+    private let left: Mutex<Int>
+
+    init(_ count: Int) { self.left = Mutex(count) }
+
+    /// Whether this call was the last one awaited.
+    func isLast() -> Bool {
+        self.left.withLock { left in
+            left -= 1
+            return left == 0
+        }
+    }
+}

@@ -1,0 +1,215 @@
+internal import Synchronization
+internal import TransferCore
+
+/// The byte path: from the exchange to the file or the stream, on the event loop that read the bytes.
+extension DownloadRun {
+    func received(_ body: UnsafeRawBufferPointer, on exchange: DownloadExchange) -> ReadDecision {
+        let now = self.now
+        let number = exchange.number
+        let destination = self.state.withLock { $0.machine.bytesReceived(body, number, now) }
+        do throws(StorageError) {
+            switch destination {
+            case .nowhere: return .close
+            case .discarded: return .read
+            case .tooMany:
+                self.handle { $0.drainingEnded(number, now) }
+                return .close
+            case .unexpected:
+                self.handle { $0.unexpectedBytes(number, now) }
+                return .close
+            case .compare(let count, let index, let offset):
+                return self.compare(body, count, index, offset, exchange)
+            case .small: try exchange.small?.append(body)
+            case .partial(let skip, let count):
+                if skip == body.count { break }
+                guard let file = exchange.file, let extent = exchange.extent else { return .close }
+                let kept = UnsafeRawBufferPointer(rebasing: body[skip..<skip + count])
+                try file.write(kept, extent: extent)
+                exchange.digests?.update(kept)
+                self.handle { $0.wrote(count, of: body.count - skip, number, now) }
+                if exchange.isClosed { return .close }
+            case .stream(let skip, let offset, let count):
+                return self.deliver(body, skip: skip, offset: offset, count: count, exchange, now)
+            }
+        } catch {
+            self.handle { $0.failed(TransferFailure(error)) }
+            return .close
+        }
+        return self.host.isThrottling ? self.throttle(exchange, body.count, now) : .read
+    }
+
+    // MARK: Comparing
+
+    /// Compares the overlap at the beginning of a response with the held bytes.
+    private func compare(
+        _ body: UnsafeRawBufferPointer,
+        _ count: Int,
+        _ index: Int,
+        _ offset: Int64,
+        _ exchange: DownloadExchange
+    ) -> ReadDecision {
+        let bytes = UnsafeRawBufferPointer(rebasing: body[..<count])
+        let rest = UnsafeRawBufferPointer(rebasing: body[count...])
+        let agree: Bool
+        if let receiver = self.comparingReceiver {
+            agree = receiver.holds(bytes, at: offset)
+        } else {
+            agree =
+                index + count <= exchange.expected.count
+                && exchange.expected.withUnsafeBytes {
+                    UnsafeRawBufferPointer(rebasing: $0[index..<index + count]).elementsEqual(bytes)
+                }
+        }
+        exchange.digests?.update(bytes)
+        self.handle { $0.compared(count, agree: agree, exchange.number, self.now) }
+        if exchange.isClosed { return .close }
+        switch self.reading(exchange) {
+        case .close: return .close
+        case .read: return rest.isEmpty ? .read : self.received(rest, on: exchange)
+        case .pause:
+            exchange.leftover = Array(rest)
+            return .pause
+        }
+    }
+
+    /// The receiver that keeps the bytes, so that repeated ones are compared with them.
+    private var comparingReceiver: (any BodyReceiver)? {
+        guard case .memory(let receiver) = self.options.destination, receiver.keepsBytes,
+            self.state.withLock({ $0.machine.isStream })
+        else { return nil }
+        return receiver
+    }
+
+    /// Delivers the bytes that arrived while the file was being copied; on the event loop.
+    func deliverLeftover(_ exchange: DownloadExchange) {
+        let leftover = exchange.leftover
+        exchange.leftover = []
+        exchange.expected = []
+        if exchange.isClosed { return }
+        let decision = leftover.isEmpty ? .read : leftover.withUnsafeBytes { self.received($0, on: exchange) }
+        switch decision {
+        case .read, .close: exchange.applyReading()
+        case .pause: break
+        }
+    }
+
+    // MARK: Streams
+
+    private func deliver(
+        _ body: UnsafeRawBufferPointer,
+        skip: Int,
+        offset: Int64,
+        count: Int,
+        _ exchange: DownloadExchange,
+        _ now: Int64
+    ) -> ReadDecision {
+        if skip > 0, let receiver = self.comparingReceiver,
+            !receiver.holds(UnsafeRawBufferPointer(rebasing: body[..<skip]), at: offset)
+        {
+            self.handle {
+                $0.failed(TransferFailure(.cannotResume, "the file changed on the server while it was being read"))
+            }
+            return .close
+        }
+        if skip == body.count { return .read }
+        let rest = UnsafeRawBufferPointer(rebasing: body[skip...])
+        // The bytes after the repetition may have to be compared first.
+        if count == 0, skip > 0 { return self.received(rest, on: exchange) }
+        let new = UnsafeRawBufferPointer(rebasing: rest[..<count])
+        switch self.options.destination {
+        case .stream(let sink):
+            self.write(new, of: rest.count, to: sink, exchange)
+            return .pause
+        case .memory(let receiver): return self.hand(new, of: rest.count, to: receiver, exchange, now)
+        case .file: return .close
+        }
+    }
+
+    /// Passes bytes to a receiver that accepts them synchronously.
+    private func hand(
+        _ bytes: UnsafeRawBufferPointer,
+        of arrived: Int,
+        to receiver: any BodyReceiver,
+        _ exchange: DownloadExchange,
+        _ now: Int64
+    ) -> ReadDecision {
+        let mayContinue: Bool
+        do throws(TransferFailure) {
+            mayContinue = try receiver.receive(bytes) { self.resume(exchange) }
+        } catch {
+            self.handle { $0.failed(error) }
+            return .close
+        }
+        self.advanceStream(bytes, exchange)
+        self.handle { $0.wrote(bytes.count, of: arrived, exchange.number, now) }
+        if exchange.isClosed { return .close }
+        if !mayContinue {
+            self.state.withLock { $0.machine.paused(exchange.number) }
+            return .pause
+        }
+        return self.host.isThrottling ? self.throttle(exchange, bytes.count, now) : .read
+    }
+
+    /// Writes bytes to the sink on the pool, with reading paused.
+    private func write(
+        _ bytes: UnsafeRawBufferPointer,
+        of arrived: Int,
+        to sink: any ByteSink,
+        _ exchange: DownloadExchange
+    ) {
+        let copy = Array(bytes)
+        self.state.withLock { $0.machine.paused(exchange.number) }
+        self.line.run {
+            do throws(StorageError) {
+                try sink.write(copy)
+            } catch {
+                return self.handle { $0.failed(TransferFailure(error)) }
+            }
+            copy.withUnsafeBytes { self.advanceStream($0, exchange) }
+            self.handle { $0.wrote(copy.count, of: arrived, exchange.number, self.now) }
+            let now = self.now
+            if self.host.isThrottling, case .pause = self.throttle(exchange, copy.count, now) { return }
+            self.resume(exchange)
+        }
+    }
+
+    private func advanceStream(_ bytes: UnsafeRawBufferPointer, _ exchange: DownloadExchange) {
+        exchange.digests?.update(bytes)
+        let digests = self.transfer.memory.withLock { $0.streamDigests }
+        digests?.update(bytes)
+        // A receiver that keeps the bytes compares them itself.
+        if case .memory(let receiver) = self.options.destination, receiver.keepsBytes { return }
+        self.transfer.memory.withLock { $0.streamTail.append(bytes) }
+    }
+
+    // MARK: Pausing
+
+    /// Resumes reading after a pause.
+    private func resume(_ exchange: DownloadExchange) {
+        self.host.transport.execute(onLane: exchange.lane) {
+            let now = self.now
+            if self.state.withLock({ $0.machine.resumed(exchange.number, now) }) { exchange.applyReading() }
+        }
+    }
+
+    /// Charges bytes to the rate limits; pauses reading until they may pass.
+    private func throttle(_ exchange: DownloadExchange, _ count: Int, _ now: Int64) -> ReadDecision {
+        let tickets = self.host.charge(count, to: self.transfer, now: now)
+        let wait = self.host.wait(for: tickets, of: self.transfer, now: now)
+        guard wait > 0 else { return .read }
+        self.state.withLock { $0.machine.paused(exchange.number) }
+        self.hold(exchange, tickets, wait)
+        return .pause
+    }
+
+    private func hold(_ exchange: DownloadExchange, _ tickets: RateTickets, _ wait: Int64) {
+        // The limit can change meanwhile: long waits are split, and the remaining wait is recomputed.
+        self.host.time.schedule(after: min(wait, Self.longestHold)) {
+            guard self.state.withLock({ $0.machine.contains(exchange.number) }) else { return }
+            let left = self.host.wait(for: tickets, of: self.transfer, now: self.now)
+            if left > 0 { self.hold(exchange, tickets, left) } else { self.resume(exchange) }
+        }
+    }
+
+    private static let longestHold: Int64 = 500_000_000
+}
