@@ -9,8 +9,10 @@ package enum DownloadAction: Sendable {
     case send(FetchPlan)
     /// Close the request's exchange on its event loop, unless its response has ended, and end its extent.
     case close(RequestNumber)
-    /// Resume reading the response, on its event loop.
+    /// Apply `reading` to the response, on its event loop.
     case resume(RequestNumber)
+    /// Call `resumed`, then apply `reading`, on the request's event loop.
+    case endPause(RequestNumber)
     /// Return to the machine on the request's event loop, where none of its bytes is being written.
     case deferred(RequestNumber, DeferredStep)
     /// Have the policy decide; then `policyDecided`.
@@ -59,7 +61,7 @@ package enum DownloadAction: Sendable {
     case updateFacts(ResourceFacts)
     /// Delete a partial file that is not open; errors are ignored.
     case discardPartial(FileTarget)
-    /// Deliver the bytes that arrived after the overlap, then resume reading.
+    /// Call `resumed`, deliver the bytes that arrived after the overlap, then apply `reading`, on the event loop.
     case deliverLeftover(RequestNumber)
     case checkpoint
     /// Keep the partial file and close it; nothing is open then.

@@ -179,7 +179,6 @@ extension DownloadMachine {
             self.fail(0, failure, now)
             return self.takeActions()
         }
-        self.resumeReading(0, now)
         self.actions.append(.deliverLeftover(request.number))
         return self.takeActions()
     }

@@ -154,11 +154,10 @@ extension DownloadMachine {
         _ = fetching.planner.assign(to: request.number, minimumSplit: self.terms.minimumSplit)
         self.phase = .fetching(fetching)
         self.requests[index].hasExtent = true
-        self.resumeReading(index, now)
         // The pieces are assigned before the first connection resumes reading: all start at the same time.
         self.openConnections(lane: request.lane, now)
         self.actions.append(.beginExtent(request.number, at: 0))
-        self.actions.append(.resume(request.number))
+        self.actions.append(.endPause(request.number))
         return self.takeActions()
     }
 

@@ -21,6 +21,7 @@ extension DownloadRun {
                 self.host.transport.execute(onLane: exchange.lane) { exchange.close() }
             }
         case .resume(let number): self.onEventLoop(number) { $0.applyReading() }
+        case .endPause(let number): self.onEventLoop(number) { self.endPause($0) }
         case .deferred(let number, let step):
             self.onEventLoop(number) { exchange in
                 self.handle { $0.deferredStep(step, number, self.now) }

@@ -22,7 +22,10 @@ extension DownloadRun {
             case .small: try exchange.small?.append(body)
             case .partial(let skip, let count):
                 if skip == body.count { break }
-                guard let file = exchange.file, let extent = exchange.extent else { return .close }
+                guard let file = exchange.file, let extent = exchange.extent else {
+                    self.handle { $0.unexpectedBytes(number, now) }
+                    return .close
+                }
                 let kept = UnsafeRawBufferPointer(rebasing: body[skip..<skip + count])
                 try file.write(kept, extent: extent)
                 exchange.digests?.update(kept)
@@ -85,7 +88,8 @@ extension DownloadRun {
         let leftover = exchange.leftover
         exchange.leftover = []
         exchange.expected = []
-        if exchange.isClosed { return }
+        let now = self.now
+        guard self.state.withLock({ $0.machine.resumed(exchange.number, now) }) else { return }
         let decision = leftover.isEmpty ? .read : leftover.withUnsafeBytes { self.received($0, on: exchange) }
         switch decision {
         case .read, .close: exchange.applyReading()
@@ -119,7 +123,7 @@ extension DownloadRun {
         switch self.options.destination {
         case .stream(let sink):
             self.write(new, of: rest.count, to: sink, exchange)
-            return .pause
+            return self.reading(exchange)
         case .memory(let receiver): return self.hand(new, of: rest.count, to: receiver, exchange, now)
         case .file: return .close
         }
@@ -186,10 +190,13 @@ extension DownloadRun {
 
     /// Resumes reading after a pause.
     private func resume(_ exchange: DownloadExchange) {
-        self.host.transport.execute(onLane: exchange.lane) {
-            let now = self.now
-            if self.state.withLock({ $0.machine.resumed(exchange.number, now) }) { exchange.applyReading() }
-        }
+        self.host.transport.execute(onLane: exchange.lane) { self.endPause(exchange) }
+    }
+
+    /// Resumes reading; on the event loop.
+    func endPause(_ exchange: DownloadExchange) {
+        let now = self.now
+        if self.state.withLock({ $0.machine.resumed(exchange.number, now) }) { exchange.applyReading() }
     }
 
     /// Charges bytes to the rate limits; pauses reading until they may pass.
