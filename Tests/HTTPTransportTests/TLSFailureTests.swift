@@ -40,6 +40,7 @@ struct TLSFailureTests {
             code: .certificateUnknownAuthority,
             text: "is not trusted"
         ),
+        Fault(certificate: .client, isAuthorityTrusted: true, code: .certificate, text: "is not for servers"),
     ]
 
     private static func roots(_ certificate: TestCertificate) -> TLSOptions.Roots {

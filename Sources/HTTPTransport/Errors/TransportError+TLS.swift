@@ -16,6 +16,7 @@ extension TransportError {
     ///   - error: NIOSSL's error, or the socket's.
     ///   - certificate: The certificate that the peer presented, if it came that far.
     ///   - now: Seconds since 1970, for the certificate's validity period.
+    /// - Returns: The error, with the code of the certificate's fault if that is the cause, and of the handshake otherwise.
     static func handshaking(
         with peer: Peer,
         _ error: any Error,
@@ -65,8 +66,8 @@ extension TransportError {
 
     /// BoringSSL's verification failed.
     ///
-    /// It does not say why through NIOSSL; the validity period of the server's own certificate is compared here. What is
-    /// left is nearly always the authority.
+    /// It does not say why through NIOSSL; the validity period and the purpose of the server's own certificate are
+    /// examined here. What is left is nearly always the authority.
     private static func unverified(_ peer: Peer, _ certificate: NIOSSLCertificate?, now: time_t) -> TransportError {
         if let certificate, certificate.notValidAfter < now {
             return TransportError(
@@ -83,6 +84,9 @@ extension TransportError {
                 remedy: "check this machine's clock",
                 setting: .trust
             )
+        }
+        if let certificate, !certificate.isForServers {
+            return TransportError(.certificate, "the certificate of \(peer.place) is not for servers", setting: .trust)
         }
         return TransportError(
             .certificateUnknownAuthority,
@@ -110,5 +114,18 @@ extension TransportError {
             .filter { !$0.isEmpty && $0.utf8.allSatisfy { (0x21...0x7E).contains($0) } }
             .prefix(3)
             .map(\.self)
+    }
+}
+
+extension NIOSSLCertificate {
+    /// Whether it may identify a server; so may one that does not name its purposes.
+    ///
+    /// - Source: RFC 5280 §4.2.1.12 (extended key usage).
+    var isForServers: Bool {
+        guard let usage = NIOSSLObjectIdentifier("2.5.29.37"),
+            let purposes = self._extensions.first(where: { $0.objectIdentifier == usage })
+        else { return true }
+        // id-kp-serverAuth, 1.3.6.1.5.5.7.3.1, as DER.
+        return Array(purposes.data).contains([0x06, 0x08, 0x2B, 0x06, 0x01, 0x05, 0x05, 0x07, 0x03, 0x01])
     }
 }
