@@ -66,7 +66,7 @@ extension BoringSSLReason {
     /// Whether it is the alert of a server that requires a client certificate (RFC 8446 §6.2).
     var requiresClientCertificate: Bool { self.alert == 116 }
 
-    /// What it says about a handshake, for a message; `nil` for reasons without a text of their own.
+    /// The text for a message about a handshake; `nil` for reasons without one.
     var explanation: String? {
         switch self.alert {
         case nil where self == .wrongVersionNumber: "the server does not speak TLS on this port"

@@ -9,7 +9,7 @@ internal import TransferCore
 internal import TransferEngine
 
 extension TransportError {
-    /// What a failure to connect means.
+    /// Converts a failure to connect.
     static func connecting(to peer: Peer, _ error: any Error) -> TransportError {
         if let error = error as? NIOConnectionError {
             // A host may have several addresses; a lack of our own resources says more than a refusal.
@@ -67,7 +67,7 @@ extension TransportError {
         )
     }
 
-    /// What an error on an established connection means.
+    /// Converts an error on an established connection.
     static func connection(to peer: Peer, broke error: any Error) -> TransportError {
         // In TLS 1.3 the server's verdict on the client's certificate comes behind the handshake.
         let reasons = BoringSSLReason.all(in: error)
@@ -89,7 +89,7 @@ extension TransportError {
         )
     }
 
-    /// What an error of the parser means.
+    /// Converts an error of the parser.
     static func response(of peer: Peer, breaks rule: HTTP1Error) -> TransportError {
         let code: Code =
             switch rule {

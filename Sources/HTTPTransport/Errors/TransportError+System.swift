@@ -7,7 +7,7 @@ internal import TransferCore
 internal import TransferEngine
 
 extension TransportError {
-    /// What an error number says about a connection, being made or established; `nil` if nothing in particular.
+    /// Classifies an error number of a connection, being made or established; `nil` if it has no code of its own.
     ///
     /// - Source: connect(2), recv(2), send(2).
     static func code(ofErrno number: CInt) -> Code? {
@@ -19,7 +19,7 @@ extension TransportError {
         }
     }
 
-    /// What to do about a failure of the connection; may be empty.
+    /// The remedy for a failed connection; may be empty.
     static func remedy(for code: Code) -> String {
         switch code {
         case .refused: "check the port, and that the server is running"

@@ -9,7 +9,7 @@ internal import TransferCore
 internal import TransferEngine
 
 extension TransportError {
-    /// What a failure of the TLS handshake means.
+    /// Converts a failed TLS handshake.
     ///
     /// - Parameters:
     ///   - peer: The other end.
