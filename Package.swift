@@ -191,7 +191,7 @@ let package = Package(
         ),
         .testTarget(
             name: "HTTPTransportTests",
-            dependencies: ["HTTPTransport", "TransferTesting"],
+            dependencies: ["HTTPTransport", "TransferTesting", .product(name: "NIOCore", package: "swift-nio")],
             swiftSettings: settings
         ),
         .testTarget(
@@ -202,7 +202,7 @@ let package = Package(
         .testTarget(
             name: "ControlTests",
             dependencies: [
-                "Control", "TransferTesting", .product(name: "NIOCore", package: "swift-nio"),
+                "Control", "TransferCore", "TransferTesting", .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: settings

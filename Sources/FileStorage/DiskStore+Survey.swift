@@ -1,6 +1,5 @@
 import Glibc
 public import TransferCore
-internal import TransferEngine
 
 extension DiskStore {
     /// Looks with at most three system calls where nothing is there, and with none where a recent listing of the

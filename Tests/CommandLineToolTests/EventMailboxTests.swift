@@ -60,7 +60,8 @@ import TransferEngine
         #expect(batch.reports.first.flatMap { ReportText().line($0) } == "failed: list.txt:3: bad")
         #expect(
             batch.reports.first.flatMap { JSONEvents.line($0) }
-                == #"{"event":"failed","id":null,"url":"","path":"","line":3,"error":{"code":28,"message":"bad","remedy":"","retryable":false}}"#
+                == #"{"event":"failed","id":null,"url":"","path":"","line":3,"error":{"code":28,"reason":"bad-option","#
+                + #""message":"bad","remedy":"","retryable":false}}"#
         )
     }
 

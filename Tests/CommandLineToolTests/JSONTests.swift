@@ -14,7 +14,7 @@ import TransferEngine
         let head = #""id":1,"url":"http://h/a","path":"d/a""#
         let failure = TransferFailure(.overloaded, "status \"503\"", remedy: "wait", isRetryable: true, status: 503)
         let error =
-            #""error":{"code":29,"message":"status \"503\"","remedy":"wait","retryable":true,"status":503}"#
+            #""error":{"code":29,"reason":"overloaded","message":"status \"503\"","remedy":"wait","retryable":true,"status":503}"#
         #expect(self.line(.started(path: "d/a")) == #"{"event":"started",\#(head)}"#)
         #expect(
             self.line(.response(.init(status: 206, fields: [:], expected: 10, path: "d/a", resumedFrom: 4)))

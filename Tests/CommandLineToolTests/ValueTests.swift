@@ -58,7 +58,9 @@ import TransferEngine
     @Test(
         arguments: [
             (false, nil, false, 0, 0), (false, nil, false, 3, 7), (false, .notFound, false, 3, 3),
-            (true, .notFound, true, 3, 130), (false, nil, true, 3, 17), (false, .checksumMismatch, false, 0, 32),
+            (false, .connectionRefused, false, 1, 6), (false, .certificateExpired, false, 1, 6),
+            (false, .nameResolution, false, 1, 19), (false, .network, false, 1, 6), (true, .notFound, true, 3, 130),
+            (false, nil, true, 3, 17), (false, .checksumMismatch, false, 0, 32),
         ] as [(Bool, TransferFailure.Code?, Bool, Int, Int32)]
     )
     func theLastFailureChoosesTheExitStatus(

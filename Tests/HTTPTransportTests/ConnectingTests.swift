@@ -16,8 +16,9 @@ struct ConnectingTests {
         let refusing = try RefusingPort()
         try await HTTPTransport.with { (transport) async throws in
             let record = await transport.get(try HTTPURL(refusing.text("")))
-            #expect(record.error?.code == .connect)
+            #expect(record.error?.code == .refused)
             #expect(record.error?.message == "cannot connect to 127.0.0.1:\(refusing.port): connection refused")
+            #expect(record.error?.remedy == "check the port, and that the server is running")
             #expect(record.connectedCount == 0)
         }
     }

@@ -52,7 +52,9 @@ struct TLSSettingsTests {
             #expect(record.body == Array("secret".utf8), "\(roots)")
         }
         for roots in [TLSOptions.Roots.pem(Self.otherAuthority), .systemAnd(.bytes(Self.otherAuthority))] {
-            #expect(try await self.record(server.url("/")) { $0.roots = roots }.error?.code == .certificate)
+            #expect(
+                try await self.record(server.url("/")) { $0.roots = roots }.error?.code == .certificateUnknownAuthority
+            )
         }
     }
 
@@ -60,7 +62,7 @@ struct TLSSettingsTests {
     func noHostname() async throws {
         let server = try await ScriptedServer.start(tls: .elsewhere) { _ in .response(200, text: "secret") }
         let full = try await self.record(server.url("/")) { $0.roots = .pem(Self.otherAuthority) }
-        #expect(full.error?.code == .certificate)
+        #expect(full.error?.code == .certificateWrongHost)
         #expect(full.error?.message.contains("does not name this host") == true)
         let trusted = try await self.record(server.url("/")) {
             $0.roots = .pem(Self.otherAuthority)
@@ -68,7 +70,7 @@ struct TLSSettingsTests {
         }
         #expect(trusted.body == Array("secret".utf8))
         let untrusted = try await self.record(server.url("/")) { $0.verification = .noHostname }
-        #expect(untrusted.error?.code == .certificate)
+        #expect(untrusted.error?.code == .certificateUnknownAuthority)
         #expect(untrusted.error?.message.contains("is not trusted") == true)
     }
 

@@ -30,7 +30,7 @@ struct TLSTests {
         let server = try await ScriptedServer.start(tls: .localhost) { _ in .response(200) }
         try await HTTPTransport.with { (transport) async throws in
             let record = await transport.get(try server.url("/"))
-            #expect(record.error?.code == .certificate)
+            #expect(record.error?.code == .certificateUnknownAuthority)
             #expect(record.error?.setting == .trust)
             #expect(record.connectedCount == 0)
         }

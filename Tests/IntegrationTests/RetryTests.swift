@@ -101,12 +101,12 @@ struct RetryTests {
         #expect(server.bodyBytesSent == fileLength)
     }
 
-    @Test("a connection that is refused is tried again, then fails as the network's fault")
+    @Test("a connection that is refused is tried again, then fails as refused")
     func refused() async throws {
         let harness = try Harness()
         let refusing = try RefusingPort()
         let outcome = try await harness.fetch(refusing.text("file.bin")) { $0.options.retries = 1 }
-        harness.expectFailure(outcome, .network)
+        harness.expectFailure(outcome, .connectionRefused)
         #expect(outcome.retries == 1)
     }
 

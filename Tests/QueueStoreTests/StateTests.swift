@@ -7,7 +7,13 @@ import Testing
     @Test func anEndStoresWhatIsKnownAndComesOnce() async throws {
         let scratch = try ScratchStore()
         try await scratch.add(transfers([1, 2]))
-        let failure = TransferRecord.Failure(code: 3, message: "404", remedy: "look", status: 404)
+        let failure = TransferRecord.Failure(
+            code: 3,
+            reason: "not-found",
+            message: "404",
+            remedy: "look",
+            status: 404
+        )
         try await scratch.store.write { (w) throws(QueueStoreError) in
             try w.setProgress([
                 (gid(1), 7, 9, "/data/1"), (gid(99), 1, nil, nil), (gid(2), 5, nil, "/data/2"),

@@ -424,7 +424,7 @@ struct PolicyTests {
         let post = try self.add(stage, Policy(), Memory(), method: "POST") { $0.body = [1] }
         try stage.exchange().connect()
         try stage.exchange().fail(TransportError(.reset, "reset"))
-        #expect(stage.failure(post)?.code == .network)
+        #expect(stage.failure(post)?.code == .connectionReset)
         let refused = try self.add(stage, Policy(), Memory(), method: "POST") { $0.body = [1] }
         try stage.exchange().fail(TransportError(.connect, "refused"))
         #expect(stage.end(refused) == nil && stage.retries(refused).count == 1)

@@ -1,3 +1,4 @@
+import Control
 import TransferCore
 import TransferEngine
 
@@ -104,7 +105,8 @@ enum JSONEvents {
 
     private static func error(_ failure: TransferFailure) -> JSONObject {
         var object = JSONObject()
-        object.add("code", Int64(failure.code.rawValue))
+        object.add("code", Int64(Aria2ExitStatus(failure.code).number))
+        object.add("reason", failure.code.rawValue)
         object.add("message", failure.message)
         object.add("remedy", failure.remedyForCommand)
         object.add("retryable", failure.isRetryable)

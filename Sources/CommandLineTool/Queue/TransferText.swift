@@ -30,7 +30,8 @@ enum TransferText {
         if record.priority != 0 { lines.append(("priority", "\(record.priority)")) }
         if let position = record.position { lines.append(("position", "\(position)")) }
         if let failure = record.failure {
-            lines.append(("error", "\(failure.message) (\(failure.code))"))
+            let kind = failure.reason.map { "\(failure.code), \($0)" } ?? "\(failure.code)"
+            lines.append(("error", "\(failure.message) (\(kind))"))
             if !failure.remedy.isEmpty { lines.append(("remedy", failure.remedy)) }
         }
         lines.append(("added", self.moment(record.added)))

@@ -1,4 +1,5 @@
 import Control
+internal import TransferCore
 
 /// Waits for the ends of transfers, through the daemon's restarts.
 struct WaitRun {
@@ -154,7 +155,7 @@ struct WaitModel {
         let name = TransferTable.name(of: record)
         switch record.state {
         case .failed:
-            self.status = Int32(clamping: record.failure?.code ?? 1)
+            self.status = Int32(clamping: record.failure?.code ?? Aria2ExitStatus(.unknown).number)
             if self.status == ExitStatus.success { self.status = 1 }
             return "failed: \(name): \(record.failure?.message ?? "unknown")"
         case .removed:

@@ -1,16 +1,17 @@
+import Control
 internal import TransferCore
 import TransferEngine
 
 /// The exit status of a run, as aria2 defines them.
 enum ExitStatus {
     /// Every file is there.
-    static let success: Int32 = 0
+    static let success = Int32(Aria2ExitStatus.success.number)
     /// Some transfers were not finished.
-    static let unfinished: Int32 = 7
+    static let unfinished = Int32(Aria2ExitStatus.unfinished.number)
     /// Output could not be written.
-    static let fileIO: Int32 = 17
+    static let fileIO = Int32(Aria2ExitStatus(.fileIO).number)
     /// A bad option or argument.
-    static let usage: Int32 = 28
+    static let usage = Int32(Aria2ExitStatus(.badOption).number)
     /// Ended by a signal.
     static let interrupted: Int32 = 130
 
@@ -22,7 +23,7 @@ enum ExitStatus {
         unfinished: Int
     ) -> Int32 {
         if interrupted { return Self.interrupted }
-        if let lastFailure { return Int32(lastFailure.rawValue) }
+        if let lastFailure { return Int32(Aria2ExitStatus(lastFailure).number) }
         if outputBroken { return Self.fileIO }
         return unfinished > 0 ? Self.unfinished : Self.success
     }

@@ -1,3 +1,5 @@
+package import TransferCore
+
 /// What the daemon knows of one transfer, at one moment.
 public struct TransferRecord: Sendable, Hashable {
     /// Its identifier.
@@ -74,16 +76,25 @@ public struct TransferRecord: Sendable, Hashable {
     public struct Failure: Sendable, Hashable {
         /// aria2's exit status; also `martlet get`'s.
         public var code: Int
+        /// The engine's name for the kind of failure, such as `connection-refused`; `nil` in what older versions stored.
+        public var reason: String?
         /// What happened and where.
         public var message: String
-        /// How to mend it; may be empty.
+        /// How to fix it; may be empty.
         public var remedy: String
         /// The response's status, where one caused it.
         public var status: Int?
 
         /// Creates a failure.
-        public init(code: Int, message: String, remedy: String = "", status: Int? = nil) {
+        public init(
+            code: Int,
+            reason: String? = nil,
+            message: String,
+            remedy: String = "",
+            status: Int? = nil
+        ) {
             self.code = code
+            self.reason = reason
             self.message = message
             self.remedy = remedy
             self.status = status
@@ -171,10 +182,30 @@ extension TransferRecord {
 }
 
 extension TransferRecord.Failure {
+    /// Creates a failure of one of the engine's kinds.
+    package init(_ code: TransferFailure.Code, _ message: String, remedy: String = "", status: Int? = nil) {
+        self.init(
+            code: Aria2ExitStatus(code).number,
+            reason: code.rawValue,
+            message: message,
+            remedy: remedy,
+            status: status
+        )
+    }
+
+    /// The kind of failure.
+    ///
+    /// The number decides if there is no reason, as in what older versions stored, or none that this version knows.
+    package var kind: TransferFailure.Code {
+        self.reason.flatMap { TransferFailure.Code(rawValue: $0) } ?? Aria2ExitStatus(number: self.code).code
+            ?? .unknown
+    }
+
     /// The failure as an object.
     public var json: JSON {
         [
-            "code": .integer(Int64(self.code)), "message": .string(self.message), "remedy": .string(self.remedy),
+            "code": .integer(Int64(self.code)), "reason": .optional(self.reason), "message": .string(self.message),
+            "remedy": .string(self.remedy),
             "status": .optional(self.status.map { Int64($0) }),
         ]
     }
@@ -184,6 +215,7 @@ extension TransferRecord.Failure {
         guard let code = json["code"]?.integer, let message = json["message"]?.string else { return nil }
         self.init(
             code: Int(clamping: code),
+            reason: json["reason"]?.string,
             message: message,
             remedy: json["remedy"]?.string ?? "",
             status: json["status"]?.integer.map { Int(clamping: $0) }

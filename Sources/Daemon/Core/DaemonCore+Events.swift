@@ -64,8 +64,8 @@ extension DaemonCore {
                 tag.id,
                 run: tag.run,
                 failure: TransferRecord.Failure(
-                    code: failure.code.rawValue,
-                    message: failure.message,
+                    failure.code,
+                    failure.message,
                     remedy: failure.remedy(naming: Self.option),
                     status: failure.status
                 )

@@ -50,8 +50,8 @@ extension DaemonCore {
             guard let live = lane.live[id] else { continue }
             if live.speed != nil, lane.live[id]?.speed?.sample(rate: live.rate, at: now) == true, live.failure == nil {
                 lane.live[id]?.failure = TransferRecord.Failure(
-                    code: 5,
-                    message: "slower than \(live.speed?.lowest ?? 0) bytes a second for \(Int(SpeedWatch.patience)) s",
+                    .tooSlow,
+                    "slower than \(live.speed?.lowest ?? 0) bytes a second for \(Int(SpeedWatch.patience)) s",
                     remedy: "lower 'lowest-speed-limit'"
                 )
                 lane.giveBack(id)

@@ -1,6 +1,5 @@
 import Glibc
 public import TransferCore
-internal import TransferEngine
 
 /// Reads and replaces small files whole, such as a cookie jar: another process, and a crash, see the old or the new.
 public enum AtomicFile {

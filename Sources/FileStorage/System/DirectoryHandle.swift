@@ -1,7 +1,6 @@
 package import Glibc
 import Synchronization
-public import TransferCore
-package import TransferEngine
+package import TransferCore
 
 /// An open directory, and the calls that work on names inside it.
 ///

@@ -1,6 +1,5 @@
 import Glibc
 public import TransferCore
-internal import TransferEngine
 
 /// Moves finished files from where they lie to where they are wanted.
 public enum FileMover {

@@ -57,6 +57,8 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
     var writer: ContentWriter?
     /// What is looked at when the handshake is done, where something is.
     private var certificateCheck: CertificateCheck?
+    /// The TLS handler for the origin inside a tunnel; the one next to the socket is then a proxy's, if there is any.
+    private var tunnelled: NIOSSLClientHandler?
 
     /// Creates the end of a connection's pipeline.
     ///
@@ -202,6 +204,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         self.writer = nil
         self.phase = .closed
         self.context = nil
+        self.tunnelled = nil
         self.lane.closed(self)
     }
 
@@ -217,7 +220,8 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
     }
 
     /// Goes on to the handshake with the origin, through the tunnel that a proxy has made.
-    func tunnelOpened() {
+    func tunnelOpened(_ handler: NIOSSLClientHandler) {
+        self.tunnelled = handler
         self.peer = self.route.responder
         self.openingStep = "the TLS handshake"
     }
@@ -282,7 +286,9 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
             return
         }
         if self.phase == .opening {
-            let error = error as? TransportError ?? .handshaking(with: self.peer, error)
+            let error =
+                error as? TransportError
+                ?? .handshaking(with: self.peer, error, certificate: self.presentedCertificate(context))
             self.openingError = error
             self.phase = .closed
             self.breakOff(error)
@@ -291,6 +297,12 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         }
         self.end(.error(.connection(to: self.peer, broke: error)))
         self.closeChannel(afterError: context)
+    }
+
+    /// The certificate of the peer whose handshake failed, if it came that far.
+    private func presentedCertificate(_ context: ChannelHandlerContext) -> NIOSSLCertificate? {
+        let pipeline = context.pipeline.syncOperations
+        return (self.tunnelled ?? (try? pipeline.handler(type: NIOSSLClientHandler.self)))?.peerCertificate
     }
 
     private func closeChannel(afterError context: ChannelHandlerContext) {

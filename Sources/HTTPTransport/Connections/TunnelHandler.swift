@@ -88,7 +88,7 @@ final class TunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
                 throw TransportError.tunnelRefused(to: self.origin, by: self.proxy, status: status)
             }
             guard consumed == buffer.readableBytes else { throw TransportError.tunnelSpokeFirst(self.proxy) }
-            self.connection.tunnelOpened()
+            self.connection.tunnelOpened(self.inside)
             let pipeline = context.pipeline.syncOperations
             try pipeline.addHandler(self.inside, position: .after(self))
             pipeline.removeHandler(context: context, promise: nil)

@@ -19,7 +19,7 @@ struct CertificateCheck {
     func failure(of peer: Peer) -> TransportError? {
         guard let certificate = self.handler.peerCertificate else { return .unpinned(peer) }
         if let address = self.address, !Self.names(certificate, address) {
-            return .handshaking(with: peer, NIOSSLExtraError.failedToValidateHostname)
+            return .handshaking(with: peer, NIOSSLExtraError.failedToValidateHostname, certificate: certificate)
         }
         guard !self.pins.isEmpty else { return nil }
         guard let key = try? certificate.extractPublicKey().toSPKIBytes(),

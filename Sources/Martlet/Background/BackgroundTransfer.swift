@@ -178,7 +178,7 @@ enum BackgroundTransfer {
     static func failure(_ json: JSON?) -> TransferFailure {
         let failure = json.flatMap { TransferRecord.Failure(json: $0) }
         return TransferFailure(
-            failure.flatMap { TransferFailure.Code(rawValue: $0.code) } ?? .unknown,
+            failure?.kind ?? .unknown,
             failure?.message ?? "the transfer failed, and the daemon did not say why",
             remedy: failure?.remedy ?? "",
             status: failure?.status

@@ -17,6 +17,8 @@ struct OfflineRecord: Codable, Sendable {
         var remedy: String
         var isRetryable: Bool
         var status: Int?
+        /// Missing in lists of older versions.
+        var networkFailure: String?
 
         init(_ error: TransferError) {
             self.code = error.code.description
@@ -24,6 +26,7 @@ struct OfflineRecord: Codable, Sendable {
             self.remedy = error.remedy
             self.isRetryable = error.isRetryable
             self.status = error.status
+            self.networkFailure = error.networkFailure?.description
         }
 
         var error: TransferError {
@@ -32,7 +35,8 @@ struct OfflineRecord: Codable, Sendable {
                 self.message,
                 remedy: self.remedy,
                 isRetryable: self.isRetryable,
-                status: self.status
+                status: self.status,
+                networkFailure: self.networkFailure.map { .named($0) }
             )
         }
     }

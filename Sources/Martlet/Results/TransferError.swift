@@ -31,7 +31,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         public static let timeout = Code(.timeout)
         /// The host's name could not be resolved.
         public static let nameResolution = Code(.nameResolution)
-        /// The connection could not be made or broke, its encryption included.
+        /// The connection could not be made or broke, its encryption included; see ``TransferError/networkFailure``.
         public static let network = Code(.network)
         /// The server or the proxy wants other credentials.
         public static let authentication = Code(.authentication)
@@ -95,6 +95,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         let body: [UInt8]
         let status: Int?
         let resumeData: ResumeData?
+        let networkFailure: NetworkFailure?
 
         init(
             _ code: Code,
@@ -104,7 +105,8 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
             response: HTTPResponse?,
             body: [UInt8],
             status: Int?,
-            resumeData: ResumeData?
+            resumeData: ResumeData?,
+            networkFailure: NetworkFailure?
         ) {
             self.code = code
             self.message = message
@@ -114,6 +116,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
             self.body = body
             self.status = status
             self.resumeData = resumeData
+            self.networkFailure = networkFailure
         }
     }
 
@@ -121,9 +124,11 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
 
     /// The kind of failure.
     public var code: Code { self.contents.code }
+    /// What exactly failed if the code is ``Code/network``, otherwise `nil`.
+    public var networkFailure: NetworkFailure? { self.contents.networkFailure }
     /// What happened and where.
     public var message: String { self.contents.message }
-    /// How to mend it; may be empty.
+    /// How to fix it; may be empty.
     public var remedy: String { self.contents.remedy }
     /// Whether asking again later may succeed.
     public var isRetryable: Bool { self.contents.isRetryable }
@@ -144,7 +149,14 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
     /// What happened, where, and how to mend it.
     public var description: String { self.remedy.isEmpty ? self.message : "\(self.message); \(self.remedy)" }
 
-    init(_ code: Code, _ message: String, remedy: String = "", isRetryable: Bool = false, status: Int? = nil) {
+    init(
+        _ code: Code,
+        _ message: String,
+        remedy: String = "",
+        isRetryable: Bool = false,
+        status: Int? = nil,
+        networkFailure: NetworkFailure? = nil
+    ) {
         self.contents = Contents(
             code,
             message,
@@ -153,21 +165,24 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
             response: nil,
             body: [],
             status: status,
-            resumeData: nil
+            resumeData: nil,
+            networkFailure: code == .network ? networkFailure ?? .other : nil
         )
     }
 
     init(_ failure: TransferFailure) {
         let isStatus = failure.response.map { !(200..<300).contains($0.head.status) } ?? (failure.status != nil)
+        let code = Self.code(failure.code, isStatus: isStatus)
         self.contents = Contents(
-            Self.code(failure.code, isStatus: isStatus),
+            code,
             failure.message,
             Self.remedy(failure),
             isRetryable: failure.isRetryable,
             response: failure.response.map { HTTPResponse(url: $0.url, head: $0.head, expectedLength: nil) },
             body: failure.response?.prefix ?? [],
             status: failure.status,
-            resumeData: nil
+            resumeData: nil,
+            networkFailure: code == .network ? NetworkFailure(of: failure.code) : nil
         )
     }
 
@@ -181,7 +196,8 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
             response: error.response,
             body: error.body,
             status: error.contents.status,
-            resumeData: resumeData
+            resumeData: resumeData,
+            networkFailure: error.networkFailure
         )
     }
 
@@ -208,7 +224,9 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         case _ where isStatus: .httpStatus
         case .timeout, .tooSlow: .timeout
         case .nameResolution: .nameResolution
-        case .network: .network
+        case .connectionRefused, .hostUnreachable, .connectionReset, .tlsHandshake, .certificateExpired,
+            .certificateWrongHost, .certificateUnknownAuthority, .certificate, .network:
+            .network
         case .notFound, .overloaded: .httpStatus
         case .badResponse: .badResponse
         case .cannotResume: .cannotResume

@@ -1,47 +1,65 @@
 /// Why a transfer, or an attempt of it, failed.
 public struct TransferFailure: Error, Sendable, CustomStringConvertible {
-    /// The kind of failure; the raw value is its exit status, as aria2's.
-    public enum Code: Int, Sendable {
+    /// The kind of failure.
+    ///
+    /// The raw values are stable: they are stored, and are the `reason` in events and records.
+    public enum Code: String, Sendable, Hashable, CaseIterable {
         /// Anything else.
-        case unknown = 1
+        case unknown
         /// A timeout.
-        case timeout = 2
+        case timeout
         /// The resource is not there (404, 410).
-        case notFound = 3
+        case notFound = "not-found"
         /// Below the lowest speed.
-        case tooSlow = 5
-        /// The network failed.
-        case network = 6
+        case tooSlow = "too-slow"
+        /// The host's or the proxy's name could not be resolved.
+        case nameResolution = "name-resolution"
+        /// The host refused the connection: nothing listens on the port, or a firewall rejects it.
+        case connectionRefused = "connection-refused"
+        /// There is no route to the host, or the network is down.
+        case hostUnreachable = "host-unreachable"
+        /// The peer reset the connection.
+        case connectionReset = "connection-reset"
+        /// The TLS handshake failed for another reason than a certificate.
+        case tlsHandshake = "tls-handshake"
+        /// The server's certificate has expired or is not valid yet.
+        case certificateExpired = "certificate-expired"
+        /// The server's certificate is for another host.
+        case certificateWrongHost = "certificate-wrong-host"
+        /// No trusted authority signed the server's certificate.
+        case certificateUnknownAuthority = "certificate-unknown-authority"
+        /// Another problem with a certificate: a pin that differs, or a client certificate that is missing or refused.
+        case certificate
+        /// The network failed otherwise.
+        case network
         /// The server does not resume and resuming was required.
-        case cannotResume = 8
+        case cannotResume = "cannot-resume"
         /// No space on the device.
-        case noSpace = 9
+        case noSpace = "no-space"
         /// The file exists.
-        case fileExists = 13
+        case fileExists = "file-exists"
         /// An existing file could not be opened.
-        case cannotOpen = 15
+        case cannotOpen = "cannot-open"
         /// The file could not be created.
-        case cannotCreate = 16
+        case cannotCreate = "cannot-create"
         /// Reading or writing a file failed.
-        case fileIO = 17
+        case fileIO = "file-io"
         /// The directory could not be created.
-        case cannotCreateDirectory = 18
-        /// The name could not be resolved.
-        case nameResolution = 19
+        case cannotCreateDirectory = "cannot-create-directory"
         /// A bad or unexpected HTTP response.
-        case badResponse = 22
+        case badResponse = "bad-response"
         /// Too many redirects, or a redirect that is refused.
-        case redirects = 23
+        case redirects
         /// Authentication failed (401, 407).
-        case authentication = 24
+        case authentication
         /// A bad option or argument.
-        case badOption = 28
+        case badOption = "bad-option"
         /// The server is overloaded or in maintenance.
-        case overloaded = 29
+        case overloaded
         /// A digest disagrees.
-        case checksumMismatch = 32
+        case checksumMismatch = "checksum-mismatch"
         /// The body is larger than its receiver takes.
-        case tooLarge = 33
+        case tooLarge = "too-large"
     }
 
     /// The kind of failure.
@@ -50,14 +68,19 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
     /// Whether the host, or the way to it, is at fault rather than the one resource: then all its transfers wait.
     package var isHostFault: Bool {
         switch self.code {
-        case .overloaded, .nameResolution, .network: true
-        default: false
+        case .overloaded, .nameResolution, .connectionRefused, .hostUnreachable, .connectionReset, .tlsHandshake,
+            .certificateExpired, .certificateWrongHost, .certificateUnknownAuthority, .certificate, .network:
+            true
+        case .unknown, .timeout, .notFound, .tooSlow, .cannotResume, .noSpace, .fileExists, .cannotOpen, .cannotCreate,
+            .fileIO, .cannotCreateDirectory, .badResponse, .redirects, .authentication, .badOption, .checksumMismatch,
+            .tooLarge:
+            false
         }
     }
 
     /// What happened and where.
     public var message: String
-    /// How to mend it; may be empty.
+    /// How to fix it; may be empty.
     public var remedy: String
     /// The setting that may help, which each program calls by a name of its own.
     public var setting: Setting?
@@ -89,13 +112,13 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
         self.retryAfter = retryAfter
     }
 
-    /// How to mend it, with the setting by the name that it has for the reader; may be empty.
+    /// How to fix it, with the setting by the name that it has for the reader; may be empty.
     public func remedy(naming name: (Setting) -> String) -> String {
         let parts = [self.remedy, self.setting.map(name) ?? ""]
         return parts.filter { !$0.isEmpty }.joined(separator: ", or ")
     }
 
-    /// What happened, where, and how to mend it as far as that needs no name of a setting.
+    /// What happened, where, and how to fix it as far as that needs no name of a setting.
     public var description: String { self.remedy.isEmpty ? self.message : "\(self.message); \(self.remedy)" }
 
     /// What a user can set so that it does not happen again.
@@ -139,12 +162,19 @@ extension TransferFailure {
             switch error.code {
             case .nameResolution: (.nameResolution, true)
             case .connectTimeout: (.timeout, true)
-            case .certificate: (.network, false)
+            case .refused: (.connectionRefused, true)
+            case .unreachable: (.hostUnreachable, true)
+            case .reset: (.connectionReset, true)
+            case .tls: (.tlsHandshake, true)
+            case .certificateExpired: (.certificateExpired, false)
+            case .certificateWrongHost: (.certificateWrongHost, false)
+            case .certificateUnknownAuthority: (.certificateUnknownAuthority, false)
+            case .certificate: (.certificate, false)
             case .proxySettings: (.badOption, false)
             case .proxyAuthentication: (.authentication, false)
             case .content: (.fileIO, false)
             case .malformed, .headTooLarge: (.badResponse, true)
-            case .connect, .tls, .truncated, .reset, .localResource, .cancelled, .proxyRefused: (.network, true)
+            case .connect, .broken, .truncated, .localResource, .cancelled, .proxyRefused: (.network, true)
             }
         self.init(code, error.message, remedy: error.remedy, setting: error.setting, isRetryable: isRetryable)
     }

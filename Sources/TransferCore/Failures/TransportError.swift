@@ -1,21 +1,33 @@
 /// Why an exchange broke.
 public struct TransportError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
-    public enum Code: String, Sendable {
+    public enum Code: String, Sendable, CaseIterable {
         /// The name could not be resolved.
         case nameResolution
-        /// The connection could not be made.
+        /// The host refused the connection (`ECONNREFUSED`).
+        case refused
+        /// There is no route to the host, or the network is down.
+        case unreachable
+        /// The connection could not be made for another reason.
         case connect
         /// Connecting, or the handshake, took too long.
         case connectTimeout
         /// The TLS handshake failed for another reason than the certificate.
         case tls
-        /// The server's certificate is not trusted.
+        /// The server's certificate has expired or is not valid yet.
+        case certificateExpired
+        /// The server's certificate is for another host.
+        case certificateWrongHost
+        /// No trusted authority signed the server's certificate.
+        case certificateUnknownAuthority
+        /// Another problem with a certificate: a pin that differs, or a client certificate that is missing or refused.
         case certificate
         /// The connection ended before the response did; the bytes so far are right.
         case truncated
-        /// The connection was reset or broke otherwise.
+        /// The peer reset the connection.
         case reset
+        /// The connection broke otherwise.
+        case broken
         /// The response breaks HTTP's rules.
         case malformed
         /// The response head is larger than the transport takes.
@@ -38,7 +50,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     public var code: Code
     /// What happened, for a person.
     public var message: String
-    /// How to mend it; may be empty.
+    /// How to fix it; may be empty.
     public var remedy = ""
     /// The setting that may help.
     public var setting: TransferFailure.Setting?

@@ -1,6 +1,7 @@
 import Control
 import Synchronization
 import Testing
+import TransferCore
 
 @testable import Daemon
 
@@ -115,6 +116,18 @@ struct Aria2Tests {
         let ended = await self.bench.call("aria2.tellStatus", [.string(gid), ["errorCode", "errorMessage", "status"]])
         #expect(ended.result == ["errorCode": "3", "errorMessage": "gone", "status": "error"])
         #expect(await self.bench.call("aria2.getPeers", [.string(gid)]).result == [])
+    }
+
+    @Test("a failure's errorCode is aria2's number, whatever its name")
+    func errorCode() {
+        var record = TransferRecord(id: .random(), state: .failed, urls: [], directory: "/", added: 0)
+        for (failure, number) in [
+            (TransferRecord.Failure(.certificateExpired, "m"), "6"), (.init(.connectionRefused, "m"), "6"),
+            (.init(.nameResolution, "m"), "19"), (.init(code: 32, message: "m"), "32"), (nil, "1"),
+        ] {
+            record.failure = failure
+            #expect(Aria2Status(record: record).json(["errorCode"])["errorCode"]?.string == number)
+        }
     }
 
     @Test("a bit field covers its pieces", arguments: [(0, "00"), (3, "e0"), (4, "f0"), (9, "ff80"), (12, "fff0")])

@@ -2,6 +2,7 @@ import Control
 import Glibc
 import Synchronization
 import Testing
+import TransferCore
 
 @testable import Daemon
 
@@ -111,6 +112,8 @@ struct DocumentTests {
             .progress([record]), .drained,
         ]
         for event in events { #expect(checker.problems(event.json, "event") == []) }
+        record.failure = TransferRecord.Failure(.certificateExpired, "m")
+        #expect(checker.problems(ServiceEvent.failed(record).json, "event") == [])
         #expect(events.map(\.kind) == ServiceEvent.kinds)
     }
 }

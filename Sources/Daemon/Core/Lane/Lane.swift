@@ -127,7 +127,7 @@ final class Lane {
                 baseFields: self.settings.fields
             )
         } catch {
-            throw StagingFailure(28, error.message, remedy: error.remedy)
+            throw StagingFailure(.badOption, error.message, remedy: error.remedy)
         }
         let key = EngineKey(epoch: self.epoch, proxy: plan.proxy)
         let policy = try self.policy(key, plan)
@@ -164,9 +164,9 @@ final class Lane {
             )
         } catch {
             switch error.code {
-            case .nameTaken: throw StagingFailure(13, error.message)
-            case .badName: throw StagingFailure(28, error.message)
-            case .closed: throw StagingFailure(1, error.message)
+            case .nameTaken: throw StagingFailure(.fileExists, error.message)
+            case .badName: throw StagingFailure(.badOption, error.message)
+            case .closed: throw StagingFailure(.unknown, error.message)
             }
         }
     }
@@ -224,7 +224,7 @@ final class Lane {
         let notes = self.parts.notes
         guard plan.upload?.method == "PUT" || !notes.isLost(id) else {
             throw StagingFailure(
-                8,
+                .cannotResume,
                 "the daemon ended while the upload's \(plan.upload?.method ?? "") was under way: the server may have it",
                 remedy: "look whether the server has it; if not, retry the transfer"
             )
@@ -274,7 +274,7 @@ final class Lane {
             do throws(TransferError) {
                 try cookies.load(from: path)
             } catch {
-                throw StagingFailure(15, error.message)
+                throw StagingFailure(.cannotOpen, error.message)
             }
             session.cookies = cookies
         }
@@ -300,7 +300,7 @@ final class Lane {
                 pool: self.parts.pool
             )
         } catch {
-            throw StagingFailure(28, "the connections cannot be set up: \(error)")
+            throw StagingFailure(.badOption, "the connections cannot be set up: \(error)")
         }
         engine.setConnectionLimits(ofHosts: self.hostLimits)
         let interest: TransferEvent.Interest =
@@ -323,7 +323,7 @@ final class Lane {
 struct StagingFailure: Error {
     var failure: TransferRecord.Failure
 
-    init(_ code: Int, _ message: String, remedy: String = "") {
-        self.failure = TransferRecord.Failure(code: code, message: message, remedy: remedy)
+    init(_ code: TransferFailure.Code, _ message: String, remedy: String = "") {
+        self.failure = TransferRecord.Failure(code, message, remedy: remedy)
     }
 }

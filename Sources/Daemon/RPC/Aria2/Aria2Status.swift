@@ -1,4 +1,5 @@
 internal import Control
+internal import TransferCore
 
 /// A transfer as aria2 describes it: every value a text.
 struct Aria2Status: Sendable {
@@ -105,11 +106,13 @@ struct Aria2Status: Sendable {
     }
 
     private var errorCode: String {
-        switch self.record.state {
-        case .finished: "0"
-        case .removed: "31"
-        default: "\(self.record.failure?.code ?? 1)"
-        }
+        let number =
+            switch self.record.state {
+            case .finished: Aria2ExitStatus.success.number
+            case .removed: Aria2ExitStatus.removed.number
+            default: self.record.failure?.code ?? Aria2ExitStatus(.unknown).number
+            }
+        return "\(number)"
     }
 
     static func number(_ value: Int64) -> JSON { .string("\(value)") }

@@ -1,0 +1,82 @@
+internal import NIOSSL
+
+/// The number by which BoringSSL names the cause of a failure: `SSL_R_…` in its `ssl.h`.
+struct BoringSSLReason: Hashable, Sendable {
+    let number: UInt32
+
+    /// The peer's certificate was not accepted (`SSL_R_CERTIFICATE_VERIFY_FAILED`).
+    static let certificateVerifyFailed = BoringSSLReason(number: 125)
+    /// The peer sent something other than TLS (`SSL_R_WRONG_VERSION_NUMBER`).
+    static let wrongVersionNumber = BoringSSLReason(number: 247)
+
+    /// The alert that the peer sent (RFC 8446 §6); BoringSSL adds 1000 to it.
+    var alert: UInt8? { self.number >= 1000 ? UInt8(exactly: self.number - 1000) : nil }
+
+    init(number: UInt32) { self.number = number }
+
+    /// Takes a packed error apart: the library in the upper 8 bits, the reason in the lower 12.
+    ///
+    /// - Returns: `nil` for an error of another part of BoringSSL.
+    /// - Source: `ERR_GET_LIB`, `ERR_GET_REASON` and `ERR_LIB_SSL` in BoringSSL's `err.h`.
+    init?(packed code: UInt32) {
+        guard code >> 24 == 16 else { return nil }
+        self.number = code & 0xFFF
+    }
+
+    /// The reasons in an error's stack; empty if it is not an error of BoringSSL.
+    static func all(in error: any Error) -> [BoringSSLReason] {
+        self.stack(of: error).compactMap { self.code(of: $0).flatMap { BoringSSLReason(packed: $0) } }
+    }
+
+    private static func stack(of error: any Error) -> NIOBoringSSLErrorStack {
+        let cause: BoringSSLError? =
+            switch error as? NIOSSLError {
+            case .handshakeFailed(let cause)?, .shutdownFailed(let cause)?: cause
+            default: error as? BoringSSLError
+            }
+        switch cause {
+        case .sslError(let stack)?, .unknownError(let stack)?, .invalidSNIName(let stack)?,
+            .failedToSetALPN(let stack)?:
+            return stack
+        default: return []
+        }
+    }
+
+    /// The packed error that `BoringSSLInternalError` wraps.
+    ///
+    /// NIOSSL 2.37 has no public way to the number, so it is read from the stored value. If a later version stores it
+    /// otherwise, the result is `nil`, the failure counts as one of the handshake, and `TLSFailureTests` fail.
+    private static func code(of error: BoringSSLInternalError) -> UInt32? {
+        guard let backing = Mirror(reflecting: error).children.first?.value,
+            let info = Mirror(reflecting: backing).children.first?.value as? (UInt32, String, UInt)
+        else { return nil }
+        return info.0
+    }
+}
+
+extension BoringSSLReason {
+    /// Whether it is an alert with which a server refuses the client's certificate (RFC 8446 §6.2).
+    var refusesClientCertificate: Bool {
+        switch self.alert {
+        case 42, 43, 44, 45, 48: true
+        default: false
+        }
+    }
+
+    /// Whether it is the alert of a server that requires a client certificate (RFC 8446 §6.2).
+    var requiresClientCertificate: Bool { self.alert == 116 }
+
+    /// The text for a message about a handshake; `nil` for reasons without one.
+    var explanation: String? {
+        switch self.alert {
+        case nil where self == .wrongVersionNumber: "the server does not speak TLS on this port"
+        case 40?: "the server accepts none of the offered parameters (alert 40)"
+        case 70?: "the server does not speak the required version of TLS (alert 70)"
+        case 71?: "the server requires stronger encryption (alert 71)"
+        case 80?: "the server has an internal error (alert 80)"
+        case 112?: "the server does not know this host name (alert 112)"
+        case let alert?: "the server sent alert \(alert)"
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,62 @@
+internal import TransferCore
+
+/// What exactly failed when a connection could not be made or broke.
+public struct NetworkFailure: Hashable, Sendable, CustomStringConvertible {
+    private enum Value: String {
+        case connectionRefused, hostUnreachable, connectionReset, tlsHandshake
+        case certificateExpired, certificateWrongHost, certificateUnknownAuthority, certificate
+        case other
+    }
+
+    private let value: Value
+
+    private init(_ value: Value) { self.value = value }
+
+    /// The host refused the connection: nothing listens on the port, or a firewall rejects it.
+    public static let connectionRefused = NetworkFailure(.connectionRefused)
+    /// There is no route to the host, or the network is down.
+    public static let hostUnreachable = NetworkFailure(.hostUnreachable)
+    /// The peer reset the connection.
+    public static let connectionReset = NetworkFailure(.connectionReset)
+    /// The TLS handshake failed for another reason than a certificate.
+    public static let tlsHandshake = NetworkFailure(.tlsHandshake)
+    /// The server's certificate has expired or is not valid yet.
+    public static let certificateExpired = NetworkFailure(.certificateExpired)
+    /// The server's certificate is for another host.
+    public static let certificateWrongHost = NetworkFailure(.certificateWrongHost)
+    /// No trusted authority signed the server's certificate.
+    public static let certificateUnknownAuthority = NetworkFailure(.certificateUnknownAuthority)
+    /// Another problem with a certificate: a pin that differs, or a client certificate that is missing or refused.
+    public static let certificate = NetworkFailure(.certificate)
+    /// Anything else, such as a connection that closed before the response was complete, or what an older version stored.
+    public static let other = NetworkFailure(.other)
+
+    /// Whether a certificate is the cause.
+    public var isCertificate: Bool {
+        switch self.value {
+        case .certificateExpired, .certificateWrongHost, .certificateUnknownAuthority, .certificate: true
+        case .connectionRefused, .hostUnreachable, .connectionReset, .tlsHandshake, .other: false
+        }
+    }
+
+    /// The name.
+    public var description: String { self.value.rawValue }
+
+    /// The one of this name; `other` if there is none.
+    static func named(_ name: String) -> NetworkFailure { NetworkFailure(Value(rawValue: name) ?? .other) }
+
+    init(of code: TransferFailure.Code) {
+        self.value =
+            switch code {
+            case .connectionRefused: .connectionRefused
+            case .hostUnreachable: .hostUnreachable
+            case .connectionReset: .connectionReset
+            case .tlsHandshake: .tlsHandshake
+            case .certificateExpired: .certificateExpired
+            case .certificateWrongHost: .certificateWrongHost
+            case .certificateUnknownAuthority: .certificateUnknownAuthority
+            case .certificate: .certificate
+            default: .other
+            }
+    }
+}

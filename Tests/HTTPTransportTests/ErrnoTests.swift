@@ -1,0 +1,44 @@
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
+import NIOCore
+import Testing
+import TransferCore
+import TransferEngine
+
+@testable import HTTPTransport
+
+@Suite("System errors of connections")
+struct ErrnoTests {
+    private static let peer = Peer(Origin(scheme: .http, host: "h.test", port: 80))
+
+    private static let table: [(CInt, TransportError.Code, TransportError.Code)] = [
+        (ECONNREFUSED, .refused, .refused),
+        (EHOSTUNREACH, .unreachable, .unreachable), (ENETUNREACH, .unreachable, .unreachable),
+        (ENETDOWN, .unreachable, .unreachable), (EHOSTDOWN, .unreachable, .unreachable),
+        (ECONNRESET, .reset, .reset), (EPIPE, .reset, .reset), (ECONNABORTED, .reset, .reset),
+        (EMFILE, .localResource, .broken), (ENFILE, .localResource, .broken), (ENOBUFS, .localResource, .broken),
+        (EADDRNOTAVAIL, .localResource, .broken),
+        (ETIMEDOUT, .connectTimeout, .broken), (EACCES, .connect, .broken),
+    ]
+
+    @Test("connecting, and on an established connection", arguments: Self.table)
+    func codes(number: CInt, connecting: TransportError.Code, established: TransportError.Code) {
+        let error = IOError(errnoCode: number, reason: "connect")
+        let first = TransportError.connecting(to: Self.peer, error)
+        #expect(first.code == connecting && first.message.contains("h.test:80"))
+        let second = TransportError.connection(to: Self.peer, broke: error)
+        #expect(second.code == established && second.message.contains("h.test:80"))
+        #expect(TransferFailure(first).isRetryable && TransferFailure(second).isRetryable)
+    }
+
+    @Test("what a person can do is told with it")
+    func remedies() {
+        let refused = TransportError.connecting(to: Self.peer, IOError(errnoCode: ECONNREFUSED, reason: "connect"))
+        #expect(refused.remedy == "check the port, and that the server is running")
+        let unreachable = TransportError.connecting(to: Self.peer, IOError(errnoCode: ENETUNREACH, reason: "connect"))
+        #expect(unreachable.remedy == "check the network")
+    }
+}
