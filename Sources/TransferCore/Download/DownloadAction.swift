@@ -22,13 +22,13 @@ package enum DownloadAction: Sendable {
 
     // MARK: Connection slots
 
-    /// Take a slot regardless of the limit.
-    case take(Origin)
+    /// Take a slot regardless of the limit; then `slotTaken`.
+    case take(Origin, RequestNumber)
     /// Return a slot.
     case release(Origin)
     /// Record that the host refused a further connection; its slot has been returned.
     case refused(Origin)
-    /// Call `slotTaken` once a slot was taken for the request.
+    /// Call `slotFreed` once a slot was taken for the request.
     case waitForSlot(Origin, RequestNumber)
     /// Acquire slots and call `slotAcquired` as long as `nextConnection` names a host.
     case openConnections(lane: Int, avoiding: Int?)
@@ -57,8 +57,8 @@ package enum DownloadAction: Sendable {
     case copyExisting(FileTarget, ResourceFacts)
     /// Write the request's bytes from this offset on; if the journal has no room, `requestFailed`.
     case beginExtent(RequestNumber, at: Int64)
-    /// Record the facts in the journal.
-    case updateFacts(ResourceFacts)
+    /// Record the machine's `facts` in the journal.
+    case recordFacts
     /// Delete a partial file that is not open; errors are ignored.
     case discardPartial(FileTarget)
     /// Call `resumed`, deliver the bytes that arrived after the overlap, then apply `reading`, on the event loop.

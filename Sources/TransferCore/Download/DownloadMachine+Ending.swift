@@ -217,9 +217,9 @@ extension DownloadMachine {
             if case .finished = outcome { return .none }
             if committing.kind != .partial { return committing.kind == .small ? .discard : .none }
         case .locating, .opening, .ended, .borrowed:
-            // The file is from an earlier run, or is being created or opened.
-            guard isDiscarded, let target = self.history.target else { return .none }
-            return .discardEarlier(target)
+            // The file is from an earlier run, or is being created, opened or replaced.
+            guard isDiscarded else { return .keep }
+            return self.history.target.map { .discardEarlier($0) } ?? .none
         }
         if self.holdsWrongBytes { return self.terms.keepBad ? .setAside : .discard }
         return isDiscarded ? .discard : .keep

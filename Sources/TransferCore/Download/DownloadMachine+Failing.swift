@@ -17,6 +17,8 @@ extension DownloadMachine {
         var failure = failure
         // A non-idempotent request may have been processed: it must not be repeated (RFC 9110 §9.2.2).
         if request.isConnected, !RequestMethod.isIdempotent(self.method(of: request)) { failure.isRetryable = false }
+        // Another connection has delivered the last byte.
+        if self.isCommitting { return self.retire(index) }
         if self.refreshLink(index, after: failure) { return }
         self.retire(index)
         let lane = request.lane
@@ -33,7 +35,7 @@ extension DownloadMachine {
         if request.isPinned, let status = failure.status, [401, 403, 404, 410].contains(status) {
             // The redirect target has expired: request the original URL again.
             self.pinned[request.source] = nil
-            if isSegmented || held > 0 { return self.continueElsewhere(request, failure, lane, now) }
+            if isSegmented { return self.continueElsewhere(request, failure, lane, now) }
             return self.end(.retry(Self.again(failure)))
         }
         if request.isAdditional, FetchRequest.isRefused(failure) { self.actions.append(.refused(request.origin)) }

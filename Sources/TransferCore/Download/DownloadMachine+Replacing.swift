@@ -155,6 +155,7 @@ extension DownloadMachine {
     /// The held bytes are kept until a whole response replaces them.
     mutating func restart(_ index: Int, _ reason: String, _ now: Int64) {
         let request = self.requests[index]
+        if self.isCommitting { return self.retire(index) }
         var held: Int64 = 0
         if case .fetching(let fetching) = self.phase {
             held = fetching.planner.completed

@@ -6,25 +6,24 @@ extension DownloadMachine {
     mutating func launchFirst(_ purpose: FetchRequest.Purpose, afterClosing: Bool = false, _ now: Int64) {
         let source = self.chooseSource()
         let (url, isPinned) = self.url(of: source)
-        self.takeSlot(for: url.origin)
         if purpose == .fetch {
             if case .locating = self.phase { self.phase = .opening(.awaiting) }
         }
         var request = self.makeRequest(source, url, purpose, lane: self.lane, now)
         request.isPinned = isPinned
+        request.holdsSlot = self.heldSlot == request.origin
+        // The first connection of a run never waits for the connection limit: the admission has counted it already.
+        if !request.holdsSlot { self.actions.append(.take(request.origin, request.number)) }
+        if let held = self.heldSlot, !request.holdsSlot { self.actions.append(.release(held)) }
+        self.heldSlot = nil
         self.send(request, afterClosing: afterClosing)
     }
 
-    /// Takes the held slot, or a new one if it was released or belongs to another origin.
-    ///
-    /// The first connection of a run never waits for the connection limit: the admission has counted it already.
-    private mutating func takeSlot(for origin: Origin) {
-        if let held = self.heldSlot {
-            self.heldSlot = nil
-            if held == origin { return }
-            self.actions.append(.release(held))
-        }
-        self.actions.append(.take(origin))
+    /// A slot was taken for a request that does not wait for the limit.
+    package mutating func slotTaken(_ origin: Origin, _ number: DownloadAction.RequestNumber) -> [DownloadAction] {
+        guard let index = self.index(of: number) else { return [.release(origin)] }
+        self.requests[index].holdsSlot = true
+        return []
     }
 
     func makeRequest(
@@ -184,8 +183,9 @@ extension DownloadMachine {
             guard self.fetching?.planner.canAssign(minimumSplit: self.terms.minimumSplit) ?? false else { return }
             let source = self.chooseSource(avoiding: avoided)
             let (url, isPinned) = self.url(of: source)
-            self.actions.append(.take(url.origin))
             var request = self.makeRequest(source, url, .fetch, lane: lane, now)
+            self.actions.append(.take(request.origin, request.number))
+            request.holdsSlot = false
             request.isAdditional = self.connections.hasTaken
             request.isPinned = isPinned
             self.send(request)
@@ -297,17 +297,22 @@ extension DownloadMachine {
 
     /// Replaces a request by its successor, whose slot is taken first if it is of another host.
     mutating func follow(_ index: Int, _ successor: FetchRequest.Successor, _ now: Int64) {
-        let origin = self.requests[index].origin
-        if successor.url.origin == origin { return self.followAtOnce(index, successor, now) }
+        let (origin, holdsSlot) = (self.requests[index].origin, self.requests[index].holdsSlot)
+        if successor.url.origin == origin { return self.followAtOnce(index, successor, holdsSlot: holdsSlot, now) }
         // The stall timeout does not apply while the request waits for a slot of the next host.
         self.requests[index].isPaused = true
         self.requests[index].holdsSlot = false
         self.requests[index].stage = .following(successor)
-        self.actions.append(.release(origin))
+        if holdsSlot { self.actions.append(.release(origin)) }
         self.actions.append(.waitForSlot(successor.url.origin, self.requests[index].number))
     }
 
-    private mutating func followAtOnce(_ index: Int, _ successor: FetchRequest.Successor, _ now: Int64) {
+    private mutating func followAtOnce(
+        _ index: Int,
+        _ successor: FetchRequest.Successor,
+        holdsSlot: Bool,
+        _ now: Int64
+    ) {
         let request = self.requests.remove(at: index)
         self.fetching?.planner.release(request.number)
         self.actions.append(.close(request.number))
@@ -318,11 +323,13 @@ extension DownloadMachine {
         next.isAdditional = request.isAdditional
         next.isPinned = request.isPinned && !successor.isRedirect
         next.isEndProbe = request.isEndProbe
+        next.holdsSlot = holdsSlot
+        if !holdsSlot { self.actions.append(.take(next.origin, next.number)) }
         self.send(next)
     }
 
     /// A slot was taken for a request that waits for it.
-    package mutating func slotTaken(
+    package mutating func slotFreed(
         _ origin: Origin,
         for number: DownloadAction.RequestNumber,
         _ now: Int64
@@ -333,7 +340,7 @@ extension DownloadMachine {
             self.actions.append(.slotsReleased(lane: self.lane))
             return self.takeActions()
         }
-        self.followAtOnce(index, successor, now)
+        self.followAtOnce(index, successor, holdsSlot: true, now)
         return self.takeActions()
     }
 }

@@ -24,6 +24,11 @@ extension DownloadMachine {
         self.wallNow = wallNow
         self.requests[index].headTime = now - self.requests[index].startedAt
         self.requests[index].lastActivity = now
+        if self.isCommitting {
+            // Other connections have delivered the last byte.
+            self.retire(index)
+            return self.takeActions()
+        }
         let verdict = ResponseJudge.judge(
             head,
             ResponseJudge.Question(
@@ -162,6 +167,10 @@ extension DownloadMachine {
             }
         case .response(let head, let verdict):
             self.decideResponse(question)
+            if self.isCommitting {
+                self.retire(index)
+                break
+            }
             if case .divert(let diversion) = decision { self.divert(to: diversion) }
             self.take(verdict, head, index, now)
         }

@@ -20,7 +20,7 @@ extension DownloadMachine {
             self.end(.failed(failure))
             return self.takeActions()
         }
-        if wantsProgress || self.isActive { self.observeProgress(now, reports: wantsProgress) }
+        self.observeProgress(now, reports: wantsProgress)
         self.timeOutRequests(now, isThrottling)
         if case .fetching(let fetching) = self.phase {
             self.adjustConnections(fetching, now, isThrottling)

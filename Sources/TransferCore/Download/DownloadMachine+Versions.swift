@@ -136,7 +136,7 @@ extension DownloadMachine {
         case .partial:
             if facts != fetching.recorded {
                 self.fetching?.recorded = facts
-                self.actions.append(.updateFacts(facts))
+                self.actions.append(.recordFacts)
             }
             if !request.hasExtent, let piece = self.fetching?.planner.piece(of: request.number) {
                 self.requests[index].hasExtent = true

@@ -184,6 +184,9 @@ package struct DownloadMachine: Sendable {
     /// The file's name, as far as it is known.
     package var target: FileTarget { self.name.target }
 
+    /// The facts of the response that the held bytes are from.
+    package var facts: ResourceFacts? { self.fetching?.facts }
+
     /// Whether the bytes go to a sink or to memory.
     package var isStream: Bool { self.destination != .file }
 

@@ -29,7 +29,9 @@ extension DownloadRun {
             }
         case .ask(let question, let number): return self.ask(question, number)
         case .refreshLink(let url, let status, let number): self.refreshLink(url, status, number)
-        case .take(let origin): self.host.takeConnection(origin, for: self.transfer.id)
+        case .take(let origin, let number):
+            self.host.takeConnection(origin, for: self.transfer.id)
+            return self.report { $0.slotTaken(origin, number) }
         case .release(let origin): self.host.releaseConnection(origin, of: self.transfer.id)
         case .refused(let origin): self.host.connectionRefused(origin)
         case .waitForSlot(let origin, let number): self.waitForSlot(origin, number)
@@ -49,7 +51,7 @@ extension DownloadRun {
         case .createPartial(let plan): self.createPartial(plan)
         case .copyExisting(let target, let facts): self.copyExisting(target, facts)
         case .beginExtent(let number, let offset): self.beginExtent(number, at: offset)
-        case .updateFacts(let facts): if case .partial(let file) = self.file { try? file.update(facts: facts) }
+        case .recordFacts: self.recordFacts()
         case .discardPartial(let target): try? self.host.store.discardPartial(target)
         case .deliverLeftover(let number): self.onEventLoop(number) { self.deliverLeftover($0) }
         case .checkpoint: self.checkpoint()
@@ -108,10 +110,13 @@ extension DownloadRun {
     /// Reads the held bytes of the overlap, then starts the request.
     private func send(_ plan: FetchPlan) {
         let exchange = DownloadExchange(self, plan)
-        let file = self.state.withLock { state in
+        let file: OpenFile? = self.state.withLock { state in
+            // The run may have ended since the machine made the request.
+            guard state.machine.contains(plan.number) else { return nil }
             state.exchanges.append(exchange)
             return state.file
         }
+        guard let file else { return }
         if plan.waitsForClosing || (plan.overlap != nil && self.readsOverlapFromDisk) {
             self.line.run {
                 do throws(StorageError) {
@@ -242,7 +247,7 @@ extension DownloadRun {
     private func waitForSlot(_ origin: Origin, _ number: Int) {
         self.host.whenConnectionIsFree(origin, for: self.transfer.id) {
             self.host.transport.execute(onLane: self.lane) {
-                self.handle { $0.slotTaken(origin, for: number, self.now) }
+                self.handle { $0.slotFreed(origin, for: number, self.now) }
             }
         }
     }
@@ -288,9 +293,10 @@ extension DownloadRun {
                 let actions: [DownloadAction]? = self.state.withLock { state in
                     if state.machine.isEnded { return nil }
                     state.file = .partial(partial)
+                    state.performers += 1
                     return state.machine.partialOpened(partial.facts, extents: partial.initialExtents, self.now)
                 }
-                if let actions { self.perform(actions) } else { partial.keep() }
+                if let actions { self.performAll(actions) } else { partial.keep() }
             } catch {
                 let isStillOurs =
                     if case .ours? = (try? self.host.store.survey(target))?.partial { true } else { false }
@@ -338,10 +344,11 @@ extension DownloadRun {
                 let actions: [DownloadAction]? = self.state.withLock { state in
                     guard state.machine.wantsFile else { return nil }
                     state.file = .partial(partial)
+                    state.performers += 1
                     return state.machine.partialCreated(self.now)
                 }
                 // Otherwise the run has ended, and the partial file is still empty.
-                if let actions { self.perform(actions) } else { partial.discard() }
+                if let actions { self.performAll(actions) } else { partial.discard() }
             } catch {
                 self.handle { $0.storageFailed(error) }
             }
@@ -357,9 +364,10 @@ extension DownloadRun {
                 let actions: [DownloadAction]? = self.state.withLock { state in
                     guard state.machine.wantsCopy else { return nil }
                     state.file = .partial(partial)
+                    state.performers += 1
                     return state.machine.existingCopied(facts, self.now)
                 }
-                if let actions { self.perform(actions) } else { partial.keep() }
+                if let actions { self.performAll(actions) } else { partial.keep() }
             } catch {
                 self.failed(error)
             }
@@ -376,6 +384,15 @@ extension DownloadRun {
                 let failure = TransferFailure(.fileIO, "the part does not fit the file", isRetryable: true)
                 self.handle { $0.requestFailed(failure, number, self.now) }
             }
+        }
+    }
+
+    /// Records the facts in the journal; those of a later event are never replaced by earlier ones.
+    private func recordFacts() {
+        self.recording.withLock { _ in
+            let (file, facts) = self.state.withLock { ($0.file, $0.machine.facts) }
+            // A failure only makes the next run compare more.
+            if case .partial(let partial) = file, let facts { try? partial.update(facts: facts) }
         }
     }
 
@@ -454,13 +471,22 @@ extension DownloadRun {
 
     private func closeFile(_ ending: DownloadEnding) {
         // A running operation may be creating the file or writing to it: wait for it.
-        if self.line.isBusy || ending.file.blocks {
+        if self.line.isBusy || self.blocks(ending.file) {
             self.line.run {
                 self.closeFileNow(ending)
                 self.ended(ending.outcome)
             }
         } else {
             self.ended(ending.outcome)
+        }
+    }
+
+    /// Whether closing the file in this way blocks.
+    private func blocks(_ ending: DownloadEnding.FileEnding) -> Bool {
+        switch ending {
+        case .none: false
+        case .discardEarlier: true
+        case .keep, .discard, .setAside, .keepSmall: if case .none = self.file { false } else { true }
         }
     }
 
@@ -516,15 +542,18 @@ extension DownloadRun {
     }
 
     private func ended(_ outcome: RunOutcome) {
-        let history = self.state.withLock { $0.machine.history }
-        self.transfer.memory.withLock { $0.download = history }
-        self.host.runEnded(self, outcome)
+        switch outcome {
+        case .finished, .failed, .cancelled: break
+        case .retry, .paused, .stopped:
+            let history = self.state.withLock { $0.machine.history }
+            self.transfer.memory.withLock { $0.download = history }
+        }
+        let last: RunOutcome? = self.state.withLock { state in
+            state.outcome = outcome
+            return state.takeOutcome()
+        }
+        if let last { self.host.runEnded(self, last) }
     }
-}
-
-extension DownloadEnding.FileEnding {
-    /// Whether closing the file in this way blocks.
-    var blocks: Bool { if case .none = self { false } else { true } }
 }
 
 /// Counts down to the last of several callbacks.

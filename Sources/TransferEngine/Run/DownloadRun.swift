@@ -14,11 +14,24 @@ final class DownloadRun: TransferRun {
     let state: Mutex<State>
     /// Runs this run's blocking operations, one at a time.
     let line: OperationLine
+    /// Held while facts are recorded, so that they are recorded in the order of their events.
+    let recording = Mutex(())
 
     struct State: Sendable {
         var machine: DownloadMachine
         var file = OpenFile.none
         var exchanges: [DownloadExchange] = []
+        /// The number of events whose actions are being performed; the end is reported after the last of them.
+        var performers = 0
+        /// The outcome once everything is closed, until it is reported.
+        var outcome: RunOutcome?
+
+        /// The outcome to report now: once, and after all actions.
+        mutating func takeOutcome() -> RunOutcome? {
+            guard self.performers == 0 else { return nil }
+            defer { self.outcome = nil }
+            return self.outcome
+        }
     }
 
     enum OpenFile: Sendable {
@@ -96,8 +109,22 @@ final class DownloadRun: TransferRun {
 
     /// Reports an event to the machine and performs its actions.
     func handle(_ event: (inout DownloadMachine) -> [DownloadAction]) {
-        let actions = self.state.withLock { event(&$0.machine) }
-        if !actions.isEmpty { self.perform(actions) }
+        let actions = self.state.withLock { state in
+            let actions = event(&state.machine)
+            if !actions.isEmpty { state.performers += 1 }
+            return actions
+        }
+        if !actions.isEmpty { self.performAll(actions) }
+    }
+
+    /// Performs the actions of an event that was counted as a performer.
+    func performAll(_ actions: [DownloadAction]) {
+        self.perform(actions)
+        let outcome: RunOutcome? = self.state.withLock { state in
+            state.performers -= 1
+            return state.takeOutcome()
+        }
+        if let outcome { self.host.runEnded(self, outcome) }
     }
 
     /// Reports an event to the machine.
