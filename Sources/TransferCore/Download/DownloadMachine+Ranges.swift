@@ -1,4 +1,4 @@
-/// Takes responses whose version `VersionJudge` accepts, and acts on the others.
+/// Handles responses to range requests: takes those whose version `VersionJudge` accepts, and acts on the others.
 extension DownloadMachine {
     /// The context for relating a request's response to the held bytes.
     func context(_ fetching: Fetching, _ request: FetchRequest) -> VersionJudge.Context {

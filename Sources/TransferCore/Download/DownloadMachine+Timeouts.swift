@@ -1,0 +1,132 @@
+/// Decides by the clock: stalls and other timeouts, progress, checkpoints.
+extension DownloadMachine {
+    /// Time has passed.
+    ///
+    /// - Parameters:
+    ///   - now: The time.
+    ///   - isThrottling: Whether a rate limit is set, so that slow connections are not the server's fault.
+    ///   - wantsProgress: Whether progress is observed.
+    package mutating func ticked(_ now: Int64, isThrottling: Bool, wantsProgress: Bool) -> [DownloadAction] {
+        if self.isEnded { return [] }
+        if self.terms.totalTimeout > 0, !self.isCommitting,
+            self.earlierActiveTime + now - self.startedAt > self.terms.totalTimeout
+        {
+            let allowed = DurationFormat.compact(.nanoseconds(self.terms.totalTimeout))
+            let failure = TransferFailure(
+                .timeout,
+                "not finished within \(allowed); what is there is kept",
+                setting: .resourceTimeout
+            )
+            self.end(.failed(failure))
+            return self.takeActions()
+        }
+        self.observeProgress(now, reports: wantsProgress)
+        self.timeOutRequests(now, isThrottling)
+        if case .fetching(let fetching) = self.phase {
+            self.adjustConnections(fetching, now, isThrottling)
+            if fetching.isPartial, fetching.sinceCheckpoint > 0,
+                now - fetching.lastCheckpoint >= Self.checkpointInterval
+            {
+                self.fetching?.sinceCheckpoint = 0
+                self.fetching?.lastCheckpoint = now
+                self.actions.append(.checkpoint)
+            }
+            if fetching.isPartial { self.openConnections(lane: self.lane, now) }
+        }
+        return self.takeActions()
+    }
+
+    private static var checkpointInterval: Int64 { 1_000_000_000 }
+
+    private var isActive: Bool {
+        switch self.phase {
+        case .small, .fetching: !self.requests.isEmpty
+        case .locating, .opening, .committing, .ended, .borrowed: false
+        }
+    }
+
+    private mutating func observeProgress(_ now: Int64, reports: Bool) {
+        guard self.isActive else { return }
+        let (bytes, total) = self.position
+        self.window.record(bytes, at: now)
+        guard reports, bytes != self.reported else { return }
+        self.reported = bytes
+        let rate = self.window.rate
+        self.actions.append(
+            .progress(
+                TransferProgress(
+                    bytes: bytes,
+                    total: total,
+                    rate: rate,
+                    secondsLeft: total.flatMap { rate > 0 ? Double($0 - bytes) / rate : nil },
+                    connections: self.requests.count
+                )
+            )
+        )
+    }
+
+    // MARK: Timeouts
+
+    private mutating func timeOutRequests(_ now: Int64, _ isThrottling: Bool) {
+        var isAnyLate = false
+        for index in self.requests.indices where !self.requests[index].isPaused {
+            if let failure = self.impatience(self.requests[index], now) ?? self.stall(index, now) {
+                isAnyLate = true
+                self.actions.append(.deferred(self.requests[index].number, .timeOut(failure)))
+            }
+        }
+        if !isAnyLate, !isThrottling, let slow = self.slowest(now) {
+            let failure = TransferFailure(
+                .tooSlow,
+                "slower than a tenth of the other connections",
+                isRetryable: true
+            )
+            self.actions.append(.deferred(slow, .timeOut(failure)))
+        }
+    }
+
+    /// Observes a request's rate; returns its failure if nothing arrived for too long.
+    private mutating func stall(_ index: Int, _ now: Int64) -> TransferFailure? {
+        guard self.requests[index].isConnected else { return nil }
+        self.requests[index].window.record(self.requests[index].bytes, at: now)
+        let request = self.requests[index]
+        if request.isTaken {
+            self.connections.bestRate = max(self.connections.bestRate, request.window.rate)
+            if let time = request.headTime {
+                self.connections.bestHeadTime = min(self.connections.bestHeadTime ?? time, time)
+            }
+        }
+        let limit = self.terms.stallTimeout
+        guard limit > 0, now - request.lastActivity > limit else { return nil }
+        let what = request.hasHead ? "nothing arrived" : "no response head arrived"
+        return TransferFailure(
+            .timeout,
+            "\(what) for \(DurationFormat.compact(.nanoseconds(limit)))",
+            isRetryable: true
+        )
+    }
+
+    /// The failure of a request that waited too long for its head, though less than the stall timeout.
+    ///
+    /// Applies if another source is available, or to an additional connection whose head takes much longer than usual.
+    private func impatience(_ request: FetchRequest, _ now: Int64) -> TransferFailure? {
+        guard !request.hasHead else { return nil }
+        let waited = now - request.startedAt
+        let sources = self.terms.sources.count
+        if !self.connections.hasTaken, sources > 1, waited > Self.sourcePatience,
+            self.history.sources.bad.union([request.source]).count < sources
+        {
+            return TransferFailure(.timeout, "no response for \(waited / 1_000_000_000) s", isRetryable: true)
+        }
+        // The only connection gets more time; the next request is not additional and has the full stall timeout.
+        let isAlone = self.requests.count == 1 && sources == 1
+        let patience = isAlone ? 2 * Self.furtherPatience : Self.furtherPatience
+        guard request.isAdditional, let usual = self.connections.bestHeadTime, waited > max(patience, 4 * usual) else {
+            return nil
+        }
+        return TransferFailure(.timeout, "a further connection got no response", isRetryable: true)
+    }
+
+    private static var sourcePatience: Int64 { 3_000_000_000 }
+    private static var furtherPatience: Int64 { 2_000_000_000 }
+}
