@@ -60,7 +60,16 @@ extension TransferEngine {
             case .download(let request):
                 DownloadRun(engine: self, transfer: transfer, request: request, lane: best, now: now)
             case .upload(let request):
-                UploadRun(engine: self, transfer: transfer, request: request, lane: best, now: now)
+                UploadRun(
+                    host: self,
+                    transfer: transfer,
+                    request: request,
+                    lane: best,
+                    now: now,
+                    earlier: transfer.memory.withLock { memory in
+                        EarlierRuns(activeTime: memory.activeTime, received: memory.received, sent: memory.upload.sent)
+                    }
+                )
             }
         state.running[id] = run
         if !state.isTicking {

@@ -76,8 +76,8 @@ final class Transfer: Sendable {
         var isResponseDecided = false
         /// The position of a stream.
         var stream = StreamPosition()
-        /// The position of an upload.
-        var upload = UploadPosition()
+        /// The history of an upload.
+        var upload = UploadHistory()
         var wakeUp: (any Timer)?
     }
 
@@ -99,26 +99,6 @@ final class Transfer: Sendable {
         var serverDigests: [ExpectedDigest] = []
         /// The digests of the bytes so far, if any are expected or requested.
         var digests: (any DigestComputation)?
-    }
-
-    /// The progress of an upload.
-    struct UploadPosition: Sendable {
-        /// The identities of its files when it began.
-        var files: [FileIdentity]?
-        /// The record of its upload resource, once there is one.
-        var record: UploadRecord?
-        /// The record of an upload resource that the server no longer has.
-        var lost: UploadRecord?
-        /// Whether the journal has been read.
-        var hasReadJournal = false
-        /// Whether bytes of a stream were read, which cannot be read again.
-        var isStreamTaken = false
-        /// Whether the server does not respond to a request for its capabilities.
-        var ignoresQuestion = false
-        /// Whether the server refuses `Expect` (417).
-        var refusesExpect = false
-        /// Bytes of content sent.
-        var sent: Int64 = 0
     }
 
     init(id: TransferID, upload request: UploadRequest) {

@@ -2,8 +2,8 @@ import Testing
 
 @testable import TransferCore
 
-@Suite("How an upload is made")
-struct UploadMachineTests {
+@Suite("The protocol of an upload")
+struct UploadProtocolMachineTests {
     private func head(_ status: Int, _ fields: HTTPFields = [:]) -> ResponseHead {
         ResponseHead(status: status, fields: fields, framing: .none)
     }
@@ -12,7 +12,7 @@ struct UploadMachineTests {
     func plain() throws {
         let url = try HTTPURL("http://host/f")
         for method in ["PUT", "POST"] {
-            var machine = UploadMachine(.plain, method: method, length: 9)
+            var machine = UploadProtocolMachine(.plain, method: method, length: 9)
             let step = machine.begin(nil)
             #expect(step.method == method && step.content == 0..<9 && step.isRepeatable == (method == "PUT"))
             #expect(machine.received(self.head(201), from: url) == .accept)
@@ -32,7 +32,7 @@ struct UploadMachineTests {
             (self.head(204, ["Tus-Version": "1.0.0"]), "Upload-Draft-Interop-Version"),
         ]
         for (answer, field) in answers {
-            var machine = UploadMachine(.automatic, method: "PUT", length: 9)
+            var machine = UploadProtocolMachine(.automatic, method: "PUT", length: 9)
             #expect(machine.begin(nil).method == "OPTIONS")
             guard case .ask(let step) = machine.received(answer, from: url) else { return #expect(Bool(false)) }
             #expect(step.fields.first?.name == field)
@@ -41,7 +41,7 @@ struct UploadMachineTests {
 
     @Test("without a length there is no protocol to go on by")
     func unknownLength() {
-        var machine = UploadMachine(.by(.tus), method: "PUT", length: nil)
+        var machine = UploadProtocolMachine(.by(.tus), method: "PUT", length: nil)
         #expect(machine.begin(nil).method == "PUT")
     }
 
@@ -56,10 +56,10 @@ struct UploadMachineTests {
                 length: 9,
                 files: [identity]
             )
-            var machine = UploadMachine(.automatic, method: "PUT", length: 9)
+            var machine = UploadProtocolMachine(.automatic, method: "PUT", length: 9)
             #expect(machine.begin(record).method == "HEAD")
             record.length = 8
-            var other = UploadMachine(.automatic, method: "PUT", length: 9)
+            var other = UploadProtocolMachine(.automatic, method: "PUT", length: 9)
             #expect(other.begin(record).method == "OPTIONS")
         }
     }
