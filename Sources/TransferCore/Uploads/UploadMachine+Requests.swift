@@ -178,6 +178,7 @@ extension UploadMachine {
     ///   - now: The time, in nanoseconds.
     ///   - reports: Whether the progress has an observer.
     ///   - content: The content's state.
+    /// - Returns: The actions.
     package mutating func ticked(_ now: Int64, reports: Bool, content: ContentState) -> [Action] {
         if self.isEnding { return [] }
         if self.plan.totalTimeout > 0, self.earlierTime + now - self.startedAt > self.plan.totalTimeout {

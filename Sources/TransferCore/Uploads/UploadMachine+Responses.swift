@@ -30,6 +30,7 @@ extension UploadMachine {
     ///   - id: The request.
     ///   - now: The time, in nanoseconds.
     ///   - wallNow: The wall time, in seconds since 1970.
+    /// - Returns: The actions.
     package mutating func headReceived(_ head: ResponseHead, on id: Int, now: Int64, wallNow: Int64) -> [Action] {
         guard var exchange = self.exchange(id), exchange.head == nil else { return [] }
         exchange.head = head
@@ -363,6 +364,7 @@ extension UploadMachine {
     ///   - id: The request.
     ///   - error: The transport's error.
     ///   - content: The failure of the content, if the error's code is `content` and it is known.
+    /// - Returns: The actions.
     package mutating func requestFailed(_ id: Int, _ error: TransportError, content: TransferFailure?) -> [Action] {
         guard let exchange = self.exchange(id) else { return [] }
         if case .draining(let draining) = exchange.answer {

@@ -198,6 +198,7 @@ package struct UploadMachine: Sendable {
     /// - Parameters:
     ///   - length: Its length, or `nil` if only its end determines it.
     ///   - files: The files as they are now.
+    /// - Returns: The actions.
     package mutating func opened(length: Int64?, files: [FileIdentity]) -> [Action] {
         guard case .openingContent = self.phase else { return [] }
         self.length = length
