@@ -10,6 +10,8 @@ package struct UploadHistory: Hashable, Sendable {
     package var hasReadJournal = false
     /// Whether bytes of a stream were read, which cannot be read again.
     package var isStreamTaken = false
+    /// Whether a request that must not be repeated was interrupted after all its content was sent.
+    package var mayBeProcessed = false
     /// Whether the server does not respond to `OPTIONS`.
     package var ignoresOptions = false
     /// Whether the server refuses `Expect` (417).

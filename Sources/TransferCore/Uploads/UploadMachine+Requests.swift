@@ -21,14 +21,8 @@ extension UploadMachine {
         }
         let origin = request.url.origin
         if self.slot == origin { return self.prepare(request) }
-        var actions: [Action] = []
-        if let slot = self.slot {
-            self.slot = nil
-            actions.append(.releaseConnection(slot))
-        }
         self.phase = .waitingForConnection(request)
-        actions.append(.waitForConnection(origin))
-        return actions
+        return self.releaseConnection() + [.waitForConnection(origin)]
     }
 
     /// A connection to a host is free, and taken for this run.

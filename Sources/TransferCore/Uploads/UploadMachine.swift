@@ -148,10 +148,10 @@ package struct UploadMachine: Sendable {
 
     // MARK: State
 
-    /// Whether the run has ended, or ends as soon as its content has been checked.
+    /// Whether the run has ended, or ends when its content has been checked.
     package var isEnding: Bool {
         switch self.phase {
-        case .failing, .ended: true
+        case .confirming, .failing, .ended: true
         default: false
         }
     }
@@ -183,12 +183,19 @@ package struct UploadMachine: Sendable {
         remedy: "upload from a file"
     )
 
+    private static let mayBeProcessed = TransferFailure(
+        .cannotResume,
+        "the request was interrupted after all its content was sent, and the server may have processed it",
+        remedy: "check at the server before you send it again"
+    )
+
     // MARK: Opening
 
     /// The run begins.
     package mutating func began() -> [Action] {
         guard case .idle = self.phase else { return [] }
         if self.isSpent { return [.reportStart] + self.end(.failed(Self.cannotRepeat)) }
+        if self.history.mayBeProcessed { return [.reportStart] + self.end(.failed(Self.mayBeProcessed)) }
         self.phase = .openingContent
         return [.reportStart, .openContent]
     }
@@ -284,6 +291,9 @@ package struct UploadMachine: Sendable {
     /// The run is ended from outside.
     package mutating func interrupted(by reason: Interruption) -> [Action] {
         if self.isEnding { return [] }
+        if case .requesting(let exchange) = self.phase, self.mayBeProcessed(exchange) {
+            self.history.mayBeProcessed = true
+        }
         switch reason {
         case .stopped: return self.end(.stopped)
         case .cancelled(let keeping): return self.end(.cancelled(keeping: keeping))
@@ -291,6 +301,14 @@ package struct UploadMachine: Sendable {
             guard self.history.record == nil, self.flow.sent > 0 else { return self.end(.paused) }
             return [.note("the server cannot resume this upload: it restarts when resumed")] + self.end(.paused)
         }
+    }
+
+    /// Whether a request that must not be repeated may have been processed (RFC 9110 §9.2.2).
+    private func mayBeProcessed(_ exchange: Exchange) -> Bool {
+        guard exchange.isConnected, !exchange.request.step.isRepeatable, !exchange.request.isRewritten,
+            self.history.record == nil, self.isWhole(exchange)
+        else { return false }
+        return exchange.head.map { (200..<300).contains($0.status) } ?? true
     }
 
     /// The caller or the content ended the run.
@@ -305,8 +323,9 @@ package struct UploadMachine: Sendable {
             switch state {
             case .unchanged: return self.complete(status, now)
             case .changed(let failure), .unreadable(let failure):
+                let actions = self.releaseConnection()
                 self.phase = .failing(failure)
-                return self.contentChecked(state, now: now)
+                return actions + self.contentChecked(state, now: now)
             }
         case .failing(let failure):
             var actions: [Action] = []
@@ -341,10 +360,7 @@ package struct UploadMachine: Sendable {
     mutating func end(_ outcome: Outcome) -> [Action] {
         var actions: [Action] = []
         if case .requesting(let exchange) = self.phase { actions.append(.cancel(exchange.id)) }
-        if let slot = self.slot {
-            self.slot = nil
-            actions.append(.releaseConnection(slot))
-        }
+        actions += self.releaseConnection()
         switch outcome {
         case .failed(let failure) where self.mayHaveChanged:
             self.phase = .failing(failure)
@@ -353,6 +369,12 @@ package struct UploadMachine: Sendable {
         default: break
         }
         return actions + self.leave(outcome)
+    }
+
+    mutating func releaseConnection() -> [Action] {
+        guard let slot = self.slot else { return [] }
+        self.slot = nil
+        return [.releaseConnection(slot)]
     }
 
     /// Whether the server may have a resource that mixes two versions of the content.
