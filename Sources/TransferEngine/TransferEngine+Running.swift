@@ -67,7 +67,16 @@ extension TransferEngine {
                     earlier: transfer.memory.withLock { EarlierRuns(activeTime: $0.activeTime, received: $0.received) }
                 )
             case .upload(let request):
-                UploadRun(engine: self, transfer: transfer, request: request, lane: best, now: now)
+                UploadRun(
+                    host: self,
+                    transfer: transfer,
+                    request: request,
+                    lane: best,
+                    now: now,
+                    earlier: transfer.memory.withLock { memory in
+                        EarlierRuns(activeTime: memory.activeTime, received: memory.received, sent: memory.upload.sent)
+                    }
+                )
             }
         state.running[id] = run
         if !state.isTicking {

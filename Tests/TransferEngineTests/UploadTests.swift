@@ -368,7 +368,7 @@ struct UploadTests {
         #expect(receiver.bytes.withLock { $0 } == [1, 2, 3] && stage.completion(id)?.received == 3)
     }
 
-    @Test("a cancelled upload ends as cancelled; a paused one begins anew and says so")
+    @Test("a cancelled upload ends as cancelled; a paused one restarts and says so")
     func interruptions() throws {
         let stage = Stage()
         stage.put(3 << 20)
@@ -381,7 +381,7 @@ struct UploadTests {
         stage.engine.cancel(id)
         #expect(stage.end(id) == "cancelled" && stage.open.isEmpty)
         let notes = stage.recorder.events(of: id).compactMap { if case .note(let text) = $0.kind { text } else { nil } }
-        #expect(notes.contains { $0.contains("anew") })
+        #expect(notes.contains { $0.contains("restarts") })
     }
 
     @Test("nothing sent for a while ends an attempt; so does no answer; waiting for the rate limit does not")

@@ -4,7 +4,8 @@ package struct Draining<Next: Sendable>: Sendable {
     package var next: Next
     /// The response's head, if a policy may inspect the failed response.
     package private(set) var head: ResponseHead?
-    private var prefix: [UInt8] = []
+    /// The first bytes of its body, if they are kept.
+    package private(set) var prefix: [UInt8] = []
     private var drained = 0
     private let limit: Int
 

@@ -1,163 +1,417 @@
-/// What an upload asks next: by a resumable protocol where the server speaks one, otherwise by one request.
+/// Decides everything about one run of an upload: which request follows, what a response leads to, when to retry.
 ///
-/// Pure value: it performs no I/O, reads no clock and takes no lock.
+/// Pure value: it performs no I/O, reads no clock and takes no lock. Each event is a method that returns the actions to
+/// perform, in order. An event that no longer applies, such as one of a cancelled request, is ignored.
+///
+/// - Invariant: At most one request and one connection at a time; the connection is released before `.end`, which is the
+///   last action. A connection granted after that is released at once.
 package struct UploadMachine: Sendable {
-    /// How an upload is made.
-    package enum Way: Hashable, Sendable {
-        /// One request, begun anew where it breaks.
-        case plain
-        /// As the server can, which is found out by asking.
-        case automatic
-        /// By this protocol.
-        case by(ResumableProtocol)
+    /// What the run is waiting for.
+    enum Phase: Sendable {
+        /// The run has not begun.
+        case idle
+        case openingContent
+        case readingJournal(files: [FileIdentity])
+        case waitingForConnection(Request)
+        case notingUnrepeatable(Request)
+        case computingChecksum(Request)
+        case requesting(Exchange)
+        /// A request is over; what follows is decided in the same event.
+        case betweenRequests
+        case writingJournal(number: Int, next: UploadStep)
+        /// The content's digest is compared with that of an existing resource.
+        case comparing(ExpectedDigest, refusal: TransferFailure)
+        /// The server has everything; the content is checked for changes.
+        case confirming(status: Int?)
+        /// The upload failed; the content is checked for changes.
+        case failing(TransferFailure)
+        case ended
     }
 
-    private enum Kind: Sendable {
-        case plain
-        case asking
-        case tus(TusMachine)
-        case draft(DraftMachine)
+    /// One of the protocol's requests on its way through redirects, challenges and repetitions.
+    struct Request: Sendable {
+        var step: UploadStep
+        var url: HTTPURL
+        /// Redirects followed.
+        var hops = 0
+        /// Whether a redirect turned it into a GET without content (RFC 9110 §15.4).
+        var isRewritten = false
+        /// How often credentials were refused.
+        var refusals = 0
+        /// Whether it was repeated because a pooled connection had been closed.
+        var isRepetition = false
+        /// Of a request for an existing resource's digest: the failure unless that is the same content.
+        var refusal: TransferFailure?
     }
 
-    private let way: Way
-    private let method: String
-    private let length: Int64?
-    private let tus: TusMachine
-    private var kind = Kind.plain
-    private var checks: Bool
+    /// A request under way, and its response.
+    struct Exchange: Sendable {
+        let id: Int
+        let request: Request
+        let hasContent: Bool
+        var isConnected = false
+        var head: ResponseHead?
+        var answer = Answer.awaited
+    }
 
-    /// Creates the machine of one upload.
+    /// The state of a response.
+    enum Answer: Sendable {
+        case awaited
+        /// Reading is paused until the policy has decided.
+        case asking(Inquiry)
+        case draining(Draining<Next>)
+        /// The body is the caller's.
+        case taking
+    }
+
+    /// The subject of a policy's decision.
+    enum Inquiry: Sendable {
+        case redirect(HTTPURL, isRewritten: Bool)
+        case challenge(TransferFailure)
+        case response
+    }
+
+    /// The step that follows the end of a response.
+    enum Next: Sendable {
+        case fail(TransferFailure)
+        case launch(Request)
+        case act(UploadAction)
+        /// Compare the existing resource with the content, otherwise fail so.
+        case compare(TransferFailure)
+        case match(ExpectedDigest, refusal: TransferFailure)
+    }
+
+    /// The bytes of this run.
+    struct Flow: Sendable {
+        /// The offset at which the last request with content began.
+        var base: Int64 = 0
+        /// The bytes of it that the kernel has taken.
+        var current: Int64 = 0
+        /// The length of its content, once known.
+        var length: Int64?
+        var sent: Int64 = 0
+        var received: Int64 = 0
+        /// Whether the content waits for its source or a rate limit; the stall clock stands still.
+        var isHeld = false
+        var lastActivity: Int64 = 0
+    }
+
+    /// The least length, in bytes, for which `OPTIONS` is worth a round trip under ``UploadProtocolMachine/Way/automatic``.
+    package static var leastAutomatic: Int64 { 1 << 20 }
+
+    let plan: UploadPlan
+    let startedAt: Int64
+    let earlierTime: Int64
+    let earlierReceived: Int64
+    /// The state that outlives the run.
+    package internal(set) var history: UploadHistory
+    var phase = Phase.idle
+    var machine: UploadProtocolMachine
+    /// The connection that the run holds.
+    var slot: Origin?
+    /// The length of the content, once known.
+    package internal(set) var length: Int64?
+    var flow = Flow()
+    /// The number of the last request.
+    var requestID = 0
+    var writes = 0
+    var window = RateWindow()
+    var reported: Int64 = -1
+    /// Whether the server acknowledged more than before, or responded with a success.
+    package internal(set) var hasAdvanced = false
+
+    /// Creates the machine of a run.
     ///
     /// - Parameters:
-    ///   - way: How it is made; without a length only `plain` can be.
-    ///   - method: The method of an upload in one request.
-    ///   - length: The bytes of the whole content, or `nil` where only its end tells.
-    ///   - metadata: What a tus server is told of the content.
-    ///   - checksum: The digest to send with each part where the protocol has one.
+    ///   - plan: The upload.
+    ///   - history: The history that the previous run's machine left.
+    ///   - slot: The host of the connection that the run holds at its start.
+    ///   - now: The time, in nanoseconds.
+    ///   - earlierTime: The time of earlier runs, in nanoseconds.
+    ///   - earlierReceived: The bytes received by earlier runs.
     package init(
-        _ way: Way,
-        method: String,
-        length: Int64?,
-        metadata: [(String, String)] = [],
-        checksum: DigestAlgorithm? = nil
+        _ plan: UploadPlan,
+        history: UploadHistory,
+        slot: Origin?,
+        now: Int64,
+        earlierTime: Int64 = 0,
+        earlierReceived: Int64 = 0
     ) {
-        self.way = length == nil ? .plain : way
-        self.method = method
+        self.plan = plan
+        self.history = history
+        self.slot = slot
+        self.startedAt = now
+        self.earlierTime = earlierTime
+        self.earlierReceived = earlierReceived
+        self.machine = UploadProtocolMachine(.plain, method: plan.method, length: nil)
+    }
+
+    // MARK: State
+
+    /// Whether the run has ended, or ends when its content has been checked.
+    package var isEnding: Bool {
+        switch self.phase {
+        case .confirming, .failing, .ended: true
+        default: false
+        }
+    }
+
+    /// Bytes of response body received by this run.
+    package var received: Int64 { self.flow.received }
+
+    /// Bytes of content sent by this run.
+    package var sent: Int64 { self.flow.sent }
+
+    /// The bytes that the server acknowledged in this run; see ``RetryBudget/kept(_:)``.
+    package var kept: Int64 { self.machine.acknowledged ?? 0 }
+
+    /// The bytes taken by the kernel or acknowledged by the server.
+    package var position: Int64 { max(self.flow.base + self.flow.current, self.kept) }
+
+    /// Whether and how to continue reading the response to a request.
+    package func reading(_ id: Int) -> ReadDecision {
+        guard case .requesting(let exchange) = self.phase, exchange.id == id else { return .close }
+        if case .asking = exchange.answer { return .pause }
+        return .read
+    }
+
+    var isSpent: Bool { self.plan.isStream && self.history.isStreamTaken }
+
+    static let cannotRepeat = TransferFailure(
+        .cannotResume,
+        "the upload was interrupted, and its source cannot be read again",
+        remedy: "upload from a file"
+    )
+
+    private static let mayBeProcessed = TransferFailure(
+        .cannotResume,
+        "the request was interrupted after all its content was sent, and the server may have processed it",
+        remedy: "check at the server before you send it again"
+    )
+
+    // MARK: Opening
+
+    /// The run begins.
+    package mutating func began() -> [Action] {
+        guard case .idle = self.phase else { return [] }
+        if self.isSpent { return [.reportStart] + self.end(.failed(Self.cannotRepeat)) }
+        if self.history.mayBeProcessed { return [.reportStart] + self.end(.failed(Self.mayBeProcessed)) }
+        self.phase = .openingContent
+        return [.reportStart, .openContent]
+    }
+
+    /// The content was opened.
+    ///
+    /// - Parameters:
+    ///   - length: Its length, or `nil` if only its end determines it.
+    ///   - files: The files as they are now.
+    /// - Returns: The actions.
+    package mutating func opened(length: Int64?, files: [FileIdentity]) -> [Action] {
+        guard case .openingContent = self.phase else { return [] }
         self.length = length
-        self.checks = checksum != nil
-        self.tus = TusMachine(length: length ?? 0, metadata: metadata, checksum: checksum)
+        guard let length, !self.plan.isStream else { return self.start(nil) }
+        if self.plan.hasJournal, self.way(length) != .plain, !self.history.hasReadJournal {
+            self.phase = .readingJournal(files: files)
+            return [.readJournal]
+        }
+        return self.resume(files)
     }
 
-    /// The bytes that the server said it has; `nil` where the protocol does not tell.
-    package var acknowledged: Int64? {
-        switch self.kind {
-        case .plain, .asking: nil
-        case .tus(let machine): machine.acknowledged
-        case .draft(let machine): machine.resource == nil ? nil : machine.acknowledged
+    /// The content could not be opened.
+    package mutating func openFailed(_ error: StorageError) -> [Action] {
+        guard case .openingContent = self.phase else { return [] }
+        return self.end(.failed(TransferFailure(error)))
+    }
+
+    /// The journal was read.
+    package mutating func journalRead(_ result: Result<UploadRecord?, StorageError>) -> [Action] {
+        guard case .readingJournal(let files) = self.phase else { return [] }
+        self.history.hasReadJournal = true
+        switch result {
+        case .success(let record):
+            self.history.record = record
+            return self.resume(files)
+        case .failure(let error):
+            self.history.record = nil
+            return [.note("the journal of an earlier upload cannot be read: \(error.message)")] + self.resume(files)
         }
     }
 
-    // MARK: Beginning
-
-    /// Begins, or goes on with what a record says.
-    package mutating func begin(_ record: UploadRecord?) -> UploadStep {
-        if let record, let length = self.length, record.length == length,
-            let resource = try? HTTPURL(record.resource)
-        {
-            return self.resume(record.speaks, resource, length)
+    /// Resumes the upload of an earlier run or process, unless its files have changed.
+    private mutating func resume(_ files: [FileIdentity]) -> [Action] {
+        let earlier = self.history.record ?? self.history.lost ?? self.plan.record
+        let known = self.history.files ?? files
+        self.history.record = earlier.flatMap { $0.isVoid || $0.endpoint != self.endpoint ? nil : $0 }
+        self.history.lost = nil
+        self.history.files = known
+        let isUnchanged = earlier.map { $0.isVoid || $0.files.matches(files) } ?? true
+        guard known.matches(files), isUnchanged else {
+            let name = self.plan.name.isEmpty ? "the file" : self.plan.name
+            let failure = TransferFailure(
+                .fileIO,
+                "\(name) changed since its upload started, so the upload cannot be resumed; what the server had is"
+                    + " deleted",
+                remedy: "send it again from the start: run the same command once more"
+            )
+            return self.abandon(earlier) + self.end(.failed(failure))
         }
-        switch self.way {
-        case .plain: return self.beginPlain()
-        case .automatic:
-            self.kind = .asking
-            return TusMachine.question
-        case .by(.tus):
-            var machine = self.tus
-            // What digests the server takes is known only from its answer.
-            let step = self.checks ? machine.beginAsking() : machine.begin()
-            self.kind = .tus(machine)
-            return step
-        case .by(let draft): return self.beginDraft(draft)
+        var actions: [Action] = []
+        // The record of an earlier version lacks the files' change times.
+        if var record = self.history.record, record.files != files {
+            record.files = files
+            self.history.record = record
+            if self.plan.hasJournal { actions.append(.writeJournal(record, number: nil)) }
         }
+        return actions + self.start(self.history.record)
     }
 
-    private mutating func resume(_ speaks: ResumableProtocol, _ resource: HTTPURL, _ length: Int64) -> UploadStep {
-        guard case .tus = speaks else {
-            var machine = DraftMachine(speaks, method: self.method, length: length)
-            let step = machine.resume(resource)
-            self.kind = .draft(machine)
-            return step
+    private mutating func start(_ record: UploadRecord?) -> [Action] {
+        self.machine = UploadProtocolMachine(
+            self.length.map { self.way($0) } ?? .plain,
+            method: self.plan.method,
+            length: self.length,
+            metadata: self.plan.metadata,
+            checksum: self.plan.checksum
+        )
+        return self.launch(self.machine.begin(record))
+    }
+
+    private func way(_ length: Int64) -> UploadProtocolMachine.Way {
+        if self.plan.isStream { return .plain }
+        guard case .automatic = self.plan.way else { return self.plan.way }
+        // OPTIONS costs a round trip, which a short upload is not worth.
+        if length < Self.leastAutomatic { return .plain }
+        return self.history.ignoresOptions ? .by(.ietf6) : .automatic
+    }
+
+    var endpoint: String { self.plan.url.withoutUserInfo }
+
+    // MARK: Ending
+
+    /// The run is ended from outside.
+    package mutating func interrupted(by reason: Interruption) -> [Action] {
+        if self.isEnding { return [] }
+        if case .requesting(let exchange) = self.phase, self.mayBeProcessed(exchange) {
+            self.history.mayBeProcessed = true
         }
-        var machine = self.tus
-        let step = machine.resume(resource)
-        self.kind = .tus(machine)
-        return step
-    }
-
-    private mutating func beginPlain() -> UploadStep {
-        self.kind = .plain
-        var step = UploadStep(self.method, .endpoint, content: 0..<(self.length ?? Int64.max))
-        step.describesContent = true
-        step.isRepeatable = self.method == "PUT"
-        return step
-    }
-
-    private mutating func beginDraft(_ speaks: ResumableProtocol) -> UploadStep {
-        var machine = DraftMachine(speaks, method: self.method, length: self.length ?? 0)
-        let step = machine.begin()
-        self.kind = .draft(machine)
-        return step
-    }
-
-    /// The request that deletes what a server has of an upload.
-    package static func termination(_ speaks: ResumableProtocol, of resource: HTTPURL) -> UploadStep {
-        speaks == .tus ? TusMachine.termination(of: resource) : DraftMachine.termination(of: resource, speaks)
-    }
-
-    // MARK: Answers
-
-    /// An interim response.
-    ///
-    /// - Returns: The upload's resource, where this tells of it.
-    package mutating func received(interim status: Int, _ fields: HTTPFields, from url: HTTPURL) -> UploadResource? {
-        guard case .draft(var machine) = self.kind else { return nil }
-        let resource = machine.received(interim: status, fields, from: url)
-        self.kind = .draft(machine)
-        return resource
-    }
-
-    /// A final response's head, that is no redirect.
-    package mutating func received(_ head: ResponseHead, from url: HTTPURL) -> UploadAction {
-        switch self.kind {
-        case .plain: return (200..<300).contains(head.status) ? .accept : .judge
-        case .asking: return self.asked(head)
-        case .tus(var machine):
-            let action = machine.received(head, from: url)
-            self.kind = .tus(machine)
-            return action
-        case .draft(var machine):
-            let action = machine.received(head, from: url)
-            self.kind = .draft(machine)
-            return action
+        switch reason {
+        case .stopped: return self.end(.stopped)
+        case .cancelled(let keeping): return self.end(.cancelled(keeping: keeping))
+        case .paused:
+            guard self.history.record == nil, self.flow.sent > 0 else { return self.end(.paused) }
+            return [.note("the server cannot resume this upload: it restarts when resumed")] + self.end(.paused)
         }
     }
 
-    /// The question what a server can came back without an answer: the upload itself is tried.
-    ///
-    /// - Returns: The request; `nil` where it is not that question which is under way.
-    package mutating func unanswered() -> UploadStep? {
-        guard case .asking = self.kind else { return nil }
-        return self.beginDraft(.ietf6)
+    /// Whether a request that must not be repeated may have been processed (RFC 9110 §9.2.2).
+    private func mayBeProcessed(_ exchange: Exchange) -> Bool {
+        guard exchange.isConnected, !exchange.request.step.isRepeatable, !exchange.request.isRewritten,
+            self.history.record == nil, self.isWhole(exchange)
+        else { return false }
+        return exchange.head.map { (200..<300).contains($0.status) } ?? true
     }
 
-    private mutating func asked(_ head: ResponseHead) -> UploadAction {
-        if TusMachine.isSpoken(head) {
-            var machine = self.tus
-            let action = machine.begin(knowing: head)
-            self.kind = .tus(machine)
-            return action
+    /// The caller or the content ended the run.
+    package mutating func failed(_ failure: TransferFailure) -> [Action] {
+        self.isEnding ? [] : self.end(.failed(failure))
+    }
+
+    /// The content was checked.
+    package mutating func contentChecked(_ state: ContentState, now: Int64) -> [Action] {
+        switch self.phase {
+        case .confirming(let status):
+            switch state {
+            case .unchanged: return self.complete(status, now)
+            case .changed(let failure), .unreadable(let failure):
+                let actions = self.releaseConnection()
+                self.phase = .failing(failure)
+                return actions + self.contentChecked(state, now: now)
+            }
+        case .failing(let failure):
+            var actions: [Action] = []
+            if case .changed = state, let record = self.history.record ?? self.history.lost {
+                actions = self.abandon(record)
+            }
+            return actions + self.leave(.failed(failure))
+        default: return []
         }
-        // Whatever the server says to a question that it need not know, the upload itself is tried.
-        return .ask(self.beginDraft(.ietf6))
+    }
+
+    mutating func finish(status: Int?) -> [Action] {
+        self.phase = .confirming(status: status)
+        return [.checkContent]
+    }
+
+    private mutating func complete(_ status: Int?, _ now: Int64) -> [Action] {
+        var actions: [Action] = []
+        let isKept = self.history.record != nil || self.history.lost != nil || self.plan.record != nil
+        if self.plan.hasJournal, isKept { actions.append(.removeJournal) }
+        let completion = Completion(
+            length: self.length ?? self.flow.sent,
+            received: self.earlierReceived + self.flow.received,
+            sent: self.history.sent + self.flow.sent,
+            duration: self.earlierTime + now - self.startedAt,
+            status: status
+        )
+        return actions + self.end(.finished(completion))
+    }
+
+    /// Ends the run: cancels its request and releases its connection.
+    mutating func end(_ outcome: Outcome) -> [Action] {
+        var actions: [Action] = []
+        if case .requesting(let exchange) = self.phase { actions.append(.cancel(exchange.id)) }
+        actions += self.releaseConnection()
+        switch outcome {
+        case .failed(let failure) where self.mayHaveChanged:
+            self.phase = .failing(failure)
+            return actions + [.checkContent]
+        case .cancelled(keeping: false): actions += self.terminate()
+        default: break
+        }
+        return actions + self.leave(outcome)
+    }
+
+    mutating func releaseConnection() -> [Action] {
+        guard let slot = self.slot else { return [] }
+        self.slot = nil
+        return [.releaseConnection(slot)]
+    }
+
+    /// Whether the server may have a resource that mixes two versions of the content.
+    private var mayHaveChanged: Bool {
+        guard !self.plan.isStream, self.length != nil else { return false }
+        return self.history.record != nil || self.history.lost != nil
+    }
+
+    private mutating func leave(_ outcome: Outcome) -> [Action] {
+        self.phase = .ended
+        switch outcome {
+        case .finished, .failed, .cancelled: return (self.plan.isStream ? [.cancelStream] : []) + [.end(outcome)]
+        case .retry, .paused, .stopped: return [.end(outcome)]
+        }
+    }
+
+    /// Deletes the resource of a cancelled upload.
+    private mutating func terminate() -> [Action] {
+        if let record = self.history.record ?? self.history.lost {
+            return self.forget(record) + (self.plan.hasJournal ? [.removeJournal] : [])
+        }
+        guard !self.history.hasReadJournal, self.plan.hasJournal || self.plan.record != nil else { return [] }
+        return [.giveUp]
+    }
+
+    /// Deletes the resource of an upload whose content changed; no later run resumes it.
+    private mutating func abandon(_ record: UploadRecord?) -> [Action] {
+        var actions = record.map { self.forget($0) } ?? []
+        guard self.plan.hasJournal else { return actions }
+        // Without a void record, the next run would resume the caller's.
+        actions.append(self.plan.record.map { .writeJournal($0.voided, number: nil) } ?? .removeJournal)
+        return actions
+    }
+
+    private mutating func forget(_ record: UploadRecord) -> [Action] {
+        self.history.record = nil
+        self.history.lost = nil
+        return [.terminate(record)]
     }
 }

@@ -10,6 +10,12 @@ protocol RunHost: ConnectionBroker, NameReserver, RateGate {
 
     /// Called once, when a run's connections are closed and its file is kept, named or deleted.
     func runEnded(_ run: any TransferRun, _ outcome: RunOutcome)
+
+    /// Deletes the resource of an abandoned upload at its server; returns at once.
+    func terminate(_ record: UploadRecord, of transfer: Transfer)
+
+    /// Deletes the resource of an upload whose journal has not been read, and the journal's record; returns at once.
+    func giveUp(_ request: UploadRequest)
 }
 
 /// Reserves file names, so that no two transfers of an engine write the same file.

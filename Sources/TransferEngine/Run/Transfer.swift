@@ -50,8 +50,8 @@ final class Transfer: Sendable {
         var streamTail = StreamTail(capacity: Int(VersionJudge.overlap))
         /// The digests of a stream's bytes so far, if any are expected or requested.
         var streamDigests: (any DigestComputation)?
-        /// The position of an upload.
-        var upload = UploadPosition()
+        /// What an upload's runs have left.
+        var upload = UploadHistory()
         var wakeUp: (any Timer)?
     }
 
@@ -61,28 +61,6 @@ final class Transfer: Sendable {
     /// Cancels an upload's stream, from which nothing more is read; idempotent.
     func letGoOfSource() {
         if case .upload(let request) = self.work, case .stream(let stream) = request.content { stream.cancel() }
-    }
-
-    /// The progress of an upload.
-    struct UploadPosition: Sendable {
-        /// The identities of its files when it began.
-        var files: [FileIdentity]?
-        /// The record of its upload resource, once there is one.
-        var record: UploadRecord?
-        /// The record of an upload resource that the server no longer has.
-        var lost: UploadRecord?
-        /// Whether the journal has been read.
-        var hasReadJournal = false
-        /// Whether bytes of a stream were read, which cannot be read again.
-        var isStreamTaken = false
-        /// Whether the policy has decided about the response.
-        var isResponseDecided = false
-        /// Whether the server does not respond to a request for its capabilities.
-        var ignoresQuestion = false
-        /// Whether the server refuses `Expect` (417).
-        var refusesExpect = false
-        /// Bytes of content sent.
-        var sent: Int64 = 0
     }
 
     init(id: TransferID, upload request: UploadRequest) {

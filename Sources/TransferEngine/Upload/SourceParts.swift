@@ -88,30 +88,58 @@ struct SourceParts: Sendable {
         }
     }
 
-    /// Checks that no file has changed since it was opened.
-    ///
-    /// - Throws: If one has changed, or its attributes cannot be read.
-    func check() throws(TransferFailure) {
-        for part in self.parts where part.file != nil { try Self.check(part) }
+    /// Computes the digest of a part of the content; blocks.
+    func digest(
+        _ algorithm: DigestAlgorithm,
+        of range: Range<Int64>,
+        in store: any FileStore
+    ) throws(TransferFailure) -> [UInt8]? {
+        let digests = store.beginDigests([algorithm])
+        var offset = range.lowerBound
+        var buffer = [UInt8](repeating: 0, count: Int(min(1 << 20, range.upperBound - offset)))
+        while offset < range.upperBound {
+            let next = min(offset + Int64(buffer.count), range.upperBound)
+            let count = Int(next - offset)
+            var failure: TransferFailure?
+            buffer.withUnsafeMutableBytes { space in
+                let space = UnsafeMutableRawBufferPointer(rebasing: space[..<count])
+                do throws(TransferFailure) { try self.read(offset..<next, into: space) } catch { failure = error }
+                if failure == nil { digests.update(UnsafeRawBufferPointer(space)) }
+            }
+            if let failure { throw failure }
+            offset = next
+        }
+        return digests.digests()[algorithm]
     }
 
-    /// Whether a file has changed since it was opened.
-    var haveChanged: Bool {
-        self.parts.contains { part in
-            guard let file = part.file, let then = part.identity, let now = try? file.identity() else { return false }
-            return !now.matches(then)
+    /// Whether the files are as they were when they were opened.
+    var state: UploadMachine.ContentState {
+        var state = UploadMachine.ContentState.unchanged
+        for part in self.parts {
+            guard let file = part.file else { continue }
+            do throws(StorageError) {
+                guard try Self.isUnchanged(part, file) else { return .changed(Self.changed(part.path)) }
+            } catch {
+                state = .unreadable(TransferFailure(error))
+            }
         }
+        return state
+    }
+
+    private static func isUnchanged(_ part: Part, _ file: any SourceFile) throws(StorageError) -> Bool {
+        let identity = try file.identity()
+        return part.identity.map { identity.matches($0) } ?? false
     }
 
     private static func check(_ part: Part) throws(TransferFailure) {
         guard let file = part.file else { return }
-        let now: FileIdentity
+        let isUnchanged: Bool
         do throws(StorageError) {
-            now = try file.identity()
+            isUnchanged = try Self.isUnchanged(part, file)
         } catch {
             throw TransferFailure(error)
         }
-        if part.identity.map({ now.matches($0) }) != true { throw Self.changed(part.path) }
+        guard isUnchanged else { throw Self.changed(part.path) }
     }
 
     static func changed(_ path: String) -> TransferFailure {

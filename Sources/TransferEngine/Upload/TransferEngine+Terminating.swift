@@ -42,7 +42,7 @@ extension TransferEngine {
 
     private func terminate(_ record: UploadRecord, _ request: UploadRequest, _ id: TransferID) {
         guard let url = try? HTTPURL(record.resource) else { return }
-        let step = UploadMachine.termination(record.speaks, of: url)
+        let step = UploadProtocolMachine.termination(record.speaks, of: url)
         let facts = RequestFacts(
             id: id,
             userInfo: request.userInfo,

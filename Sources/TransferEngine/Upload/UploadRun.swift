@@ -1,302 +1,233 @@
 internal import Synchronization
 internal import TransferCore
 
-/// One upload while it runs: its content is opened, then its machine's requests are made one after the other.
+/// One upload while it runs: passes events to an ``UploadMachine`` and performs its actions.
 ///
-/// Events come from the lanes, the pool and the clock. Each takes the lock, changes the state, and acts after the unlock.
-/// Lock order: run, then engine, then transfer memory, then hub.
-final class UploadRun: AskingRun {
-    let engine: TransferEngine
+/// Events of other threads are moved to the run's event loop, where actions are performed too, in order, without the
+/// lock. Counts of the content, and bytes of responses, change the machine in place.
+final class UploadRun: TransferRun {
+    struct State {
+        var machine: UploadMachine
+        var parts: SourceParts?
+        var exchange: Current?
+        /// Actions that wait to be performed.
+        var actions: [UploadMachine.Action] = []
+        var isPerforming = false
+        /// The request whose response is being handled: its read decision resumes reading or closes the connection.
+        var handling: Int?
+    }
+
+    /// The request under way.
+    struct Current: Sendable {
+        let request: UploadMachine.OutgoingRequest
+        let exchange: any Exchange
+    }
+
+    let host: any RunHost
     let transfer: Transfer
     let request: UploadRequest
     let lane: Int
     let startedAt: Int64
     let state: Mutex<State>
-    /// What may block, one after the other.
+    /// Runs blocking operations in order.
     let line: OperationLine
 
-    enum Phase {
-        /// The content is opened, the journal read.
-        case opening
-        case active
-        case ending
-    }
-
-    struct State {
-        var phase = Phase.opening
-        var machine: UploadMachine
-        var parts: SourceParts?
-        var attempt: UploadAttempt?
-        /// The connection of the admission, or of the request before.
-        var heldSlot: Origin?
-        /// Where the request under way began in the content.
-        var base: Int64 = 0
-        /// What the kernel took of the request under way.
-        var underWay: Int64 = 0
-        var sent: Int64 = 0
-        var received: Int64 = 0
-        var length: Int64?
-        var window = RateWindow()
-        var reported: Int64 = -1
-        /// Whether the server has more than it had, or answered.
-        var hasAdvanced = false
-    }
-
-    init(engine: TransferEngine, transfer: Transfer, request: UploadRequest, lane: Int, now: Int64) {
-        self.engine = engine
+    init(
+        host: any RunHost,
+        transfer: Transfer,
+        request: UploadRequest,
+        lane: Int,
+        now: Int64,
+        earlier: EarlierRuns
+    ) {
+        self.host = host
         self.transfer = transfer
         self.request = request
         self.lane = lane
         self.startedAt = now
-        var state = State(machine: UploadMachine(.plain, method: request.method, length: nil))
-        state.heldSlot = transfer.origin
-        self.state = Mutex(state)
-        self.line = OperationLine(on: engine.pool)
-    }
-
-    var options: DownloadOptions { self.request.options }
-    var policy: (any TransferPolicy)? { self.request.policy }
-    var now: Int64 { self.engine.time.now }
-    func whileLocked<Value: Sendable>(_ body: () -> Value) -> Value { self.state.withLock { _ in body() } }
-    var isEnding: Bool { self.state.withLock { $0.phase == .ending } }
-    var tally: RunTally {
-        self.state.withLock { RunTally(received: $0.received, sent: $0.sent, hasAdvanced: $0.hasAdvanced) }
-    }
-    func yieldConnection(_ origin: Origin) {}
-
-    var position: (bytes: Int64, total: Int64?) { self.state.withLock { $0.position } }
-
-    // MARK: Beginning
-
-    func begin() {
-        if self.isEnding { return }
-        if self.engine.hub.wants(.states) {
-            self.engine.hub.emit(self.transfer.event(.started(path: self.request.name)))
-        }
-        switch self.request.content {
-        case .parts(let parts): self.open(parts)
-        case .stream(let stream): self.open(stream)
-        }
-    }
-
-    private func readJournal() -> UploadRecord? {
-        do throws(StorageError) {
-            return try self.request.journal?.read()
-        } catch {
-            self.note("what was kept of an earlier upload cannot be read: \(error.message)")
-            return nil
-        }
-    }
-
-    /// Opens the content, and looks for what an earlier process has begun of it.
-    private func open(_ content: [UploadContent.Part]) {
-        let parts: SourceParts
-        do throws(StorageError) {
-            parts = try SourceParts(content, in: self.engine.store)
-        } catch {
-            return self.end(.failed(TransferFailure(error)), except: nil)
-        }
-        let way = self.way(parts.length)
-        let needsJournal =
-            self.request.journal != nil && way != .plain
-            && self.transfer.memory.withLock { !$0.upload.hasReadJournal }
-        guard needsJournal else { return self.begin(parts, way) }
-        self.line.run {
-            let record = self.readJournal()
-            self.transfer.memory.withLock { memory in
-                memory.upload.hasReadJournal = true
-                memory.upload.record = record
-            }
-            self.engine.transport.execute(onLane: self.lane) { self.begin(parts, way) }
-        }
-    }
-
-    private func begin(_ parts: SourceParts, _ way: UploadMachine.Way) {
-        let endpoint = self.request.url.withoutUserInfo
-        let (known, begun): ([FileIdentity], UploadRecord?) = self.transfer.memory.withLock { memory in
-            let begun = memory.upload.record ?? memory.upload.lost ?? self.request.record
-            memory.upload.record = begun.flatMap { $0.isVoid || $0.endpoint != endpoint ? nil : $0 }
-            memory.upload.lost = nil
-            defer { memory.upload.files = memory.upload.files ?? parts.files }
-            return (memory.upload.files ?? parts.files, begun)
-        }
-        // The upload of an earlier process sent the file as it was then.
-        guard known.matches(parts.files), begun.map({ $0.isVoid || $0.files.matches(parts.files) }) ?? true else {
-            return self.end(.failed(self.changedSince(begun)), except: nil)
-        }
-        let record = self.resumedRecord(parts)
-        self.launchFirst { state in
-            state.parts = parts
-            state.length = parts.length
-            state.machine = UploadMachine(
-                way,
-                method: self.request.method,
-                length: parts.length,
-                metadata: self.request.metadata,
-                checksum: self.request.checksum
-            )
-            return state.machine.begin(record)
-        }
-    }
-
-    /// The record to resume from, with the files' change times added to one that an earlier version wrote without them.
-    private func resumedRecord(_ parts: SourceParts) -> UploadRecord? {
-        let (record, isCompleted) = self.transfer.memory.withLock { memory -> (UploadRecord?, Bool) in
-            guard let record = memory.upload.record, record.files != parts.files else {
-                return (memory.upload.record, false)
-            }
-            memory.upload.record?.files = parts.files
-            return (memory.upload.record, true)
-        }
-        if isCompleted, let record, let journal = self.request.journal { self.line.run { try? journal.write(record) } }
-        return record
-    }
-
-    private func open(_ stream: any ContentStream) {
-        if self.isSpent { return self.end(.failed(Self.cannotRepeat), except: nil) }
-        self.launchFirst { state in
-            state.length = stream.length
-            state.machine = UploadMachine(.plain, method: self.request.method, length: stream.length)
-            return state.machine.begin(nil)
-        }
-    }
-
-    private func launchFirst(_ prepare: (inout State) -> UploadStep) {
-        let step: UploadStep? = self.state.withLock { state in
-            guard state.phase != .ending else { return nil }
-            state.phase = .active
-            return prepare(&state)
-        }
-        if let step { self.launch(step) }
-    }
-
-    /// The failure of an upload whose file has changed since the upload started.
-    private func changedSince(_ record: UploadRecord?) -> TransferFailure {
-        self.abandon(record)
-        let name = self.request.name.isEmpty ? "the file" : self.request.name
-        return TransferFailure(
-            .fileIO,
-            "\(name) changed since its upload started, so the upload cannot be resumed; what the server had is deleted",
-            remedy: "send it again from the start: run the same command once more"
+        var history = transfer.memory.withLock { $0.upload }
+        history.sent = earlier.sent
+        let machine = UploadMachine(
+            request.plan,
+            history: history,
+            slot: transfer.origin,
+            now: now,
+            earlierTime: earlier.activeTime,
+            earlierReceived: earlier.received
         )
+        self.state = Mutex(State(machine: machine))
+        self.line = OperationLine(on: host.pool)
     }
 
-    /// Deletes what the server has of the upload; no later run resumes it.
-    private func abandon(_ record: UploadRecord?) {
-        if let record { self.engine.terminate(record, of: self.transfer) }
-        self.line.run {
-            // The next run would resume from the caller's record again.
-            if let given = self.request.record {
-                try? self.request.journal?.write(given.voided)
-            } else {
-                try? self.request.journal?.remove()
-            }
+    var now: Int64 { self.host.time.now }
+    var isEnding: Bool { self.state.withLock { $0.machine.isEnding } }
+
+    var tally: RunTally {
+        self.state.withLock { state in
+            let machine = state.machine
+            return RunTally(
+                received: machine.received,
+                sent: machine.sent,
+                hasAdvanced: machine.hasAdvanced,
+                kept: machine.kept
+            )
         }
     }
 
-    private func way(_ length: Int64) -> UploadMachine.Way {
-        switch self.request.way {
-        case .plain: .plain
-        case .by(let speaks): .by(speaks)
-        // Asking costs a round trip: what is soon sent again is not worth it.
-        case .automatic:
-            if length < Self.leastAutomatic {
-                .plain
-            } else if self.transfer.memory.withLock({ $0.upload.ignoresQuestion }) {
-                .by(.ietf6)
-            } else {
-                .automatic
-            }
-        }
+    var position: (bytes: Int64, total: Int64?) {
+        self.state.withLock { ($0.machine.position, $0.machine.length) }
     }
 
-    /// The least bytes for which a server is asked by which protocol it goes on.
-    static let leastAutomatic: Int64 = 1 << 20
+    // MARK: Events from the engine
 
-    /// Whether some of the content was taken from a source that gives it once.
-    var isSpent: Bool {
-        guard case .stream = self.request.content else { return false }
-        return self.transfer.memory.withLock { $0.upload.isStreamTaken }
-    }
-
-    static let cannotRepeat = TransferFailure(
-        .cannotResume,
-        "the upload broke off, and what its source gave cannot be given again",
-        remedy: "upload from a file"
-    )
-
-    // MARK: Ending
+    func begin() { self.apply { $0.began() } }
 
     func interrupt(_ outcome: RunOutcome) {
-        if case .paused = outcome, self.transfer.memory.withLock({ $0.upload.record == nil }),
-            self.state.withLock({ $0.sent > 0 })
-        {
-            self.note("this server's uploads cannot go on where they stopped: resumed, it begins anew")
+        let reason: UploadMachine.Interruption
+        switch outcome {
+        case .paused: reason = .paused
+        case .stopped: reason = .stopped
+        case .cancelled(let keeping): reason = .cancelled(keeping: keeping)
+        case .finished, .failed, .retry: preconditionFailure("a run is not interrupted by \(outcome)")
         }
-        self.end(outcome, except: nil)
+        self.applyOnLane { $0.interrupted(by: reason) }
     }
 
-    /// Ends the run: the exchange is closed on its lane, then the engine is told.
+    func tick(_ now: Int64) {
+        let (isEnding, parts) = self.state.withLock { ($0.machine.isEnding, $0.parts) }
+        if isEnding { return }
+        let content = parts?.state ?? .unchanged
+        let reports = self.host.events.wants(.progress)
+        self.applyOnLane { $0.ticked(now, reports: reports, content: content) }
+    }
+
+    func yieldConnection(_ origin: Origin) {}
+
+    // MARK: Events from the transport
+
+    func connected(_ id: Int) {
+        let now = self.now
+        self.state.withLock { $0.machine.connected(id, now: now) }
+    }
+
+    func received(interim status: Int, _ fields: HTTPFields, on id: Int) {
+        let now = self.now
+        self.apply { $0.interimReceived(status, fields, on: id, now: now) }
+    }
+
+    func received(_ head: ResponseHead, on request: UploadMachine.OutgoingRequest) -> ReadDecision {
+        if case .close = self.state.withLock({ $0.machine.reading(request.id) }) { return .close }
+        self.request.policy?.received(head, to: self.facts(of: request))
+        let (now, wallNow) = (self.now, self.host.time.wallNow)
+        return self.handle(request.id) {
+            self.apply { $0.headReceived(head, on: request.id, now: now, wallNow: wallNow) }
+        }
+    }
+
+    func received(_ body: UnsafeRawBufferPointer, on id: Int) -> ReadDecision {
+        let now = self.now
+        let (handling, decision) = self.state.withLock { state in
+            let handling = state.machine.bodyReceived(body, on: id, now: now)
+            return (handling, state.machine.reading(id))
+        }
+        switch handling {
+        case .discard: return decision
+        case .perform(let actions): return self.handle(id) { self.apply { _ in actions } }
+        case .deliver:
+            guard let receiver = self.request.receiver else { return decision }
+            do throws(TransferFailure) {
+                try receiver.take(body)
+                return decision
+            } catch {
+                return self.handle(id) { self.apply { $0.failed(error) } }
+            }
+        }
+    }
+
+    func responseEnded(_ id: Int) {
+        self.forget(id)
+        self.apply { $0.responseEnded(id) }
+    }
+
+    func requestFailed(_ id: Int, _ error: TransportError, content: TransferFailure?) {
+        self.forget(id)
+        var content = content
+        if error.code == .content, content == nil { content = self.contentFailure }
+        self.apply { [content] in $0.requestFailed(id, error, content: content) }
+    }
+
+    private var contentFailure: TransferFailure? {
+        switch self.state.withLock({ $0.parts })?.state {
+        case nil, .unchanged: nil
+        case .changed(let failure), .unreadable(let failure): failure
+        }
+    }
+
+    /// Handles a part of a response; what it leads to decides about reading.
+    private func handle(_ id: Int, _ body: () -> Void) -> ReadDecision {
+        let outer = self.state.withLock { state in
+            defer { state.handling = id }
+            return state.handling
+        }
+        body()
+        return self.state.withLock { state in
+            state.handling = outer
+            let decision = state.machine.reading(id)
+            if case .close = decision, state.exchange?.request.id == id { state.exchange = nil }
+            return decision
+        }
+    }
+
+    /// Releases a request that is over: it retains its receiver, and so the run.
+    private func forget(_ id: Int) {
+        self.state.withLock { state in
+            if state.exchange?.request.id == id { state.exchange = nil }
+        }
+    }
+
+    // MARK: Events from the content
+
+    func contentSent(_ count: Int, of id: Int, _ now: Int64) {
+        self.state.withLock { $0.machine.contentSent(count, of: id, now: now) }
+    }
+
+    func contentHeld(_ isHeld: Bool, of id: Int) {
+        let now = self.now
+        self.state.withLock { $0.machine.contentHeld(isHeld, of: id, now: now) }
+    }
+
+    func contentEnded(at count: Int64, of id: Int) {
+        self.state.withLock { $0.machine.contentEnded(at: count, of: id) }
+    }
+
+    // MARK: Driving the machine
+
+    /// Passes an event to the machine and performs the actions; on the event loop.
     ///
-    /// - Parameters:
-    ///   - outcome: How it ends.
-    ///   - current: The attempt whose callback is running; it closes itself by what the callback answers.
-    func end(_ outcome: RunOutcome, except current: UploadAttempt?) {
-        let attempt: UploadAttempt?? = self.state.withLock { state in
-            guard state.phase != .ending else { return nil }
-            state.phase = .ending
-            let attempt = state.attempt
-            if let attempt { self.retire(&state, attempt) }
-            if let held = state.heldSlot {
-                state.heldSlot = nil
-                self.engine.releaseConnection(held, of: self.transfer.id)
-            }
-            return .some(attempt === current ? nil : attempt)
+    /// An event that an action causes, such as a policy's immediate decision, has its actions performed after those
+    /// that wait.
+    func apply(_ event: (inout UploadMachine) -> [UploadMachine.Action]) {
+        let performs = self.state.withLock { state in
+            state.actions += event(&state.machine)
+            guard !state.actions.isEmpty, !state.isPerforming else { return false }
+            state.isPerforming = true
+            return true
         }
-        guard let attempt else { return }
-        guard let attempt else { return self.leave(outcome) }
-        self.engine.transport.execute(onLane: attempt.lane) {
-            let exchange = self.state.withLock { _ in
-                defer { attempt.exchange = nil }
-                return attempt.exchange
-            }
-            exchange?.cancel()
-            self.leave(outcome)
+        guard performs else { return }
+        while let actions = self.nextActions() {
+            for action in actions { self.perform(action) }
         }
     }
 
-    private func leave(_ outcome: RunOutcome) {
-        if case .stream(let stream) = self.request.content {
-            switch outcome {
-            case .finished, .failed, .cancelled: stream.cancel()
-            case .retry, .paused, .stopped: break
-            }
-        }
-        if case .cancelled(keeping: false) = outcome { self.engine.terminate(self.transfer) }
-        if case .failed = outcome, self.state.withLock({ $0.parts })?.haveChanged == true {
-            let record = self.transfer.memory.withLock { $0.upload.record ?? $0.upload.lost }
-            if let record { self.abandon(record) }
-        }
-        // The journal's writes come first: a later run reads it.
-        guard self.line.isBusy else { return self.engine.runEnded(self, outcome) }
-        self.line.run { self.engine.runEnded(self, outcome) }
-    }
-
-    /// Takes an attempt out of the run; its connection is kept for the next.
-    func retire(_ state: inout State, _ attempt: UploadAttempt) {
-        attempt.isOver = true
-        if state.attempt === attempt { state.attempt = nil }
-        if let slot = attempt.slot {
-            attempt.slot = nil
-            if let held = state.heldSlot { self.engine.releaseConnection(held, of: self.transfer.id) }
-            state.heldSlot = slot
+    private func nextActions() -> [UploadMachine.Action]? {
+        self.state.withLock { state in
+            defer { state.actions = [] }
+            state.isPerforming = !state.actions.isEmpty
+            return state.isPerforming ? state.actions : nil
         }
     }
-}
 
-extension UploadRun.State {
-    /// The bytes that are with the kernel or at the server, and the whole length where it is known.
-    var position: (bytes: Int64, total: Int64?) {
-        (max(self.base + self.underWay, self.machine.acknowledged ?? 0), self.length)
+    func applyOnLane(_ event: @escaping @Sendable (inout UploadMachine) -> [UploadMachine.Action]) {
+        self.host.transport.execute(onLane: self.lane) { self.apply(event) }
     }
 }

@@ -10,8 +10,6 @@ final class UploadStretch: RequestContent {
 
     private struct State {
         var offset: Int64
-        var sent: Int64 = 0
-        var isEnded = false
         var pace = SendPace()
         var failure: TransferFailure?
         /// Whether a stream is being asked at this moment, and what it gave before the call returned.
@@ -28,15 +26,16 @@ final class UploadStretch: RequestContent {
 
     let length: Int64?
     private let run: UploadRun
-    private let lane: Int
+    /// The number of the request.
+    private let id: Int
     private let source: Source
     private let end: Int64
     private let state: Mutex<State>
 
     /// A range of parts that can be sent again.
-    init(_ run: UploadRun, lane: Int, _ parts: SourceParts, _ range: Range<Int64>) {
+    init(_ run: UploadRun, _ id: Int, _ parts: SourceParts, _ range: Range<Int64>) {
         self.run = run
-        self.lane = lane
+        self.id = id
         self.source = .parts(parts)
         self.length = range.upperBound - range.lowerBound
         self.end = range.upperBound
@@ -44,9 +43,9 @@ final class UploadStretch: RequestContent {
     }
 
     /// What a stream gives.
-    init(_ run: UploadRun, lane: Int, _ stream: any ContentStream) {
+    init(_ run: UploadRun, _ id: Int, _ stream: any ContentStream) {
         self.run = run
-        self.lane = lane
+        self.id = id
         self.source = .stream(stream)
         self.length = stream.length
         self.end = stream.length ?? Int64.max
@@ -56,20 +55,10 @@ final class UploadStretch: RequestContent {
     /// Why it gave `failed`.
     var failure: TransferFailure? { self.state.withLock { $0.failure } }
 
-    /// Whether all of it is with the kernel.
-    var isWhole: Bool {
-        self.state.withLock { ($0.isEnded || $0.offset == self.end) && $0.sent == $0.offset - self.start }
-    }
-
-    private var start: Int64 { self.length.map { self.end - $0 } ?? 0 }
-
     func sent(_ count: Int) {
         let now = self.run.now
-        self.state.withLock { state in
-            state.sent += Int64(count)
-            state.pace.sent(count, now: now)
-        }
-        self.run.sent(count, of: self, now)
+        self.state.withLock { $0.pace.sent(count, now: now) }
+        self.run.contentSent(count, of: self.id, now)
     }
 
     func next(_ later: @escaping @Sendable (ContentPiece) -> Void) -> ContentPiece? {
@@ -83,11 +72,8 @@ final class UploadStretch: RequestContent {
 
     private func next(of parts: SourceParts, _ later: @escaping @Sendable (ContentPiece) -> Void) -> ContentPiece? {
         let (offset, size) = self.state.withLock { ($0.offset, $0.pace.size) }
-        guard offset < self.end else {
-            self.state.withLock { $0.isEnded = true }
-            return .end
-        }
-        let quantum = self.run.engine.readQuantum(for: self.run.transfer, attempts: 1).map(Int64.init)
+        guard offset < self.end else { return .end }
+        let quantum = self.run.host.readQuantum(for: self.run.transfer, attempts: 1).map(Int64.init)
         do throws(TransferFailure) {
             let (piece, count) = try parts.piece(at: offset, atMost: min(size, quantum ?? size, self.end - offset))
             self.state.withLock { $0.offset += count }
@@ -104,14 +90,14 @@ final class UploadStretch: RequestContent {
         of stream: any ContentStream,
         _ later: @escaping @Sendable (ContentPiece) -> Void
     ) -> ContentPiece? {
-        self.run.hold(self, true)
+        self.run.contentHeld(true, of: self.id)
         while true {
             self.state.withLock { state in
                 state.pace.paused()
                 state.isAsking = true
             }
             stream.next { given in
-                self.run.engine.transport.execute(onLane: self.lane) { self.came(given, of: stream, later) }
+                self.run.host.transport.execute(onLane: self.run.lane) { self.came(given, of: stream, later) }
             }
             // A source that has bytes at hand gives them before its call returns.
             let early = self.state.withLock { state in
@@ -142,7 +128,7 @@ final class UploadStretch: RequestContent {
             if !isEarly(.nothing), let piece = self.next(of: stream, later) { later(piece) }
             return
         }
-        self.run.hold(self, false)
+        self.run.contentHeld(false, of: self.id)
         guard let piece = self.taken(given, later), !isEarly(.piece(piece)) else { return }
         later(piece)
     }
@@ -163,7 +149,7 @@ final class UploadStretch: RequestContent {
             guard self.length == nil || count == self.end else {
                 return self.failed("the source gave \(count) of the \(self.end) bytes that it announced")
             }
-            self.state.withLock { $0.isEnded = true }
+            self.run.contentEnded(at: count, of: self.id)
             return .end
         case .failure(let failure):
             self.state.withLock { $0.failure = failure }
@@ -184,16 +170,16 @@ final class UploadStretch: RequestContent {
         _ count: Int,
         _ later: @escaping @Sendable (ContentPiece) -> Void
     ) -> ContentPiece? {
-        let (engine, transfer) = (self.run.engine, self.run.transfer)
-        guard engine.isThrottling else { return piece }
+        let (host, transfer) = (self.run.host, self.run.transfer)
+        guard host.isThrottling else { return piece }
         let now = self.run.now
-        let tickets = engine.charge(count, to: transfer, now: now)
-        let wait = engine.wait(for: tickets, of: transfer, now: now)
+        let tickets = host.charge(count, to: transfer, now: now)
+        let wait = host.wait(for: tickets, of: transfer, now: now)
         guard wait > 0 else { return piece }
         self.state.withLock { $0.pace.paused() }
-        self.run.hold(self, true)
+        self.run.contentHeld(true, of: self.id)
         self.wait(wait, tickets) {
-            self.run.hold(self, false)
+            self.run.contentHeld(false, of: self.id)
             later(piece)
         }
         return nil
@@ -201,10 +187,10 @@ final class UploadStretch: RequestContent {
 
     private func wait(_ wait: Int64, _ tickets: RateTickets, then go: @escaping @Sendable () -> Void) {
         // A limit can change while one waits for it: long waits are looked at again.
-        self.run.engine.time.schedule(after: min(wait, Self.longestWait)) {
-            let left = self.run.engine.wait(for: tickets, of: self.run.transfer, now: self.run.now)
+        self.run.host.time.schedule(after: min(wait, Self.longestWait)) {
+            let left = self.run.host.wait(for: tickets, of: self.run.transfer, now: self.run.now)
             if left > 0, !self.run.isEnding { return self.wait(left, tickets, then: go) }
-            self.run.engine.transport.execute(onLane: self.lane, go)
+            self.run.host.transport.execute(onLane: self.run.lane, go)
         }
     }
 

@@ -1,0 +1,135 @@
+extension UploadMachine {
+    /// An effect that the machine's owner performs, in order.
+    package enum Action: Sendable {
+        /// Emit that the upload has started.
+        case reportStart
+        /// Open the content, then call ``opened(length:files:)`` or ``openFailed(_:)``.
+        case openContent
+        /// Read the journal, then call ``journalRead(_:)``.
+        case readJournal
+        /// Write the journal; with a number call ``journalWritten(_:error:)``, otherwise ignore errors.
+        case writeJournal(UploadRecord, number: Int?)
+        /// Remove the journal's record.
+        case removeJournal
+        /// Wait for a connection to a host, then call ``connectionGranted(_:)``.
+        case waitForConnection(Origin)
+        /// Release the connection to a host.
+        case releaseConnection(Origin)
+        /// Record durably that a request follows which must not be repeated, then call ``unrepeatableNoted(_:)``.
+        case noteUnrepeatable
+        /// Compute the digest of a part of the content, then call ``digestComputed(_:)``.
+        case computeDigest(DigestAlgorithm, Range<Int64>)
+        /// Start a request.
+        case send(OutgoingRequest)
+        /// Cancel a request; nothing more may be reported about it.
+        case cancel(Int)
+        /// Resume reading a response.
+        case resumeReading(Int)
+        /// Request a decision from the policy, then call ``policyDecided(_:on:now:)``.
+        case ask(PolicyQuestion, Int)
+        /// Check whether the content is unchanged, then call ``contentChecked(_:now:)``.
+        case checkContent
+        /// Discard the body of a response that broke off.
+        case discardAnswer
+        /// Delete an upload's resource at the server.
+        case terminate(UploadRecord)
+        /// Delete the resource of an upload whose journal has not been read, and the journal's record.
+        case giveUp
+        /// Cancel the stream, from which nothing more is read.
+        case cancelStream
+        /// Emit a response's head.
+        case reportResponse(ResponseHead)
+        /// Emit the progress.
+        case reportProgress(Progress)
+        /// Emit a note.
+        case note(String)
+        /// End the run; the last action of a machine.
+        case end(Outcome)
+    }
+
+    /// A request to be sent.
+    package struct OutgoingRequest: Sendable {
+        /// Its number.
+        package var id: Int
+        /// The protocol's request.
+        package var step: UploadStep
+        /// The URL.
+        package var url: HTTPURL
+        /// The method; a GET if a redirect dropped the content.
+        package var method: String
+        /// The range of the content that it carries, or `nil` for none.
+        package var content: Range<Int64>?
+        /// Whether the fields that describe the content are sent.
+        package var describesContent: Bool
+        /// The value of `Upload-Checksum`.
+        package var checksum: String?
+        /// Whether to send `Expect: 100-continue`.
+        package var expectsContinue: Bool
+        /// How often credentials were refused before.
+        package var refusals: Int
+    }
+
+    /// How a run ends.
+    package enum Outcome: Sendable {
+        case finished(Completion)
+        case failed(TransferFailure)
+        case retry(TransferFailure)
+        case paused
+        case stopped
+        case cancelled(keeping: Bool)
+    }
+
+    /// Why a run is ended from outside.
+    package enum Interruption: Hashable, Sendable {
+        case paused
+        case stopped
+        case cancelled(keeping: Bool)
+    }
+
+    /// The figures of a finished upload.
+    package struct Completion: Hashable, Sendable {
+        /// The length of the content.
+        package var length: Int64
+        /// Bytes of response body received by all runs.
+        package var received: Int64
+        /// Bytes of content sent by all runs.
+        package var sent: Int64
+        /// The time of all runs, in nanoseconds.
+        package var duration: Int64
+        /// The status of the response that completed it, if one did.
+        package var status: Int?
+    }
+
+    /// The progress of an upload.
+    package struct Progress: Hashable, Sendable {
+        /// The bytes taken by the kernel or acknowledged by the server.
+        package var bytes: Int64
+        /// The length of the content, if known.
+        package var total: Int64?
+        /// Bytes per second over the last few seconds.
+        package var rate: Double
+        /// Bytes of content sent by all runs.
+        package var sent: Int64
+        /// The bytes that the server acknowledged, if its protocol reports them.
+        package var acknowledged: Int64?
+    }
+
+    /// The handling of bytes of a response's body.
+    package enum BodyHandling: Sendable {
+        /// They are the caller's.
+        case deliver
+        /// They are not wanted.
+        case discard
+        /// The request is over.
+        case perform([Action])
+    }
+
+    /// The result of checking the content.
+    package enum ContentState: Sendable {
+        case unchanged
+        /// A file changed since it was opened.
+        case changed(TransferFailure)
+        /// A file's attributes cannot be read.
+        case unreadable(TransferFailure)
+    }
+}

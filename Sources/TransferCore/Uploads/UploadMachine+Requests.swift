@@ -1,0 +1,236 @@
+/// Sending requests.
+extension UploadMachine {
+    mutating func launch(_ step: UploadStep) -> [Action] {
+        let url =
+            switch step.place {
+            case .endpoint: self.plan.url
+            case .collection: self.plan.collection ?? self.plan.url
+            case .resource(let url): url
+            }
+        return self.launch(Request(step: step, url: url))
+    }
+
+    /// Sends a request as soon as there is a connection to its host.
+    mutating func launch(_ request: Request) -> [Action] {
+        if request.url.scheme == .http, self.plan.url.scheme == .https, !self.plan.redirects.allowsDowngrade {
+            let failure = TransferFailure(
+                .redirects,
+                "the upload's resource \(request.url.redacted) is not encrypted"
+            )
+            return self.end(.failed(failure))
+        }
+        let origin = request.url.origin
+        if self.slot == origin { return self.prepare(request) }
+        self.phase = .waitingForConnection(request)
+        return self.releaseConnection() + [.waitForConnection(origin)]
+    }
+
+    /// A connection to a host is free, and taken for this run.
+    package mutating func connectionGranted(_ origin: Origin) -> [Action] {
+        guard case .waitingForConnection(let request) = self.phase, request.url.origin == origin else {
+            return [.releaseConnection(origin)]
+        }
+        self.slot = origin
+        return self.prepare(request)
+    }
+
+    private mutating func prepare(_ request: Request) -> [Action] {
+        guard !request.step.isRepeatable, !request.isRewritten, self.plan.notesUnrepeatable else {
+            return self.computeChecksum(request)
+        }
+        self.phase = .notingUnrepeatable(request)
+        return [.noteUnrepeatable]
+    }
+
+    /// It is recorded that a request follows which must not be repeated.
+    package mutating func unrepeatableNoted(_ error: StorageError?) -> [Action] {
+        guard case .notingUnrepeatable(let request) = self.phase else { return [] }
+        if let error { return self.end(.failed(TransferFailure(error))) }
+        return self.computeChecksum(request)
+    }
+
+    private mutating func computeChecksum(_ request: Request) -> [Action] {
+        guard let algorithm = request.step.checksum, let range = request.step.content, !self.plan.isStream else {
+            return self.send(request, checksum: nil)
+        }
+        self.phase = .computingChecksum(request)
+        return [.computeDigest(algorithm, range)]
+    }
+
+    /// A digest was computed, or the content could not be read.
+    package mutating func digestComputed(_ result: Result<[UInt8]?, TransferFailure>) -> [Action] {
+        switch (self.phase, result) {
+        case (.computingChecksum(let request), .success(let digest)):
+            let name = request.step.checksum?.rawValue ?? ""
+            return self.send(request, checksum: digest.map { "\(name) \(Base64.encode($0))" })
+        case (.comparing(let expected, let refusal), .success(let digest)):
+            guard digest == expected.bytes else { return self.end(.failed(refusal)) }
+            return [.note("the server has the same content already")] + self.finish(status: nil)
+        case (.computingChecksum, .failure(let failure)), (.comparing, .failure(let failure)):
+            return self.end(.failed(failure))
+        default: return []
+        }
+    }
+
+    private mutating func send(_ request: Request, checksum: String?) -> [Action] {
+        self.requestID += 1
+        let content = request.isRewritten ? nil : request.step.content
+        let hasContent = content.map { !$0.isEmpty } ?? false
+        if let content {
+            self.flow.base = content.lowerBound
+            self.flow.current = 0
+            self.flow.length = self.plan.isStream ? self.length : content.upperBound - content.lowerBound
+        }
+        self.flow.isHeld = false
+        self.phase = .requesting(Exchange(id: self.requestID, request: request, hasContent: hasContent))
+        return [
+            .send(
+                OutgoingRequest(
+                    id: self.requestID,
+                    step: request.step,
+                    url: request.url,
+                    method: request.isRewritten ? "GET" : request.step.method,
+                    content: content,
+                    describesContent: request.step.describesContent && !request.isRewritten,
+                    checksum: checksum,
+                    expectsContinue: hasContent && self.expectsContinue,
+                    refusals: request.refusals
+                )
+            )
+        ]
+    }
+
+    private var expectsContinue: Bool {
+        guard let least = self.plan.expectsFrom, !self.history.refusesExpect else { return false }
+        return self.flow.length.map { $0 >= least } ?? true
+    }
+
+    // MARK: Content
+
+    /// The kernel has taken bytes of a request's content.
+    package mutating func contentSent(_ count: Int, of id: Int, now: Int64) {
+        self.flow.sent += Int64(count)
+        guard id == self.requestID else { return }
+        self.flow.current += Int64(count)
+        self.flow.lastActivity = now
+    }
+
+    /// A request's content waits for its source or a rate limit, or no longer does.
+    package mutating func contentHeld(_ isHeld: Bool, of id: Int, now: Int64) {
+        // The source of a stream is read from as soon as it is waited for.
+        if isHeld, self.plan.isStream { self.history.isStreamTaken = true }
+        guard id == self.requestID else { return }
+        self.flow.isHeld = isHeld
+        self.flow.lastActivity = now
+    }
+
+    /// The content of a request ended after this many bytes, which only its end determined.
+    package mutating func contentEnded(at count: Int64, of id: Int) {
+        if id == self.requestID { self.flow.length = count }
+    }
+
+    /// Whether the kernel has taken all the content of a request.
+    func isWhole(_ exchange: Exchange) -> Bool {
+        !exchange.hasContent || self.flow.current == self.flow.length
+    }
+
+    // MARK: Journal
+
+    /// Records where the upload's resource is.
+    ///
+    /// - Returns: The number of the write, or `nil` without a journal.
+    mutating func remember(_ resource: UploadResource) -> (number: Int, action: Action)? {
+        let record = UploadRecord(
+            speaks: resource.speaks,
+            endpoint: self.endpoint,
+            resource: resource.url.withoutUserInfo,
+            length: self.length ?? 0,
+            files: self.history.files ?? [],
+            expires: resource.expires
+        )
+        self.history.record = record
+        self.history.lost = nil
+        guard self.plan.hasJournal else { return nil }
+        self.writes += 1
+        return (self.writes, .writeJournal(record, number: self.writes))
+    }
+
+    /// The journal was written.
+    package mutating func journalWritten(_ number: Int, error: StorageError?) -> [Action] {
+        if case .ended = self.phase { return [] }
+        let notes: [Action] =
+            error.map { [.note("the upload cannot be resumed after a crash: \($0.message)")] } ?? []
+        guard case .writingJournal(number, let next) = self.phase else { return notes }
+        return notes + self.launch(next)
+    }
+
+    // MARK: Time
+
+    /// Time has passed.
+    ///
+    /// - Parameters:
+    ///   - now: The time, in nanoseconds.
+    ///   - reports: Whether the progress has an observer.
+    ///   - content: The content's state.
+    /// - Returns: The actions.
+    package mutating func ticked(_ now: Int64, reports: Bool, content: ContentState) -> [Action] {
+        if self.isEnding { return [] }
+        if self.plan.totalTimeout > 0, self.earlierTime + now - self.startedAt > self.plan.totalTimeout {
+            let failure = TransferFailure(
+                .timeout,
+                "not finished within \(DurationFormat.compact(.nanoseconds(self.plan.totalTimeout)))",
+                setting: .resourceTimeout
+            )
+            return self.end(.failed(failure))
+        }
+        guard case .requesting(let exchange) = self.phase else { return self.ticked(content) }
+        let progress = self.progress(now, reports)
+        // The kernel cannot send the rest of a file that was truncated.
+        let ending = self.ticked(content)
+        if !ending.isEmpty { return progress + ending }
+        return progress + self.endStalled(exchange, now)
+    }
+
+    private mutating func ticked(_ content: ContentState) -> [Action] {
+        switch content {
+        case .unchanged: []
+        case .changed(let failure), .unreadable(let failure): self.end(.failed(failure))
+        }
+    }
+
+    private mutating func progress(_ now: Int64, _ reports: Bool) -> [Action] {
+        let bytes = self.position
+        self.window.record(bytes, at: now)
+        guard reports, bytes != self.reported else { return [] }
+        self.reported = bytes
+        let progress = Progress(
+            bytes: bytes,
+            total: self.length,
+            rate: self.window.rate,
+            sent: self.history.sent + self.flow.sent,
+            acknowledged: self.machine.acknowledged
+        )
+        return [.reportProgress(progress)]
+    }
+
+    /// The time that a server has for a response to `OPTIONS`, which it need not know.
+    private static var optionsPatience: Int64 { 10_000_000_000 }
+
+    private mutating func endStalled(_ exchange: Exchange, _ now: Int64) -> [Action] {
+        var patience = self.plan.stallTimeout
+        guard patience > 0, exchange.isConnected, !self.flow.isHeld else { return [] }
+        if case .asking = exchange.answer { return [] }
+        if exchange.request.step == TusMachine.question { patience = min(patience, Self.optionsPatience) }
+        guard now - self.flow.lastActivity > patience else { return [] }
+        let event =
+            exchange.head != nil
+            ? "nothing arrived" : self.isWhole(exchange) ? "no response arrived" : "nothing could be sent"
+        let failure = TransferFailure(
+            .timeout,
+            "\(event) for \(DurationFormat.compact(.nanoseconds(patience)))",
+            isRetryable: true
+        )
+        self.phase = .betweenRequests
+        return [.cancel(exchange.id)] + self.attemptFailed(exchange, failure)
+    }
+}

@@ -1,0 +1,409 @@
+/// Handling responses.
+extension UploadMachine {
+    /// The connection of a request is established.
+    package mutating func connected(_ id: Int, now: Int64) {
+        guard var exchange = self.exchange(id) else { return }
+        exchange.isConnected = true
+        self.flow.lastActivity = now
+        self.phase = .requesting(exchange)
+    }
+
+    /// An interim response arrived.
+    package mutating func interimReceived(
+        _ status: Int,
+        _ fields: HTTPFields,
+        on id: Int,
+        now: Int64
+    ) -> [Action] {
+        guard let exchange = self.exchange(id) else { return [] }
+        self.flow.lastActivity = now
+        guard let resource = self.machine.received(interim: status, fields, from: exchange.request.url) else {
+            return []
+        }
+        return self.remember(resource).map { [$0.action] } ?? []
+    }
+
+    /// A final response's head arrived.
+    ///
+    /// - Parameters:
+    ///   - head: The head.
+    ///   - id: The request.
+    ///   - now: The time, in nanoseconds.
+    ///   - wallNow: The wall time, in seconds since 1970.
+    /// - Returns: The actions.
+    package mutating func headReceived(_ head: ResponseHead, on id: Int, now: Int64, wallNow: Int64) -> [Action] {
+        guard var exchange = self.exchange(id), exchange.head == nil else { return [] }
+        exchange.head = head
+        self.flow.lastActivity = now
+        self.phase = .requesting(exchange)
+        switch head.status {
+        case 301, 302, 303, 307, 308:
+            if let location = head.fields["Location"], !location.isEmpty {
+                return self.redirected(exchange, head, to: location)
+            }
+        case 401 where self.plan.hasPolicy: return self.challenged(exchange, head, wallNow)
+        case 417 where !self.history.refusesExpect:
+            self.history.refusesExpect = true
+            var request = exchange.request
+            request.isRepetition = false
+            return self.drain(exchange, head, then: self.isSpent ? .fail(Self.cannotRepeat) : .launch(request))
+        default: break
+        }
+        if let refusal = exchange.request.refusal { return self.compared(exchange, head, refusal) }
+        let action = self.machine.received(head, from: exchange.request.url)
+        self.noteProgress()
+        return self.act(on: action, exchange, head, wallNow)
+    }
+
+    private func exchange(_ id: Int) -> Exchange? {
+        guard case .requesting(let exchange) = self.phase, exchange.id == id else { return nil }
+        return exchange
+    }
+
+    private mutating func noteProgress() {
+        guard self.kept > self.history.acknowledged else { return }
+        self.history.acknowledged = self.kept
+        self.hasAdvanced = true
+    }
+
+    private mutating func act(
+        on action: UploadAction,
+        _ exchange: Exchange,
+        _ head: ResponseHead,
+        _ wallNow: Int64
+    ) -> [Action] {
+        switch action {
+        case .accept: return self.accepted(exchange, head)
+        case .judge:
+            let failure = self.failure(of: head, wallNow)
+            let compares = head.status == 409 && self.plan.method == "PUT" && !self.plan.isStream
+            return self.drain(exchange, head, then: compares ? .compare(failure) : .fail(failure))
+        case .fail(let fault): return self.drain(exchange, head, then: .fail(Self.failure(fault, head)))
+        case .complete, .ask, .remember, .forget: return self.drain(exchange, head, then: .act(action))
+        }
+    }
+
+    private static func failure(_ fault: UploadFault, _ head: ResponseHead) -> TransferFailure {
+        let (code, isRetryable): (TransferFailure.Code, Bool) =
+            switch fault.code {
+            case .tooLarge: (.tooLarge, false)
+            case .brokenProtocol: (.badResponse, false)
+            case .notSpoken: (.cannotResume, false)
+            case .busy: (.badResponse, true)
+            }
+        return TransferFailure(code, fault.message, isRetryable: isRetryable, status: head.status)
+    }
+
+    private func failure(of head: ResponseHead, _ wallNow: Int64) -> TransferFailure {
+        var failure = ResponseJudge.failure(head, retrying: self.plan.retryStatuses, wallNow: wallNow)
+        switch head.status {
+        case 404: failure.remedy = "check the URL: what it names must be able to take content"
+        case 405: failure.remedy = "this URL does not take a \(self.plan.method); try another method"
+        case 409: failure.remedy = "its folder may be missing, or the name taken"
+        case 413: failure.code = .tooLarge
+        case 507:
+            failure.code = .noSpace
+            failure.remedy = "the server has no space left"
+        default: break
+        }
+        return failure
+    }
+
+    // MARK: Redirects and challenges
+
+    private mutating func redirected(_ exchange: Exchange, _ head: ResponseHead, to location: String) -> [Action] {
+        let request = exchange.request
+        let next: HTTPURL
+        do throws(TransferFailure) {
+            next = try self.plan.redirects.target(of: location, from: request.url, hops: request.hops)
+        } catch {
+            return self.drain(exchange, head, then: .fail(error))
+        }
+        let isRewritten = request.isRewritten || Self.isRewritten(request.step, by: head.status)
+        if !isRewritten, self.isSpent { return self.drain(exchange, head, then: .fail(Self.cannotRepeat)) }
+        guard self.plan.hasPolicy else { return self.follow(exchange, head, to: next, isRewritten: isRewritten) }
+        let method = isRewritten ? "GET" : request.step.method
+        return self.ask(
+            .redirect(head, to: next, method: method),
+            for: .redirect(next, isRewritten: isRewritten),
+            exchange
+        )
+    }
+
+    /// Whether a redirect requests the result by a GET without content; a protocol's own requests keep their method.
+    private static func isRewritten(_ step: UploadStep, by status: Int) -> Bool {
+        guard step.describesContent else { return false }
+        return status == 303 || RedirectRule.method(after: step.method, status: status) != step.method
+    }
+
+    private mutating func follow(
+        _ exchange: Exchange,
+        _ head: ResponseHead,
+        to next: HTTPURL,
+        isRewritten: Bool
+    ) -> [Action] {
+        let note = Action.note("\(head.status): redirected to \(next.redacted)")
+        // The response to a GET is not one to content that the server never had.
+        if isRewritten, !self.isWhole(exchange) {
+            let failure = TransferFailure(
+                .redirects,
+                "redirected (\(head.status)) to \(next.redacted) before the server had the content",
+                remedy: "it may want a login first; otherwise send to that URL",
+                status: head.status
+            )
+            return [note] + self.drain(exchange, head, then: .fail(failure))
+        }
+        var request = exchange.request
+        request.url = next
+        request.hops += 1
+        request.isRewritten = isRewritten
+        request.isRepetition = false
+        return [note] + self.drain(exchange, head, then: .launch(request))
+    }
+
+    /// How often credentials may be refused in a row.
+    private static var mostRefusals: Int { 8 }
+
+    private mutating func challenged(_ exchange: Exchange, _ head: ResponseHead, _ wallNow: Int64) -> [Action] {
+        let failure = self.failure(of: head, wallNow)
+        guard !self.isSpent, exchange.request.refusals < Self.mostRefusals else {
+            return self.drain(exchange, head, then: .fail(failure))
+        }
+        return self.ask(.challenge(head), for: .challenge(failure), exchange)
+    }
+
+    private mutating func ask(_ question: PolicyQuestion, for inquiry: Inquiry, _ exchange: Exchange) -> [Action] {
+        var exchange = exchange
+        exchange.answer = .asking(inquiry)
+        self.phase = .requesting(exchange)
+        return [.ask(question, exchange.id)]
+    }
+
+    /// The policy has decided about a response.
+    package mutating func policyDecided(_ decision: PolicyDecision, on id: Int, now: Int64) -> [Action] {
+        guard var exchange = self.exchange(id), case .asking(let inquiry) = exchange.answer, let head = exchange.head
+        else { return [] }
+        exchange.answer = .awaited
+        self.flow.lastActivity = now
+        self.phase = .requesting(exchange)
+        if case .cancel = decision { return self.end(.cancelled(keeping: false)) }
+        let actions: [Action]
+        switch (inquiry, decision) {
+        case (.redirect(let next, _), .refuse):
+            actions = self.drain(exchange, head, then: .fail(RedirectRule.refused(next, status: head.status)))
+        case (.redirect(let next, let isRewritten), _):
+            actions = self.follow(exchange, head, to: next, isRewritten: isRewritten)
+        case (.challenge, .repeat):
+            var request = exchange.request
+            request.refusals += 1
+            request.isRepetition = false
+            actions = self.drain(exchange, head, then: .launch(request))
+        case (.challenge(let failure), _): actions = self.drain(exchange, head, then: .fail(failure))
+        case (.response, _):
+            self.history.isResponseDecided = true
+            actions = self.take(exchange, head)
+        }
+        return self.exchange(id) == nil ? actions : actions + [.resumeReading(id)]
+    }
+
+    // MARK: Comparing
+
+    /// Requests the digest of an existing resource (RFC 9530 §4).
+    ///
+    /// If that is the same as the content's, a PUT has nothing left to do (RFC 9110 §9.3.4): the response to an earlier
+    /// request was lost, or the caller repeats an upload.
+    private static var comparison: UploadStep {
+        UploadStep("HEAD", .endpoint, ["Want-Repr-Digest": "sha-256=10"])
+    }
+
+    private mutating func compared(_ exchange: Exchange, _ head: ResponseHead, _ refusal: TransferFailure) -> [Action] {
+        let digest = DigestFields.representation(head.fields).first { $0.algorithm == .sha256 }
+        let length = head.fields["Content-Length"].flatMap { Int64($0) }
+        guard head.status == 200, let digest, length == self.length else {
+            return self.drain(exchange, head, then: .fail(refusal))
+        }
+        return self.drain(exchange, head, then: .match(digest, refusal: refusal))
+    }
+
+    // MARK: Bodies
+
+    /// The response reports that the server has everything.
+    private mutating func accepted(_ exchange: Exchange, _ head: ResponseHead) -> [Action] {
+        guard self.isWhole(exchange) else {
+            let failure = TransferFailure(
+                .badResponse,
+                "the server answered \(head.status) before it had the whole content",
+                isRetryable: true,
+                status: head.status
+            )
+            return self.drain(exchange, head, then: .fail(failure))
+        }
+        guard self.plan.hasPolicy, !self.history.isResponseDecided else { return self.take(exchange, head) }
+        return self.ask(.response(head, length: ResponseJudge.length(head)), for: .response, exchange)
+    }
+
+    private mutating func take(_ exchange: Exchange, _ head: ResponseHead) -> [Action] {
+        var exchange = exchange
+        exchange.answer = .taking
+        self.phase = .requesting(exchange)
+        self.hasAdvanced = true
+        return [.reportResponse(head)]
+    }
+
+    /// Discards the rest of an unwanted response, if that keeps its connection open, then performs the next step.
+    private mutating func drain(_ exchange: Exchange, _ head: ResponseHead, then next: Next) -> [Action] {
+        let keepsPrefix: Bool
+        let mayRead: Bool
+        switch next {
+        case .fail:
+            keepsPrefix = self.plan.hasPolicy || Self.isText(head)
+            mayRead = self.plan.hasPolicy && head.framing != .none
+        case .compare:
+            keepsPrefix = Self.isText(head)
+            mayRead = false
+        default: (keepsPrefix, mayRead) = (false, false)
+        }
+        // The connection carries another request only after the rest of the content, which nobody wants.
+        guard mayRead || self.isWhole(exchange),
+            let draining = Draining(head, keepsPrefix: keepsPrefix, then: next)
+        else { return [.cancel(exchange.id)] + self.perform(next, exchange, prefix: []) }
+        var exchange = exchange
+        exchange.answer = .draining(draining)
+        self.phase = .requesting(exchange)
+        return []
+    }
+
+    /// Bytes of a response's body arrived.
+    package mutating func bodyReceived(_ bytes: UnsafeRawBufferPointer, on id: Int, now: Int64) -> BodyHandling {
+        guard var exchange = self.exchange(id) else { return .discard }
+        self.flow.lastActivity = now
+        switch exchange.answer {
+        case .awaited, .asking: return .discard
+        case .taking:
+            self.flow.received += Int64(bytes.count)
+            return .deliver
+        case .draining(var draining):
+            let continues = draining.take(bytes)
+            exchange.answer = .draining(draining)
+            self.phase = .requesting(exchange)
+            if continues { return .discard }
+            return .perform([.cancel(id)] + self.perform(draining.next, exchange, prefix: draining.prefix))
+        }
+    }
+
+    /// A response is complete.
+    package mutating func responseEnded(_ id: Int) -> [Action] {
+        guard let exchange = self.exchange(id) else { return [] }
+        switch exchange.answer {
+        case .awaited, .asking: return []
+        case .draining(let draining): return self.perform(draining.next, exchange, prefix: draining.prefix)
+        case .taking:
+            self.phase = .betweenRequests
+            return self.finish(status: exchange.head?.status)
+        }
+    }
+
+    /// Performs what follows a response.
+    private mutating func perform(_ next: Next, _ exchange: Exchange, prefix: [UInt8]) -> [Action] {
+        self.phase = .betweenRequests
+        switch next {
+        case .fail(var failure):
+            failure.message += Self.explanation(exchange, prefix)
+            // The response to a comparison does not explain the failure.
+            if self.plan.hasPolicy, exchange.request.refusal == nil, let head = exchange.head {
+                failure.response = FailedResponse(url: exchange.request.url, head: head, prefix: prefix)
+            }
+            return self.attemptFailed(exchange, failure)
+        case .launch(let request): return self.launch(request)
+        case .act(let action): return self.perform(action)
+        case .compare(var refusal):
+            refusal.message += Self.explanation(exchange, prefix)
+            return self.launch(Request(step: Self.comparison, url: self.plan.url, refusal: refusal))
+        case .match(let digest, let refusal):
+            guard let length = self.length else { return self.end(.failed(refusal)) }
+            self.phase = .comparing(digest, refusal: refusal)
+            return [.computeDigest(digest.algorithm, 0..<length)]
+        }
+    }
+
+    private mutating func perform(_ action: UploadAction) -> [Action] {
+        switch action {
+        case .ask(let step): return self.launch(step)
+        case .remember(let resource, let step):
+            guard let write = self.remember(resource) else { return self.launch(step) }
+            self.phase = .writingJournal(number: write.number, next: step)
+            return [write.action]
+        case .forget(let step):
+            // A server reports this also to a client that may not see the resource now.
+            self.history.lost = self.history.record
+            self.history.record = nil
+            return [.note("the server no longer has the upload: it restarts")] + self.launch(step)
+        case .complete: return self.finish(status: nil)
+        case .accept, .judge, .fail: preconditionFailure("\(action) is decided with the head")
+        }
+    }
+
+    private static func isText(_ head: ResponseHead) -> Bool {
+        head.status >= 400 && head.fields["Content-Type"]?.lowercased().hasPrefix("text/plain") == true
+    }
+
+    /// The server's explanation of its refusal, if that is one line of plain text.
+    private static func explanation(_ exchange: Exchange, _ prefix: [UInt8]) -> String {
+        guard let head = exchange.head, self.isText(head),
+            let line = String(validating: prefix.prefix { $0 != 0x0A && $0 != 0x0D }, as: UTF8.self),
+            1...200 ~= line.count, !line.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
+        else { return "" }
+        return ": \(line)"
+    }
+
+    // MARK: Failures
+
+    /// A request or its response broke off.
+    ///
+    /// - Parameters:
+    ///   - id: The request.
+    ///   - error: The transport's error.
+    ///   - content: The failure of the content, if the error's code is `content` and it is known.
+    /// - Returns: The actions.
+    package mutating func requestFailed(_ id: Int, _ error: TransportError, content: TransferFailure?) -> [Action] {
+        guard let exchange = self.exchange(id) else { return [] }
+        if case .draining(let draining) = exchange.answer {
+            return self.perform(draining.next, exchange, prefix: draining.prefix)
+        }
+        self.phase = .betweenRequests
+        if error.code == .content, let content { return self.attemptFailed(exchange, content) }
+        if error.onReusedConnection, self.mayRepeat(exchange.request) {
+            var request = exchange.request
+            request.isRepetition = true
+            return self.launch(request)
+        }
+        return self.attemptFailed(exchange, TransferFailure(error))
+    }
+
+    /// Whether a request may be repeated because a pooled connection was closed before its response (RFC 9112 §9.3.1).
+    private func mayRepeat(_ request: Request) -> Bool {
+        !request.isRepetition && !self.plan.isStream && (request.step.isRepeatable || request.isRewritten)
+    }
+
+    /// Handles the failure of a request that is over.
+    mutating func attemptFailed(_ exchange: Exchange, _ failure: TransferFailure) -> [Action] {
+        if exchange.isConnected, exchange.head == nil, let step = self.machine.unanswered() {
+            self.history.ignoresOptions = true
+            return [.note("the server does not respond to OPTIONS: the upload is sent without it")] + self.launch(step)
+        }
+        var failure = failure
+        // A request that may have been processed must not be repeated (RFC 9110 §9.2.2), unless its protocol can find
+        // out.
+        let request = exchange.request
+        if exchange.isConnected, !request.step.isRepeatable, !request.isRewritten, self.history.record == nil {
+            failure.isRetryable = false
+        }
+        if self.isSpent, failure.isRetryable {
+            failure.isRetryable = false
+            failure.message += "; its source cannot be read again"
+        }
+        let actions = self.end(failure.isRetryable ? .retry(failure) : .failed(failure))
+        if case .taking = exchange.answer { return [.discardAnswer] + actions }
+        return actions
+    }
+}

@@ -1,0 +1,164 @@
+/// Chooses the protocol of one upload, and its next request: a resumable protocol if the server speaks one, otherwise a
+/// single request.
+///
+/// Pure value: it performs no I/O, reads no clock and takes no lock.
+package struct UploadProtocolMachine: Sendable {
+    /// How an upload is sent.
+    package enum Way: Hashable, Sendable {
+        /// One request, restarted after a failure.
+        case plain
+        /// As the server supports, which an `OPTIONS` request finds out.
+        case automatic
+        /// By this protocol.
+        case by(ResumableProtocol)
+    }
+
+    private enum Kind: Sendable {
+        case plain
+        case asking
+        case tus(TusMachine)
+        case draft(DraftMachine)
+    }
+
+    private let way: Way
+    private let method: String
+    private let length: Int64?
+    private let tus: TusMachine
+    private var kind = Kind.plain
+    private var checks: Bool
+
+    /// Creates the machine of one upload.
+    ///
+    /// - Parameters:
+    ///   - way: How it is made; without a length only `plain` can be.
+    ///   - method: The method of an upload in one request.
+    ///   - length: The bytes of the whole content, or `nil` where only its end tells.
+    ///   - metadata: What a tus server is told of the content.
+    ///   - checksum: The digest to send with each part where the protocol has one.
+    package init(
+        _ way: Way,
+        method: String,
+        length: Int64?,
+        metadata: [(String, String)] = [],
+        checksum: DigestAlgorithm? = nil
+    ) {
+        self.way = length == nil ? .plain : way
+        self.method = method
+        self.length = length
+        self.checks = checksum != nil
+        self.tus = TusMachine(length: length ?? 0, metadata: metadata, checksum: checksum)
+    }
+
+    /// The bytes that the server said it has; `nil` where the protocol does not tell.
+    package var acknowledged: Int64? {
+        switch self.kind {
+        case .plain, .asking: nil
+        case .tus(let machine): machine.acknowledged
+        case .draft(let machine): machine.resource == nil ? nil : machine.acknowledged
+        }
+    }
+
+    // MARK: Beginning
+
+    /// Begins, or goes on with what a record says.
+    package mutating func begin(_ record: UploadRecord?) -> UploadStep {
+        if let record, let length = self.length, record.length == length,
+            let resource = try? HTTPURL(record.resource)
+        {
+            return self.resume(record.speaks, resource, length)
+        }
+        switch self.way {
+        case .plain: return self.beginPlain()
+        case .automatic:
+            self.kind = .asking
+            return TusMachine.question
+        case .by(.tus):
+            var machine = self.tus
+            // What digests the server takes is known only from its answer.
+            let step = self.checks ? machine.beginAsking() : machine.begin()
+            self.kind = .tus(machine)
+            return step
+        case .by(let draft): return self.beginDraft(draft)
+        }
+    }
+
+    private mutating func resume(_ speaks: ResumableProtocol, _ resource: HTTPURL, _ length: Int64) -> UploadStep {
+        guard case .tus = speaks else {
+            var machine = DraftMachine(speaks, method: self.method, length: length)
+            let step = machine.resume(resource)
+            self.kind = .draft(machine)
+            return step
+        }
+        var machine = self.tus
+        let step = machine.resume(resource)
+        self.kind = .tus(machine)
+        return step
+    }
+
+    private mutating func beginPlain() -> UploadStep {
+        self.kind = .plain
+        var step = UploadStep(self.method, .endpoint, content: 0..<(self.length ?? Int64.max))
+        step.describesContent = true
+        step.isRepeatable = self.method == "PUT"
+        return step
+    }
+
+    private mutating func beginDraft(_ speaks: ResumableProtocol) -> UploadStep {
+        var machine = DraftMachine(speaks, method: self.method, length: self.length ?? 0)
+        let step = machine.begin()
+        self.kind = .draft(machine)
+        return step
+    }
+
+    /// The request that deletes what a server has of an upload.
+    package static func termination(_ speaks: ResumableProtocol, of resource: HTTPURL) -> UploadStep {
+        speaks == .tus ? TusMachine.termination(of: resource) : DraftMachine.termination(of: resource, speaks)
+    }
+
+    // MARK: Answers
+
+    /// An interim response.
+    ///
+    /// - Returns: The upload's resource, where this tells of it.
+    package mutating func received(interim status: Int, _ fields: HTTPFields, from url: HTTPURL) -> UploadResource? {
+        guard case .draft(var machine) = self.kind else { return nil }
+        let resource = machine.received(interim: status, fields, from: url)
+        self.kind = .draft(machine)
+        return resource
+    }
+
+    /// A final response's head, that is no redirect.
+    package mutating func received(_ head: ResponseHead, from url: HTTPURL) -> UploadAction {
+        switch self.kind {
+        case .plain: return (200..<300).contains(head.status) ? .accept : .judge
+        case .asking: return self.asked(head)
+        case .tus(var machine):
+            let action = machine.received(head, from: url)
+            self.kind = .tus(machine)
+            return action
+        case .draft(var machine):
+            let action = machine.received(head, from: url)
+            self.kind = .draft(machine)
+            return action
+        }
+    }
+
+    /// The question what a server can came back without an answer: the upload itself is tried.
+    ///
+    /// - Returns: The request; `nil` where it is not that question which is under way.
+    package mutating func unanswered() -> UploadStep? {
+        guard case .asking = self.kind else { return nil }
+        return self.beginDraft(.ietf6)
+    }
+
+    private mutating func asked(_ head: ResponseHead) -> UploadAction {
+        if TusMachine.isSpoken(head) {
+            var machine = self.tus
+            let action = machine.begin(knowing: head)
+            self.kind = .tus(machine)
+            return action
+        }
+        // Whatever the server says to a question that it need not know, the upload itself is tried.
+        return .ask(self.beginDraft(.ietf6))
+    }
+}

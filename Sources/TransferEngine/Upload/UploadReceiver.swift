@@ -1,0 +1,32 @@
+internal import TransferCore
+
+/// Reports the response to one of an upload's requests to its run.
+final class UploadReceiver: ExchangeReceiver {
+    let run: UploadRun
+    let request: UploadMachine.OutgoingRequest
+    let content: UploadStretch?
+
+    init(_ run: UploadRun, _ request: UploadMachine.OutgoingRequest, _ content: UploadStretch?) {
+        self.run = run
+        self.request = request
+        self.content = content
+    }
+
+    func exchangeConnected() { self.run.connected(self.request.id) }
+
+    func exchangeReceived(interim status: Int, fields: HTTPFields) {
+        self.run.received(interim: status, fields, on: self.request.id)
+    }
+
+    func exchangeReceived(head: ResponseHead) -> ReadDecision { self.run.received(head, on: self.request) }
+
+    func exchangeReceived(body: UnsafeRawBufferPointer) -> ReadDecision {
+        self.run.received(body, on: self.request.id)
+    }
+
+    func exchangeEnded(trailers: HTTPFields, cleanly: Bool) { self.run.responseEnded(self.request.id) }
+
+    func exchangeFailed(_ error: TransportError) {
+        self.run.requestFailed(self.request.id, error, content: self.content?.failure)
+    }
+}

@@ -1,0 +1,64 @@
+internal import TransferCore
+
+extension UploadRequest {
+    /// The properties that an upload's decisions depend on.
+    var plan: UploadPlan {
+        var plan = UploadPlan(self.url)
+        plan.collection = self.collection
+        plan.method = self.method
+        plan.way =
+            switch self.way {
+            case .plain: .plain
+            case .automatic: .automatic
+            case .by(let speaks): .by(speaks)
+            }
+        plan.metadata = self.metadata
+        plan.checksum = self.checksum
+        plan.name = self.name
+        if case .stream = self.content { plan.isStream = true }
+        plan.hasJournal = self.journal != nil
+        plan.record = self.record
+        plan.notesUnrepeatable = self.noteUnrepeatable != nil
+        plan.hasPolicy = self.policy != nil
+        plan.expectsFrom = self.asksFrom
+        plan.redirects = RedirectRule(
+            maximum: self.options.maximumRedirects,
+            allowsDowngrade: self.options.allowsDowngrade
+        )
+        plan.retryStatuses = self.options.retryStatuses
+        plan.stallTimeout = self.options.stallTimeout.inNanoseconds
+        plan.totalTimeout = self.options.totalTimeout.inNanoseconds
+        return plan
+    }
+
+    /// The header fields of one of its requests.
+    ///
+    /// - Parameters:
+    ///   - step: The request.
+    ///   - url: Its URL; the caller's own fields are sent to the origin of ``url`` only.
+    ///   - describes: Whether it carries the content itself, with the fields that describe it.
+    ///   - facts: The request, for the policy.
+    /// - Returns: The fields, without those of the connection and of the content's framing.
+    func fields(of step: UploadStep, at url: HTTPURL, describes: Bool, _ facts: RequestFacts) -> HTTPFields {
+        let isOwnOrigin = url.origin == self.url.origin
+        var fields = HTTPFields()
+        fields.reserve(bytes: 256, lines: 12)
+        for (name, value) in self.options.fields + self.fields {
+            guard isOwnOrigin || RequestFields.travels(name) else { continue }
+            guard describes || !RequestFields.describesContent(name) else { continue }
+            guard !step.fields.contains(where: { $0.name.lowercased() == name.lowercased() }) else { continue }
+            fields.append(name, value)
+        }
+        if describes, !fields.contains("Content-Type") { fields.append("Content-Type", self.type) }
+        for field in step.fields { fields.append(field.name, field.value) }
+        if let policy {
+            for (name, value) in policy.fields(for: facts) where !fields.contains(name) { fields.append(name, value) }
+        } else if isOwnOrigin, !fields.contains("Authorization"),
+            let value = RequestFields.basicAuthorization(self.url)
+        {
+            fields.append("Authorization", value)
+        }
+        if !fields.contains("Accept") { fields.append("Accept", "*/*") }
+        return fields
+    }
+}
