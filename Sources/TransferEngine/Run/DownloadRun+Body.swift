@@ -180,7 +180,7 @@ extension DownloadRun {
         if isComplete { return self.commit() }
         self.fill(preferring: attempt.lane)
         // Connections of the host that this file did not take are available to other transfers.
-        self.engine.pump(lane: attempt.lane)
+        self.engine.connectionsReleased(lane: attempt.lane)
     }
 
     private func smallEnded(_ attempt: Attempt, _ small: any SmallFile) {

@@ -111,12 +111,11 @@ extension DownloadRun {
             ($0.received, $0.verifiedLength, $0.facts?.consistency, !$0.serverDigests.isEmpty)
         }
         let isDigestCompared = hasDigest || !self.request.expected.isEmpty
-        let before = self.transfer.memory.withLock { ($0.received, $0.activeTime) }
         var completion = TransferEvent.Completion(
             path: path,
             bytes: bytes,
-            received: before.0 + received,
-            duration: .nanoseconds(before.1 + self.now - self.startedAt),
+            received: self.earlier.received + received,
+            duration: .nanoseconds(self.earlier.activeTime + self.now - self.startedAt),
             digest: digest,
             verifiedLength: verified
         )

@@ -30,7 +30,7 @@ extension DownloadRun {
             if state.phase == .committing { return .nothing }
             if state.phase == .active, state.planner?.isComplete ?? false { return .commit }
             if let completed = state.planner?.completed {
-                self.transfer.memory.withLock { if $0.rangesProven { $0.budget.kept(completed) } }
+                if self.transfer.memory.withLock({ $0.rangesProven }) { state.kept = max(state.kept, completed) }
             }
             self.reclaimPieces(&state)
             let others = state.attempts.count

@@ -192,7 +192,7 @@ extension DownloadRun {
             guard let follower else {
                 // The attempt has ended: another transfer may be waiting for the connection.
                 self.engine.releaseConnection(url.origin, of: self.transfer.id)
-                return self.engine.pump(lane: attempt.lane)
+                return self.engine.connectionsReleased(lane: attempt.lane)
             }
             self.launch(follower)
         }

@@ -6,8 +6,7 @@ extension DownloadRun {
     func tick(_ now: Int64) {
         let total = self.options.totalTimeout.inNanoseconds
         if total > 0, self.state.withLock({ $0.phase != .committing }) {
-            let before = self.transfer.memory.withLock { $0.activeTime }
-            if before + now - self.startedAt > total {
+            if self.earlier.activeTime + now - self.startedAt > total {
                 let failure = TransferFailure(
                     .timeout,
                     "not finished within \(DurationFormat.compact(self.options.totalTimeout)); what is there is kept",
@@ -74,7 +73,17 @@ extension DownloadRun {
                 return attempt.exchange
             }
             exchange?.cancel()
+            self.engine.connectionsReleased(lane: attempt.lane)
         }
+    }
+
+    func yieldConnection(_ origin: Origin) {
+        let newest: Attempt? = self.state.withLock { state in
+            guard state.phase == .active, case .partial = state.file else { return nil }
+            let attempts = state.attempts.filter { $0.slot == origin }
+            return attempts.count > 1 ? attempts.max { $0.number < $1.number } : nil
+        }
+        if let newest { self.giveUp(newest) }
     }
 
     private func overdue(_ now: Int64) -> [(Attempt, TransferFailure)] {

@@ -112,9 +112,9 @@ extension DownloadRun {
         self.transfer.memory.withLock { memory in
             memory.rangesProven = true
             memory.malformedRanges = 0
-            memory.budget.kept((attempt.range?.lowerBound ?? 0) + attempt.overlap)
             if attempt.basis != nil { memory.provenSources.insert(attempt.source) }
         }
+        state.kept = max(state.kept, (attempt.range?.lowerBound ?? 0) + attempt.overlap)
         let isJoined = (state.planner?.completed ?? 0) > 0 || state.attempts.contains { $0 !== attempt && $0.isTaken }
         if var facts = state.facts {
             if isJoined {

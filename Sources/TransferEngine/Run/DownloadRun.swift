@@ -8,6 +8,7 @@ internal import TransferCore
 /// Lock order: run, then engine, then transfer memory, then hub.
 final class DownloadRun: AskingRun {
     let engine: TransferEngine
+    let earlier: EarlierRuns
     let transfer: Transfer
     let request: DownloadRequest
     let lane: Int
@@ -68,6 +69,8 @@ final class DownloadRun: AskingRun {
         var smallReceived: Int64 = 0
         var resumedFrom: Int64 = 0
         var received: Int64 = 0
+        /// The maximum number of kept bytes that a response continued; see ``RetryBudget/kept(_:)``.
+        var kept: Int64 = 0
         var advisor: ConnectionAdvisor
         var fixedConnections: Int?
         var window = RateWindow()
@@ -101,7 +104,15 @@ final class DownloadRun: AskingRun {
         var ending: Outcome?
     }
 
-    init(engine: TransferEngine, transfer: Transfer, request: DownloadRequest, lane: Int, now: Int64) {
+    init(
+        host engine: TransferEngine,
+        transfer: Transfer,
+        request: DownloadRequest,
+        lane: Int,
+        now: Int64,
+        earlier: EarlierRuns
+    ) {
+        self.earlier = earlier
         self.engine = engine
         self.transfer = transfer
         self.request = request
@@ -137,10 +148,9 @@ final class DownloadRun: AskingRun {
     var now: Int64 { self.engine.time.now }
     func whileLocked<Value: Sendable>(_ body: () -> Value) -> Value { self.state.withLock { _ in body() } }
     var tally: RunTally {
-        let received = self.state.withLock { $0.received }
-        return RunTally(received: received, hasAdvanced: received > 0)
+        let (received, kept) = self.state.withLock { ($0.received, $0.kept) }
+        return RunTally(received: received, hasAdvanced: received > 0, kept: kept)
     }
-    func yieldConnection(_ origin: Origin) {}
 
     // MARK: Beginning
 

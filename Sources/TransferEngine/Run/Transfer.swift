@@ -1,9 +1,10 @@
 internal import Synchronization
 internal import TransferCore
 
-/// One transfer from its addition to its end: its request, and the state kept between runs.
+/// One transfer from its addition to its end: its request, and what its runs learned about the resource.
 ///
-/// A waiting transfer is cheap; the state of a running one is in its ``TransferRun``.
+/// A waiting transfer is cheap; the state of a running one is in its ``TransferRun``, and its place in the queue in the
+/// ``EngineMachine``.
 final class Transfer: Sendable {
     /// The request of a transfer.
     enum Work: Sendable {
@@ -28,16 +29,11 @@ final class Transfer: Sendable {
     /// The origin in whose queue the transfer waits.
     let origin: Origin
     let memory: Mutex<Memory>
+    /// The limit of this transfer's rate.
+    let limiter: Mutex<RateLimiter>
 
-    /// The state kept from one run to the next.
+    /// What runs have learned, kept from one to the next.
     struct Memory: Sendable {
-        var state: TransferState = .waiting
-        var budget: RetryBudget
-        var rateLimit: Int64?
-        var limiter: RateLimiter
-        var priority: Priority
-        /// The number of attempts started so far.
-        var attempts = 0
         /// How often the file was restarted because a response did not continue the held bytes.
         var restarts = 0
         /// Whether the server has ever sent a 206 that continued at the requested offset.
@@ -64,10 +60,6 @@ final class Transfer: Sendable {
         var freshLinks: [Int: HTTPURL] = [:]
         /// How often a fresh URL was requested.
         var refreshes = 0
-        /// Time spent running, in nanoseconds, without the time in the queue.
-        var activeTime: Int64 = 0
-        /// Bytes of body received.
-        var received: Int64 = 0
         /// The target of the file, once a response or the user has determined it.
         var target: FileTarget?
         /// The file that replaces memory as the destination, once the policy has decided so.
@@ -78,7 +70,6 @@ final class Transfer: Sendable {
         var stream = StreamPosition()
         /// The position of an upload.
         var upload = UploadPosition()
-        var wakeUp: (any Timer)?
     }
 
     /// The partial file that a cancellation deletes, if there may be one.
@@ -117,8 +108,8 @@ final class Transfer: Sendable {
         var ignoresQuestion = false
         /// Whether the server refuses `Expect` (417).
         var refusesExpect = false
-        /// Bytes of content sent.
-        var sent: Int64 = 0
+        /// The maximum number of bytes that the server has acknowledged.
+        var acknowledged: Int64 = 0
     }
 
     init(id: TransferID, upload request: UploadRequest) {
@@ -133,14 +124,8 @@ final class Transfer: Sendable {
         self.isNamedByUser = false
         self.origin = request.url.origin
         self.asksForWhole = false
-        self.memory = Mutex(
-            Memory(
-                budget: RetryBudget(retries: request.options.retries),
-                rateLimit: request.options.rateLimit,
-                limiter: RateLimiter(rate: request.options.rateLimit),
-                priority: request.options.priority
-            )
-        )
+        self.memory = Mutex(Memory())
+        self.limiter = Mutex(RateLimiter(rate: request.options.rateLimit))
     }
 
     init(id: TransferID, request: DownloadRequest, reserved: FileTarget, baseName: String, isNamedByUser: Bool) {
@@ -155,15 +140,11 @@ final class Transfer: Sendable {
         self.baseName = baseName
         self.isNamedByUser = isNamedByUser
         self.origin = request.sources[0].origin
-        var memory = Memory(
-            budget: RetryBudget(retries: request.options.retries),
-            rateLimit: request.options.rateLimit,
-            limiter: RateLimiter(rate: request.options.rateLimit),
-            priority: request.options.priority
-        )
+        var memory = Memory()
         // The response to a method with effects is not a representation whose parts can be requested separately.
         memory.rangesRefused = !self.asksForWhole
         self.memory = Mutex(memory)
+        self.limiter = Mutex(RateLimiter(rate: request.options.rateLimit))
     }
 
     /// Whether the transfer fetches a whole representation, so that parts of it may be requested and compared.
@@ -186,18 +167,6 @@ final class Transfer: Sendable {
         default: false
         }
     }
-
-    /// Moves the transfer to another state.
-    ///
-    /// - Precondition: `TransferState.allows` permits the transition.
-    func move(to next: TransferState) {
-        self.memory.withLock { memory in
-            precondition(memory.state.allows(next), "transfer \(self.id) cannot go from \(memory.state) to \(next)")
-            memory.state = next
-        }
-    }
-
-    var state: TransferState { self.memory.withLock { $0.state } }
 
     func event(_ kind: TransferEvent.Kind) -> TransferEvent {
         TransferEvent(id: self.id, source: self.source, userInfo: self.userInfo, kind: kind)

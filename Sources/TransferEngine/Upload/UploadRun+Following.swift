@@ -104,16 +104,13 @@ extension UploadRun {
             self.line.run { try? journal.remove() }
         }
         let (length, received, sent) = self.state.withLock { ($0.length ?? $0.sent, $0.received, $0.sent) }
-        let (before, time, sentBefore) = self.transfer.memory.withLock { memory in
-            (memory.received, memory.activeTime, memory.upload.sent)
-        }
         var completion = TransferEvent.Completion(
             path: self.request.name,
             bytes: length,
-            received: before + received,
-            duration: .nanoseconds(time + self.now - self.startedAt)
+            received: self.earlier.received + received,
+            duration: .nanoseconds(self.earlier.activeTime + self.now - self.startedAt)
         )
-        completion.sent = sentBefore + sent
+        completion.sent = self.earlier.sent + sent
         completion.status = head?.status
         self.end(.finished(completion), except: nil)
     }

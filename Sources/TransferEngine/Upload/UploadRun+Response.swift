@@ -47,10 +47,13 @@ extension UploadRun {
         let acknowledged = self.state.withLock { $0.machine.acknowledged }
         if let acknowledged {
             let isNews = self.transfer.memory.withLock { memory in
-                defer { memory.budget.kept(acknowledged) }
-                return acknowledged > memory.budget.highWater
+                defer { memory.upload.acknowledged = max(acknowledged, memory.upload.acknowledged) }
+                return acknowledged > memory.upload.acknowledged
             }
-            if isNews { self.state.withLock { $0.hasAdvanced = true } }
+            self.state.withLock { state in
+                state.kept = max(state.kept, acknowledged)
+                if isNews { state.hasAdvanced = true }
+            }
         }
         switch action {
         case .accept: return self.answered(attempt, head)

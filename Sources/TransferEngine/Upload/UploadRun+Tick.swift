@@ -5,7 +5,7 @@ internal import TransferCore
 extension UploadRun {
     func tick(_ now: Int64) {
         let total = self.options.totalTimeout.inNanoseconds
-        if total > 0, self.transfer.memory.withLock({ $0.activeTime }) + now - self.startedAt > total {
+        if total > 0, self.earlier.activeTime + now - self.startedAt > total {
             let failure = TransferFailure(
                 .timeout,
                 "not finished within \(DurationFormat.compact(self.options.totalTimeout))",
@@ -57,7 +57,7 @@ extension UploadRun {
     }
 
     private func reportProgress(_ now: Int64) {
-        let before = self.transfer.memory.withLock { $0.upload.sent }
+        let before = self.earlier.sent
         let isNews: Bool = self.state.withLock { state in
             guard state.phase == .active, state.attempt != nil else { return false }
             let (bytes, total) = state.position

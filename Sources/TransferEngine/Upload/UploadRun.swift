@@ -7,6 +7,7 @@ internal import TransferCore
 /// Lock order: run, then engine, then transfer memory, then hub.
 final class UploadRun: AskingRun {
     let engine: TransferEngine
+    let earlier: EarlierRuns
     let transfer: Transfer
     let request: UploadRequest
     let lane: Int
@@ -40,9 +41,19 @@ final class UploadRun: AskingRun {
         var reported: Int64 = -1
         /// Whether the server has more than it had, or answered.
         var hasAdvanced = false
+        /// The maximum number of bytes that the server acknowledged in this run.
+        var kept: Int64 = 0
     }
 
-    init(engine: TransferEngine, transfer: Transfer, request: UploadRequest, lane: Int, now: Int64) {
+    init(
+        host engine: TransferEngine,
+        transfer: Transfer,
+        request: UploadRequest,
+        lane: Int,
+        now: Int64,
+        earlier: EarlierRuns
+    ) {
+        self.earlier = earlier
         self.engine = engine
         self.transfer = transfer
         self.request = request
@@ -60,7 +71,9 @@ final class UploadRun: AskingRun {
     func whileLocked<Value: Sendable>(_ body: () -> Value) -> Value { self.state.withLock { _ in body() } }
     var isEnding: Bool { self.state.withLock { $0.phase == .ending } }
     var tally: RunTally {
-        self.state.withLock { RunTally(received: $0.received, sent: $0.sent, hasAdvanced: $0.hasAdvanced) }
+        self.state.withLock { state in
+            RunTally(received: state.received, sent: state.sent, hasAdvanced: state.hasAdvanced, kept: state.kept)
+        }
     }
     func yieldConnection(_ origin: Origin) {}
 
