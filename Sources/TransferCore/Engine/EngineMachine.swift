@@ -284,6 +284,12 @@ package struct EngineMachine: Sendable {
         self.hosts.index(of: origin).map { self.hosts[$0].connections } ?? 0
     }
 
+    /// The numbers of elements stored, to show that they are bounded.
+    package var storage: (transfers: Int, hosts: Int, places: Int, due: Int, timers: Int) {
+        let places = self.classes.reduce(0) { $0 + $1.total }
+        return (self.entries.count, self.hosts.count, places, self.due.count, self.timers.count)
+    }
+
     // MARK: Transitions
 
     /// Moves a transfer to another state that is not an end.
