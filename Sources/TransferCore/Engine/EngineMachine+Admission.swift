@@ -76,17 +76,23 @@ extension EngineMachine {
     private mutating func admit(_ now: Int64, _ lane: Int?) -> Step? {
         guard self.waitingCount > 0, self.freePlaces > 0 else { return nil }
         var yield: YieldRequest?
-        let starved = self.starvedClass
-        if let starved, let slot = self.admitted(from: starved, now, &yield) { return self.started(slot, lane) }
-        for index in self.classes.indices.reversed() where index != starved && self.classes[index].count > 0 {
+        // A bit for each class: those that were examined as starved need not be examined again.
+        var examined = 0
+        while let index = self.starvedClass(except: examined) {
+            examined |= 1 << index
+            if let slot = self.admitted(from: index, now, &yield) { return self.started(slot, lane) }
+        }
+        for index in self.classes.indices.reversed() where examined & (1 << index) == 0 && self.classes[index].count > 0 {
             if let slot = self.admitted(from: index, now, &yield) { return self.started(slot, lane) }
         }
         return yield.map { self.request($0) }
     }
 
-    private var starvedClass: Int? {
+    /// The class that was passed over most often, at least ``ageingPeriod`` times.
+    private func starvedClass(except examined: Int) -> Int? {
         var starved: Int?
-        for index in self.classes.indices.reversed() where self.classes[index].passedOver >= Self.ageingPeriod {
+        for index in self.classes.indices.reversed() where examined & (1 << index) == 0 {
+            guard self.classes[index].passedOver >= Self.ageingPeriod else { continue }
             if let best = starved, self.classes[best].passedOver >= self.classes[index].passedOver { continue }
             starved = index
         }

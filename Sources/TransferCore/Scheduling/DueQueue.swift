@@ -4,6 +4,11 @@ struct DueQueue: Sendable {
     struct Element: Sendable {
         var time: Int64
         var id: TransferID?
+
+        /// The order of times; at the same time that of the transfers.
+        static func < (left: Element, right: Element) -> Bool {
+            (left.time, left.id?.rawValue ?? 0) < (right.time, right.id?.rawValue ?? 0)
+        }
     }
 
     private var heap: [Element] = []
@@ -16,7 +21,7 @@ struct DueQueue: Sendable {
         self.heap.append(element)
         while index > 0 {
             let parent = (index - 1) / 2
-            guard self.heap[index].time < self.heap[parent].time else { return }
+            guard self.heap[index] < self.heap[parent] else { return }
             self.heap.swapAt(index, parent)
             index = parent
         }
@@ -31,7 +36,7 @@ struct DueQueue: Sendable {
         while true {
             var least = index
             for child in [2 * index + 1, 2 * index + 2]
-            where child < self.heap.count && self.heap[child].time < self.heap[least].time {
+            where child < self.heap.count && self.heap[child] < self.heap[least] {
                 least = child
             }
             guard least != index else { return first }

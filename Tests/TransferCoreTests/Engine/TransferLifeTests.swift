@@ -245,18 +245,24 @@ struct TransferLifeTests {
         #expect(last == [.wake(at: 30_000_000_000)])
     }
 
-    @Test("a host's transfers start at the end of its hold though the one that failed is paused or cancelled")
-    func holdEnds() {
-        var stage = MachineStage(limit: 1)
-        stage.add(retries: 1)
-        stage.add()
+    @Test("a host's transfers start at the end of its hold though those that failed are cancelled", arguments: [1, 200])
+    func holdEnds(count: Int) {
+        var stage = MachineStage(limit: count, perHost: count)
+        for _ in 1...count { stage.add(retries: 200) }
         stage.starts()
-        stage.end(1, MachineStage.broken)
-        _ = stage.machine.cancel(TransferID(1), keeping: false)
-        for _ in 1...200 { stage.steps() }
+        for id in 1...UInt64(count) { stage.end(id, MachineStage.broken) }
+        for id in 1...UInt64(count) { _ = stage.machine.cancel(TransferID(id), keeping: false) }
+        let last = stage.add()
+        var wakes: [Int64] = []
+        while true {
+            let step = stage.machine.next(now: 0)
+            if case .wake(let time) = step { wakes.append(time) }
+            if step == .none { break }
+        }
+        #expect(wakes == [MachineStage.firstDelay])
         stage.reach(MachineStage.firstDelay)
         let next = stage.starts()
-        #expect(next == [2])
+        #expect(next == [last.rawValue] && stage.machine.storage.due == 0)
     }
 
     // MARK: Durability in groups
