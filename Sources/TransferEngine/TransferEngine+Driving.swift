@@ -25,6 +25,7 @@ extension TransferEngine {
     /// - Parameters:
     ///   - lane: The event loop of the caller; transfers start there unless another one has fewer.
     ///   - event: Changes the state under the lock.
+    /// - Returns: What `event` returns.
     func handle<Result>(onLane lane: Int? = nil, _ event: (inout sending State) -> sending Result) -> sending Result {
         let result = self.state.withLock(event)
         self.drive(onLane: lane)
@@ -81,10 +82,22 @@ extension TransferEngine {
         switch transfer.work {
         case .download(let request):
             return DownloadRun(
-                host: self, transfer: transfer, request: request, lane: lane, now: now, earlier: earlier)
+                host: self,
+                transfer: transfer,
+                request: request,
+                lane: lane,
+                now: now,
+                earlier: earlier
+            )
         case .upload(let request):
             return UploadRun(
-                host: self, transfer: transfer, request: request, lane: lane, now: now, earlier: earlier)
+                host: self,
+                transfer: transfer,
+                request: request,
+                lane: lane,
+                now: now,
+                earlier: earlier
+            )
         }
     }
 

@@ -32,6 +32,7 @@ extension EngineMachine {
     /// - Parameters:
     ///   - now: The time.
     ///   - lane: The event loop of the caller, on which a transfer starts unless another one has fewer.
+    /// - Returns: The step, which the driver must perform.
     package mutating func next(now: Int64, lane: Int? = nil) -> Step {
         if self.unsyncedCount > 0, !self.isSyncing {
             self.isSyncing = true
@@ -82,7 +83,8 @@ extension EngineMachine {
             examined |= 1 << index
             if let slot = self.admitted(from: index, now, &yield) { return self.started(slot, lane) }
         }
-        for index in self.classes.indices.reversed() where examined & (1 << index) == 0 && self.classes[index].count > 0 {
+        for index in self.classes.indices.reversed() where examined & (1 << index) == 0 && self.classes[index].count > 0
+        {
             if let slot = self.admitted(from: index, now, &yield) { return self.started(slot, lane) }
         }
         return yield.map { self.request($0) }

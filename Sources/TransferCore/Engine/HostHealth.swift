@@ -53,7 +53,9 @@ package struct HostHealth: Hashable, Sendable {
     /// The transfers of a host share its failures, so the bound is a multiple of what a single transfer may cause.
     package func isDown(retries: Int) -> Bool { self.failures > 3 * (retries + 1) }
 
-    /// The host sent data: it is not down, however often it breaks off. A hold stays in force until its time.
+    /// The host sent data, so it is not down, however often it breaks off.
+    ///
+    /// A hold stays in force until its time.
     package mutating func served() {
         guard self.failures > 0 else { return }
         self.failures = 0

@@ -217,7 +217,10 @@ struct EngineWalk {
             return
         }
         let isGranted = self.machine.acquireConnection(origin, for: TransferID(item.id), now: self.naive.now)
-        self.check(isGranted == self.naive.mayAcquire(item, host), "a further connection of \(item.id) to \(host): \(isGranted)")
+        self.check(
+            isGranted == self.naive.mayAcquire(item, host),
+            "a further connection of \(item.id) to \(host): \(isGranted)"
+        )
         if isGranted { self.naive.items[index].connections.append(host) }
         self.seen[isGranted ? "granted further" : "refused further", default: 0] += 1
     }
@@ -271,7 +274,8 @@ struct EngineWalk {
         switch Int.random(in: 0..<3, using: &self.random) {
         case 0: self.naive.limit = Int.random(in: 1...6, using: &self.random)
         case 1: self.naive.perHost = self.chance(50) ? nil : Int.random(in: 1...6, using: &self.random)
-        default: self.naive.hostLimits = self.chance(60) ? [:] : [self.host(): Int.random(in: 1...3, using: &self.random)]
+        default:
+            self.naive.hostLimits = self.chance(60) ? [:] : [self.host(): Int.random(in: 1...3, using: &self.random)]
         }
         self.machine.limit = self.naive.limit
         self.machine.connectionsPerHost = self.naive.perHost
@@ -322,7 +326,9 @@ struct EngineWalk {
     }
 
     private mutating func wait() {
-        let conditions = [WaitCondition.drained, .stopped, .waiting(atMost: Int.random(in: 0...10, using: &self.random))]
+        let conditions = [
+            WaitCondition.drained, .stopped, .waiting(atMost: Int.random(in: 0...10, using: &self.random)),
+        ]
         guard self.waits.count < 10, let condition = conditions.randomElement(using: &self.random) else { return }
         self.waits.append((self.machine.wait(for: condition), condition))
     }

@@ -142,7 +142,8 @@ struct NaiveQueue {
         self.items[index].hasRun = true
         self.items[index].attempts += 1
         self.items[index].connections = [item.host]
-        for lower in 0..<own where self.items.contains(where: { $0.state == .waiting && $0.priority.rawValue == lower }) {
+        for lower in 0..<own where self.items.contains(where: { $0.state == .waiting && $0.priority.rawValue == lower })
+        {
             self.passedOver[lower] += 1
         }
         return nil
@@ -286,7 +287,9 @@ struct NaiveQueue {
             }
             guard self.isStarving(host), !asks.contains(where: { $0.host == host }) else { continue }
             let canYield = self.items.contains { item in
-                item.hasRun && item.connections.count(where: { $0 == host }) > max(1, self.setLimit(host) == nil ? item.fixed : 1)
+                item.hasRun
+                    && item.connections.count(where: { $0 == host })
+                        > max(1, self.setLimit(host) == nil ? item.fixed : 1)
             }
             if canYield, asks.count < claims + self.freePlaces { return "a connection to \(host) should be yielded" }
         }

@@ -126,7 +126,8 @@ struct TransferLifeTests {
         tally.received = 10
         tally.sent = 3
         let results: [EngineMachine.RunResult] = [
-            .finished(isSkipped: false), .finished(isSkipped: true), .failed, MachineStage.late, .cancelled(keeping: true),
+            .finished(isSkipped: false), .finished(isSkipped: true), .failed, MachineStage.late,
+            .cancelled(keeping: true),
         ]
         for (index, result) in results.enumerated() {
             stage.release(of: UInt64(index + 1))
@@ -208,7 +209,10 @@ struct TransferLifeTests {
             _ = stage.machine.cancel(TransferID(id), keeping: true)
             stage.reach(stage.now + MachineStage.firstDelay)
         }
-        #expect(verdicts.prefix(6).allSatisfy { !$0.isEnd } && verdicts.dropFirst(6).allSatisfy { $0 == .refused(.hostDown) })
+        #expect(
+            verdicts.prefix(6).allSatisfy { !$0.isEnd }
+                && verdicts.dropFirst(6).allSatisfy { $0 == .refused(.hostDown) }
+        )
         stage.add(retries: 1)
         let id = stage.start() ?? 0
         let served = stage.end(id, MachineStage.broken, hasAdvanced: true)
@@ -245,7 +249,10 @@ struct TransferLifeTests {
         #expect(last == [.wake(at: 30_000_000_000)])
     }
 
-    @Test("a host's transfers start at the end of its hold though those that failed are cancelled", arguments: [1, 200])
+    @Test(
+        "a host's transfers start at the end of its hold though those that failed are cancelled",
+        arguments: [1, 200]
+    )
     func holdEnds(count: Int) {
         var stage = MachineStage(limit: count, perHost: count)
         for _ in 1...count { stage.add(retries: 200) }
