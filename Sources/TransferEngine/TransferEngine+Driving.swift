@@ -112,8 +112,7 @@ extension TransferEngine {
         case .sync: self.pool.run { self.syncGroup() }
         case .tick: self.time.schedule(after: Self.tickInterval) { self.tick() }
         case .wake(let delay, let time):
-            self.time.schedule(after: delay) { [weak self] in
-                guard let self else { return }
+            self.time.schedule(after: delay) {
                 let now = self.time.now
                 self.handle { $0.machine.timeReached(time, now: now) }
             }

@@ -10,6 +10,8 @@ public final class TransferEngine: Sendable, RunHost {
         /// The transfers that run at once.
         public var concurrentTransfers = 5
         /// The connections to one host (scheme, host and port), or `nil` for as many as run at once, at least 4.
+        ///
+        /// Only a limit that is set cuts the number of connections that a download's options fix for its file.
         public var connectionsPerHost: Int?
         /// Bytes a second over all transfers, or `nil`.
         public var rateLimit: Int64?

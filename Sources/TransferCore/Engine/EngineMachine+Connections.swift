@@ -104,15 +104,14 @@ extension EngineMachine {
 
     /// Whether a transfer without a connection waits for this host.
     private func isAwaited(_ host: Int) -> Bool {
-        !self.hosts[host].claims.isEmpty || (self.hosts[host].waiting > 0 && self.freePlaces > 0)
+        self.hosts[host].urgentClaims > 0 || (self.hosts[host].waiting > 0 && self.freePlaces > 0)
     }
 
     /// The transfer that has the most connections to a host, if one of them is needed for a transfer that has none.
     func yieldRequest(_ host: Int, _ now: Int64) -> YieldRequest? {
         guard !self.hosts[host].health.isHeld(at: now) else { return nil }
         let pending = self.yieldRequests.filter { $0.expiry > now }
-        let claims = self.hosts[host].claims.count
-        let needed = claims + min(self.hosts[host].waiting, self.freePlaces) - self.freeConnections(host)
+        let needed = self.hosts[host].urgentClaims + min(self.hosts[host].waiting, self.freePlaces) - self.freeConnections(host)
         let claimsOfAll = self.claimedHosts.reduce(0) { $0 + self.hosts[$1].claims.count }
         guard pending.count(where: { $0.host == host }) < needed, pending.count < claimsOfAll + self.freePlaces else {
             return nil
@@ -141,20 +140,29 @@ extension EngineMachine {
     mutating func serveClaims(_ now: Int64) -> Step? {
         var yield: YieldRequest?
         for (index, host) in self.claimedHosts.enumerated() {
-            guard let claim = self.hosts[host].claims.first, !self.hosts[host].health.isHeld(at: now) else { continue }
-            let fixed = self.fixedConnections(of: claim.id)
-            guard self.isConnectionFree(host, claim.id, fixed: fixed) else {
+            guard !self.hosts[host].health.isHeld(at: now) else { continue }
+            guard let place = self.grantableClaim(host) else {
                 if yield == nil { yield = self.yieldRequest(host, now) }
                 continue
             }
-            self.hosts.connect(host, claim.id, fixed: fixed)
-            self.hosts[host].claims.removeFirst()
+            let claim = self.hosts[host].claims.remove(at: place)
+            self.hosts.connect(host, claim.id, fixed: self.fixedConnections(of: claim.id))
             if self.hosts[host].claims.isEmpty { self.claimedHosts.remove(at: index) }
             if let slot = self.slots[claim.id] { self.entries[slot].claims -= 1 }
             self.hosts.release(host)
             return .grant(claim.number)
         }
         return yield.map { self.request($0) }
+    }
+
+    /// The first wait that a connection can be granted to; those of transfers that have none there come first.
+    private func grantableClaim(_ host: Int) -> Int? {
+        let claims = self.hosts[host].claims
+        let free = claims.indices.filter { place in
+            let id = claims[place].id
+            return self.isConnectionFree(host, id, fixed: self.fixedConnections(of: id))
+        }
+        return free.first { self.hosts[host].place(of: claims[$0].id) == nil } ?? free.first
     }
 
     /// Drops what a run that has ended waited for.

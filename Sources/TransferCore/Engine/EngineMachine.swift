@@ -309,6 +309,17 @@ package struct EngineMachine: Sendable {
         // A dead place in a line must not be taken for the next transfer in this slot.
         self.entries[slot].ticket = 0
         self.freeSlots.append(slot)
+        if self.slots.isEmpty, self.entries.count > Self.keptSlots { self.shrink() }
+    }
+
+    private static let keptSlots = 4096
+
+    /// Gives the memory of a long queue back once it is empty.
+    private mutating func shrink() {
+        self.entries = []
+        self.freeSlots = []
+        self.slots = [:]
+        for index in self.classes.indices { self.classes[index].removeAll() }
     }
 
     private func leave(_ slot: Int, to next: TransferState) -> TransferState {

@@ -153,6 +153,9 @@ extension HostTable.Host {
     /// The place of a transfer among the holders.
     func place(of id: TransferID) -> Int? { self.holders.firstIndex { $0.id == id } }
 
+    /// The waits of transfers that have no connection here.
+    var urgentClaims: Int { self.claims.count { self.place(of: $0.id) == nil } }
+
     /// The connections of one transfer.
     func connections(of id: TransferID) -> Int { self.place(of: id).map { Int(self.holders[$0].count) } ?? 0 }
 }

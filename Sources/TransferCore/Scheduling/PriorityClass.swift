@@ -72,6 +72,13 @@ struct PriorityClass: Sendable {
         self.total = self.count
     }
 
+    /// Removes all places, of which none is live.
+    mutating func removeAll() {
+        self.hosts = FirstInFirstOut()
+        self.lines = [:]
+        self.total = 0
+    }
+
     private static let tolerated = 64
 }
 

@@ -160,6 +160,19 @@ struct AdmissionTests {
         #expect(next == [3] && last == [2])
     }
 
+    @Test("a long queue that is empty takes no room, and takes transfers again")
+    func emptied() {
+        var stage = MachineStage(limit: 1)
+        for _ in 1...10_000 { stage.add() }
+        stage.starts()
+        for id in 2...10_000 { _ = stage.machine.cancel(TransferID(UInt64(id)), keeping: false) }
+        stage.end(1)
+        #expect(stage.machine.storage.transfers == 0 && stage.machine.storage.places == 0)
+        stage.add()
+        let next = stage.starts()
+        #expect(next == [10_001])
+    }
+
     @Test("hosts and transfers that are gone take no room")
     func storage() {
         var stage = MachineStage(limit: 4)

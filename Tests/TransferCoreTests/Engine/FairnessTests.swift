@@ -110,6 +110,19 @@ struct FairnessTests {
         #expect(order.prefix(1) == [.grant(second)])
     }
 
+    @Test("a transfer that has connections to a host is not asked for one so that it gets another")
+    func ownClaim() {
+        var stage = MachineStage(limit: 3, perHost: 2)
+        stage.add("a")
+        stage.starts()
+        stage.acquire(for: 1)
+        let number = stage.machine.awaitConnection(self.a, for: TransferID(1))
+        let none = stage.steps()
+        stage.release(of: 1)
+        let granted = stage.steps()
+        #expect(none.isEmpty && granted == [.grant(number)])
+    }
+
     @Test("what a run waits for is forgotten when it ends")
     func forgottenClaim() {
         var stage = MachineStage(limit: 3, perHost: 1)

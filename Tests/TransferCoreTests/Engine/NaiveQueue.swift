@@ -26,6 +26,11 @@ struct NaiveQueue {
         /// Whether the partial file is kept, if it is to be cancelled.
         var cancelKeeping: Bool?
         var claims: [(host: String, number: WaiterID)] = []
+
+        /// Whether it waits for a connection to a host, and has none there.
+        func isUrgent(_ host: String) -> Bool {
+            self.claims.contains { $0.host == host } && !self.connections.contains(host)
+        }
     }
 
     struct Ask {
@@ -85,7 +90,7 @@ struct NaiveQueue {
 
     /// Whether a transfer without a connection waits for a host.
     func isAwaited(_ host: String) -> Bool {
-        if self.items.contains(where: { $0.claims.contains { $0.host == host } }) { return true }
+        if self.items.contains(where: { $0.isUrgent(host) }) { return true }
         return self.freePlaces > 0 && self.items.contains { $0.state == .waiting && $0.host == host }
     }
 
@@ -266,7 +271,7 @@ struct NaiveQueue {
     func isStarving(_ host: String) -> Bool {
         guard !self.isHeld(host) else { return false }
         let claims = self.items.contains { item in
-            item.claims.contains { $0.host == host } && !self.isWithinLimit(item, host)
+            item.isUrgent(host) && !self.isWithinLimit(item, host)
         }
         if claims { return true }
         return self.freePlaces > 0
@@ -282,7 +287,7 @@ struct NaiveQueue {
         let claims = self.items.reduce(0) { $0 + $1.claims.count }
         for host in hosts {
             let firstClaims = self.items.filter { $0.claims.contains { $0.host == host } }
-            if !firstClaims.isEmpty, !self.isHeld(host), firstClaims.allSatisfy({ self.isWithinLimit($0, host) }) {
+            if !firstClaims.isEmpty, !self.isHeld(host), firstClaims.contains(where: { self.isWithinLimit($0, host) }) {
                 return "a connection to \(host) should have been granted"
             }
             guard self.isStarving(host), !asks.contains(where: { $0.host == host }) else { continue }
