@@ -111,7 +111,8 @@ extension EngineMachine {
     func yieldRequest(_ host: Int, _ now: Int64) -> YieldRequest? {
         guard !self.hosts[host].health.isHeld(at: now) else { return nil }
         let pending = self.yieldRequests.filter { $0.expiry > now }
-        let needed = self.hosts[host].urgentClaims + min(self.hosts[host].waiting, self.freePlaces) - self.freeConnections(host)
+        let needed =
+            self.hosts[host].urgentClaims + min(self.hosts[host].waiting, self.freePlaces) - self.freeConnections(host)
         let claimsOfAll = self.claimedHosts.reduce(0) { $0 + self.hosts[$1].claims.count }
         guard pending.count(where: { $0.host == host }) < needed, pending.count < claimsOfAll + self.freePlaces else {
             return nil
