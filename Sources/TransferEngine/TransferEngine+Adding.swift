@@ -1,13 +1,13 @@
 internal import Synchronization
 public import TransferCore
 
-/// Filling the queue, and its life from `start()` to `stop()`.
+/// Adding transfers, and the life of the queue from `start()` to `stop()`.
 extension TransferEngine {
     /// Adds a download.
     ///
-    /// - Returns: Its id; the same URL twice is two transfers.
-    /// - Throws: ``EngineError`` with `closed` after `close()`, with `badName` where the user's name is no file name, with
-    ///   `nameTaken` where it must be exact and another transfer has it.
+    /// - Returns: Its id; adding a URL twice makes two transfers.
+    /// - Throws: ``EngineError`` with `closed` after `close()`, with `badName` if the user's name is not usable, with
+    ///   `nameTaken` if the name must be exact and another transfer has it.
     @discardableResult
     public func add(_ request: DownloadRequest) throws(EngineError) -> TransferID {
         let (directory, name) = try Self.place(request)
@@ -61,15 +61,15 @@ extension TransferEngine {
 
     private static let closed = EngineError(.closed, "the queue is closed: nothing more can be added")
 
-    /// No more will come: the queue ends by itself when the last transfer has.
+    /// Closes the queue: nothing more can be added, and it is drained when the last transfer has ended.
     public func close() { self.handle { $0.machine.close() } }
 
-    /// Begins to run transfers.
+    /// Starts running transfers.
     public func start() { self.handle { $0.machine.start() } }
 
-    /// Ends what runs at once, keeping what can be resumed; returns when everything has really stopped.
+    /// Stops the running transfers, keeping what can be resumed; returns when all of them have stopped.
     ///
-    /// What waits stays waiting. The engine starts nothing any more.
+    /// Waiting transfers stay in the queue, but the engine starts nothing after this.
     public func stop() async {
         let runs = self.handle { state in
             state.machine.stop()
@@ -80,15 +80,15 @@ extension TransferEngine {
         for reference in self.buffers.withLock({ $0 }) { reference.buffer?.finish() }
     }
 
-    /// Returns when the closed queue has nothing left, or has been stopped.
+    /// Returns when the closed queue is empty, or was stopped.
     ///
     /// Also waits until abandoned uploads are deleted at their servers, for at most 10 seconds.
     public func waitUntilDrained() async { await self.wait(for: .drained) }
 
-    /// Returns when at most this many transfers wait, or the engine is being stopped: for whoever feeds it a long list.
+    /// Returns when at most this many transfers wait, or the engine is being stopped; for callers that add a long list.
     public func waitUntilWaiting(atMost count: Int) async { await self.wait(for: .waiting(atMost: count)) }
 
-    /// The directory and the name that a request asks for.
+    /// The directory and the name requested.
     private static func place(_ request: DownloadRequest) throws(EngineError) -> (directory: String, name: String?) {
         let directory = request.directory ?? request.options.directory
         guard let given = request.name else { return (directory, nil) }

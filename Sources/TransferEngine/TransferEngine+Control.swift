@@ -3,9 +3,9 @@ public import TransferCore
 
 /// Pausing, resuming and cancelling; limits.
 extension TransferEngine {
-    /// Pauses a transfer that waits, runs or is between attempts; it keeps what it has.
+    /// Pauses a transfer that waits, runs or is between attempts; its partial file is kept.
     ///
-    /// Otherwise nothing happens.
+    /// Has no effect in other states.
     public func pause(_ id: TransferID) {
         let run = self.handle { state -> (any TransferRun)? in
             switch state.machine.pause(id) {
@@ -21,11 +21,11 @@ extension TransferEngine {
     /// Puts a paused transfer in line again, also one whose pausing is under way.
     public func resume(_ id: TransferID) { self.handle { _ = $0.machine.resume(id) } }
 
-    /// Cancels a transfer in any state that is not an end.
+    /// Cancels a transfer that has not ended.
     ///
     /// - Parameters:
     ///   - id: The transfer.
-    ///   - keeping: Whether its partial file stays, for another transfer to go on from; otherwise it is deleted.
+    ///   - keeping: Whether its partial file is kept, for another transfer to resume; otherwise it is deleted.
     public func cancel(_ id: TransferID, keeping: Bool = false) {
         let (run, ended): ((any TransferRun)?, Transfer?) = self.state.withLock { state in
             switch state.machine.cancel(id, keeping: keeping) {
@@ -57,7 +57,7 @@ extension TransferEngine {
         for id in self.runningLast { self.cancel(id) }
     }
 
-    /// Those that wait come first, so that none of them starts when a running one makes room.
+    /// All transfers, the waiting ones first, so that none of them starts when a running one ends.
     private var runningLast: [TransferID] {
         self.state.withLock { state in
             let ids = state.transfers.keys.sorted()
@@ -72,23 +72,23 @@ extension TransferEngine {
 
     // MARK: Limits
 
-    /// Changes how many transfers run at once; those beyond a lower limit run to their end.
+    /// Changes the maximum number of running transfers; those beyond a lower limit keep running.
     public func setConcurrentTransfers(_ count: Int) { self.handle { $0.machine.limit = max(1, count) } }
 
-    /// Changes the cap of connections per host.
+    /// Changes the maximum number of connections per host.
     public func setConnectionsPerHost(_ count: Int) { self.handle { $0.machine.connectionsPerHost = count } }
 
-    /// Changes the caps of connections to single hosts, by their names in lower case; they hold in place of the one for all.
+    /// Changes the limits of single hosts, by their names in lower case; they replace the limit for all hosts.
     public func setConnectionLimits(ofHosts limits: [String: Int]) { self.handle { $0.machine.hostLimits = limits } }
 
-    /// Changes the rate over all transfers, in bytes a second; `nil` lifts the limit.
+    /// Changes the rate over all transfers, in bytes per second; `nil` lifts the limit.
     public func setRateLimit(_ rate: Int64?) {
         let now = self.time.now
         self.limiter.withLock { $0.setRate(rate, now: now) }
         if rate != nil { self.throttles.store(true, ordering: .relaxed) }
     }
 
-    /// Changes the rate of one transfer, in bytes a second; `nil` lifts the limit.
+    /// Changes the rate of one transfer, in bytes per second; `nil` lifts the limit.
     public func setRateLimit(_ rate: Int64?, of id: TransferID) {
         let now = self.time.now
         self.state.withLock { $0.transfers[id] }?.limiter.withLock { $0.setRate(rate, now: now) }

@@ -4,7 +4,7 @@ internal import TransferCore
 /// The driver of the ``EngineMachine``.
 ///
 /// An event changes the machine under the lock; the effects that follow are performed after the unlock. Events are
-/// posted under the lock, so that observers hear of them in the order of the changes, and delivered after the unlock.
+/// posted under the lock, so that observers receive them in the order of the changes, and delivered after the unlock.
 /// Lock order: engine, then transfer memory, then hub. The engine's lock is not held during any call of a run.
 extension TransferEngine {
     /// A step of the machine, with what it refers to.
@@ -71,7 +71,7 @@ extension TransferEngine {
         }
     }
 
-    /// Creates a run, under the engine's lock: a command that comes before it begins must find it.
+    /// Creates a run, under the engine's lock: a command given before it begins must find it.
     private func run(
         _ transfer: Transfer,
         _ lane: Int,

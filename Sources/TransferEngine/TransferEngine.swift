@@ -3,31 +3,31 @@ public import TransferCore
 
 /// A queue of downloads and uploads, run concurrently up to limits that can change while it runs.
 ///
-/// Every method may be called from any thread, and from an observer. Observers hear of everything in one order.
+/// Every method may be called from any thread, and from an observer. All observers receive events in the same order.
 public final class TransferEngine: Sendable, RunHost {
     /// The limits over all transfers.
     public struct Configuration: Sendable {
-        /// The transfers that run at once.
+        /// The maximum number of running transfers.
         public var concurrentTransfers = 5
-        /// The connections to one host (scheme, host and port), or `nil` for as many as run at once, at least 4.
+        /// The maximum number of connections to one host (scheme, host and port).
         ///
-        /// Only a limit that is set cuts the number of connections that a download's options fix for its file.
+        /// `nil` means ``concurrentTransfers``, but at least 4.
+        /// Such a derived limit does not reduce a fixed number of connections for one file; a set one does.
         public var connectionsPerHost: Int?
-        /// Bytes a second over all transfers, or `nil`.
+        /// Bytes per second over all transfers, or `nil` for no limit.
         public var rateLimit: Int64?
-        /// Whether a name is free again once its transfer has ended.
+        /// Whether a file name becomes available again when its transfer ends.
         ///
-        /// A run over a list keeps them, so that no two of its files share one whatever becomes of the files; a queue
-        /// without end does not.
+        /// Set it for a queue that runs indefinitely. Otherwise no two transfers of the queue ever share a name.
         public var releasesNames = false
 
         /// Creates the defaults.
         public init() {}
     }
 
-    /// How many transfers stand where.
+    /// The number of transfers in each state.
     public struct Counts: Sendable, Hashable {
-        /// Waiting for their turn.
+        /// Waiting to be admitted.
         public var waiting = 0
         /// Running.
         public var running = 0
@@ -35,11 +35,11 @@ public final class TransferEngine: Sendable, RunHost {
         public var paused = 0
         /// Waiting for their next attempt.
         public var retrying = 0
-        /// Fetched and whole.
+        /// Finished with a complete file.
         public var finished = 0
-        /// Found to be there already.
+        /// Skipped, because the file existed.
         public var skipped = 0
-        /// Ended without the file.
+        /// Failed.
         public var failed = 0
         /// Cancelled.
         public var cancelled = 0
@@ -106,13 +106,13 @@ public final class TransferEngine: Sendable, RunHost {
         self.throttles = Atomic(configuration.rateLimit != nil)
     }
 
-    // MARK: Hearing of what happens
+    // MARK: Events
 
-    /// Calls `observer` with every event it wants, one at a time, in order.
+    /// Calls `observer` with every event of interest, one at a time, in order.
     ///
-    /// It is called on the threads that move data: it must be quick and must not block. It may call the engine.
+    /// The observer is called on the threads that transfer data, so it must not block. It may call the engine.
     ///
-    /// - Returns: What ends it; it is kept until then.
+    /// - Returns: The registration, which is kept until its `cancel()`.
     @discardableResult
     public func observe(
         _ interest: TransferEvent.Interest = .all,
@@ -121,12 +121,12 @@ public final class TransferEngine: Sendable, RunHost {
         Observation(hub: self.hub, number: self.hub.add(interest, observer))
     }
 
-    /// An observer's place among those who hear of events.
+    /// The registration of an observer.
     public struct Observation: Sendable {
         let hub: EventHub
         let number: Int
 
-        /// Calls the observer no more; a call under way may come to its end after this returns.
+        /// Removes the observer; a call in progress may return later than this method.
         public func cancel() { self.hub.remove(self.number) }
     }
 
@@ -143,20 +143,20 @@ public final class TransferEngine: Sendable, RunHost {
         return TransferEvents(buffer: buffer)
     }
 
-    /// How many transfers stand where.
+    /// The number of transfers in each state.
     public var counts: Counts { self.state.withLock { Counts($0.machine) } }
 
-    /// Where a transfer stands; `nil` once it has ended, or where there is none with this id.
+    /// The state of a transfer; `nil` if it has ended or the id is unknown.
     public func state(of id: TransferID) -> TransferState? { self.state.withLock { $0.machine.state(of: id) } }
 
-    /// How far a transfer has come, exactly and at this moment; `nil` where it does not run.
+    /// The current progress of a transfer; `nil` if it does not run.
     ///
-    /// - Returns: The bytes that are there, those of earlier runs included, and the whole length where it is known.
+    /// - Returns: The number of bytes present, including those of earlier runs, and the whole length if known.
     public func progress(of id: TransferID) -> (bytes: Int64, total: Int64?)? {
         self.state.withLock { $0.runs[id] }?.position
     }
 
-    /// Where a transfer's file will be, as far as it is known; `nil` once it has ended, or where it has none.
+    /// The target of a transfer's file as far as known; `nil` if it has ended or has no file.
     public func target(of id: TransferID) -> FileTarget? {
         self.state.withLock { $0.transfers[id] }?.memory.withLock { $0.target }
     }

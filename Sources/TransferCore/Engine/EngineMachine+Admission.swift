@@ -1,4 +1,4 @@
-/// What follows from the state: transfers that start, connections that are granted, waits that are over.
+/// The consequences of the state: transfers that start, connections that are granted, waits that are over.
 extension EngineMachine {
     /// One effect for the driver.
     package enum Step: Hashable, Sendable {

@@ -166,7 +166,7 @@ extension EngineMachine {
         return free.first { self.hosts[host].place(of: claims[$0].id) == nil } ?? free.first
     }
 
-    /// Drops what a run that has ended waited for.
+    /// Drops the waits and requests of a run that has ended.
     mutating func forgetRun(_ slot: Int) {
         let id = self.entries[slot].id
         if !self.yieldRequests.isEmpty { self.yieldRequests.removeAll { $0.id == id } }

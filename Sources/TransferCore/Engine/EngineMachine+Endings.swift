@@ -143,7 +143,7 @@ extension EngineMachine {
     ///   - id: The transfer.
     ///   - retry: The facts if another attempt may succeed, otherwise `nil`.
     ///   - now: The time.
-    /// - Returns: What became of it.
+    /// - Returns: The consequence for the transfer.
     package mutating func syncFailed(_ id: TransferID, _ retry: Failure?, now: Int64) -> Verdict {
         let slot = self.unsyncedSlot(id)
         guard let retry else { return self.fail(slot, .failed) }

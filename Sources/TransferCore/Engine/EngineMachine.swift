@@ -1,8 +1,8 @@
 /// Decides which transfers of a queue run, which connections they may open, and when failed ones are tried again.
 ///
 /// Pure value: it performs no I/O, reads no clock and takes no lock; ids and times go in as arguments. An event
-/// changes the state and returns what became of the transfer concerned. What follows for others (transfers to start,
-/// connections to grant, waits that are over) is returned one step at a time by ``next(now:lane:)``, which the driver
+/// changes the state and returns the consequence for the transfer concerned. Consequences for others (transfers to start,
+/// connections to grant, waits that are over) are returned one step at a time by ``next(now:lane:)``, which the driver
 /// calls after every event until there is none.
 ///
 /// - Invariant: Every transition of a transfer is permitted by ``TransferState/allows(_:)``.
@@ -78,7 +78,7 @@ package struct EngineMachine: Sendable {
         package init() {}
     }
 
-    /// What became of a transfer.
+    /// The consequence of an event for the transfer concerned.
     package enum Verdict: Hashable, Sendable {
         /// Nothing changed.
         case unchanged

@@ -55,7 +55,7 @@ struct AdmissionTests {
         #expect(order == [1, 5, 2, 3, 4])
     }
 
-    @Test("the limit per host holds over all transfers, and the next host goes on")
+    @Test("the limit per host holds over all transfers, and the next host has its turn")
     func perHost() {
         var stage = MachineStage(perHost: 2)
         for _ in 1...3 { stage.add("a") }
@@ -99,7 +99,7 @@ struct AdmissionTests {
         #expect(started.isSuperset(of: [1, 2, 3]))
     }
 
-    @Test("a host that is held starts nothing until its time; others go on")
+    @Test("a host that is held starts nothing until its time; others start")
     func held() {
         var stage = MachineStage()
         let first = stage.add("a", retries: 1)

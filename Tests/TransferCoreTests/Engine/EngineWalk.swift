@@ -296,7 +296,7 @@ struct EngineWalk {
         self.check(!self.machine.isNameFree(target.path), "\(target.path) is reserved and free")
     }
 
-    /// A group of files is synced; its result comes with the next call.
+    /// A group of files is synced; the next call has its result.
     private mutating func sync() {
         guard self.isSyncStarted else { return }
         for id in self.syncing {
@@ -375,7 +375,7 @@ struct EngineWalk {
     private mutating func granted(_ number: WaiterID) {
         guard let index = self.naive.items.firstIndex(where: { $0.claims.contains { $0.number == number } }),
             let claim = self.naive.items[index].claims.first(where: { $0.number == number })
-        else { return self.check(false, "a connection was granted to no one") }
+        else { return self.check(false, "a connection was granted, but no transfer waits for it") }
         let item = self.naive.items[index]
         self.check(!self.naive.isHeld(claim.host), "a connection to \(claim.host) was granted, which is held")
         self.check(self.naive.isWithinLimit(item, claim.host), "a connection to \(claim.host) beyond the limit")

@@ -15,7 +15,7 @@ struct FairnessTests {
         stage.add()
         let asked = stage.steps()
         #expect(asked == [.yield(TransferID(1), self.a)])
-        // It is asked once, and nobody takes the connection before the one that waits.
+        // It is asked once, and does not take the connection back before the one that waits.
         let again = stage.steps()
         #expect(again.isEmpty)
         stage.release(of: 1)

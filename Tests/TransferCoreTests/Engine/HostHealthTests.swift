@@ -61,7 +61,7 @@ struct HostHealthTests {
         let failures = (0...tolerated).map { Event.failed(retries: retries, at: Int64($0)) }
         #expect(!self.health(after: Array(failures.dropLast())).isDown)
         #expect(self.health(after: failures).isDown)
-        // Another transfer that tolerates more goes on.
+        // Another transfer that tolerates more continues.
         #expect(!self.health(after: failures + [.failed(retries: retries + 1, at: 100)]).isDown)
         // A failure of the one resource does not count, but ends a transfer while the host is down.
         #expect(!self.health(after: Array(repeating: .failedOtherwise(retries: 0, at: 1), count: 50)).isDown)

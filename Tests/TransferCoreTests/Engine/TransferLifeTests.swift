@@ -153,7 +153,7 @@ struct TransferLifeTests {
 
     // MARK: Retries
 
-    @Test("the attempts and the delays of a transfer that brings nothing new")
+    @Test("the attempts and the delays of a transfer without progress")
     func delays() {
         var stage = MachineStage()
         stage.add(retries: 2) { $0.retryWait = 60_000_000 }
