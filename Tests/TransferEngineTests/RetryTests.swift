@@ -18,26 +18,6 @@ struct RetryTests {
         #expect(stage.words(id) == ["started", "retrying", "started", "response", "finished"])
     }
 
-    @Test("an attempt that is due is made though the program has released the engine")
-    func released() throws {
-        let clock: ManualClock
-        let recorder: EventRecorder
-        let id: TransferID
-        do {
-            let stage = Stage()
-            (clock, recorder) = (stage.clock, stage.recorder)
-            let begin = clock.now
-            stage.transport.onStart { [clock] exchange in
-                if clock.now > begin { return Served(length: 5).answer(exchange) }
-                exchange.fail(TransportError(.reset, "reset"))
-            }
-            id = try stage.add("http://a/f")
-        }
-        // Nothing runs; only the timer of the attempt is left.
-        clock.advance(by: .milliseconds(600))
-        #expect(recorder.events(of: id).contains { Stage.word($0.kind) == "finished" })
-    }
-
     @Test("the time between attempts is at least the one that was asked for")
     func retryWait() throws {
         let stage = Stage()
