@@ -3,29 +3,31 @@ public import TransferCore
 
 /// A queue of downloads and uploads, run concurrently up to limits that can change while it runs.
 ///
-/// Every method may be called from any thread, and from an observer. Observers hear of everything in one order.
+/// Every method may be called from any thread, and from an observer. All observers receive events in the same order.
 public final class TransferEngine: Sendable, RunHost {
     /// The limits over all transfers.
     public struct Configuration: Sendable {
-        /// The transfers that run at once.
+        /// The maximum number of running transfers.
         public var concurrentTransfers = 5
-        /// The connections to one host (scheme, host and port), or `nil` for as many as run at once, at least 4.
-        public var connectionsPerHost: Int?
-        /// Bytes a second over all transfers, or `nil`.
-        public var rateLimit: Int64?
-        /// Whether a name is free again once its transfer has ended.
+        /// The maximum number of connections to one host (scheme, host and port).
         ///
-        /// A run over a list keeps them, so that no two of its files share one whatever becomes of the files; a queue
-        /// without end does not.
+        /// `nil` means ``concurrentTransfers``, but at least 4.
+        /// Such a derived limit does not reduce a fixed number of connections for one file; a set one does.
+        public var connectionsPerHost: Int?
+        /// Bytes per second over all transfers, or `nil` for no limit.
+        public var rateLimit: Int64?
+        /// Whether a file name becomes available again when its transfer ends.
+        ///
+        /// Set it for a queue that runs indefinitely. Otherwise no two transfers of the queue ever share a name.
         public var releasesNames = false
 
         /// Creates the defaults.
         public init() {}
     }
 
-    /// How many transfers stand where.
+    /// The number of transfers in each state.
     public struct Counts: Sendable, Hashable {
-        /// Waiting for their turn.
+        /// Waiting to be admitted.
         public var waiting = 0
         /// Running.
         public var running = 0
@@ -33,11 +35,11 @@ public final class TransferEngine: Sendable, RunHost {
         public var paused = 0
         /// Waiting for their next attempt.
         public var retrying = 0
-        /// Fetched and whole.
+        /// Finished with a complete file.
         public var finished = 0
-        /// Found to be there already.
+        /// Skipped, because the file existed.
         public var skipped = 0
-        /// Ended without the file.
+        /// Failed.
         public var failed = 0
         /// Cancelled.
         public var cancelled = 0
@@ -51,33 +53,17 @@ public final class TransferEngine: Sendable, RunHost {
     }
 
     struct State {
-        var scheduler: Scheduler
-        var perHost: Int?
+        var machine: EngineMachine
+        /// The transfers that have not ended.
         var transfers: [TransferID: Transfer] = [:]
-        var running: [TransferID: any TransferRun] = [:]
-        /// What was asked of those that run, until they have ended.
-        var wishes: [TransferID: Wish] = [:]
-        var names = NameRegistry()
-        var nextID: UInt64 = 0
-        var counts = Counts()
-        var isStarted = false
-        var isClosed = false
-        var isStopping = false
-        var isTicking = false
-        var laneLoad: [Int]
-        var isPumping: [Bool]
-        var pumpAgain: [Bool]
-        var slotWaiters: [(origin: Origin, wake: @Sendable () -> Void)] = []
-        var drainWaiters: [CheckedContinuation<Void, Never>] = []
-        var stopWaiters: [CheckedContinuation<Void, Never>] = []
-        var feedWaiters: [(atMost: Int, continuation: CheckedContinuation<Void, Never>)] = []
-        var hostFailures: [Origin: Int] = [:]
-        /// Small files that are written and wait to be synced together.
+        var runs: [TransferID: any TransferRun] = [:]
+        /// Complete files that wait to be synced together.
         var unsynced: [(transfer: Transfer, completion: TransferEvent.Completion)] = []
-        var isSyncing = false
-        var syncing = 0
-        /// The requests under way that delete uploads at their servers.
-        var terminations = 0
+        /// The callbacks of runs that wait for a connection.
+        var claims: [WaiterID: (id: TransferID, wake: @Sendable () -> Void)] = [:]
+        var waits: [WaiterID: CheckedContinuation<Void, Never>] = [:]
+        /// Whether a thread performs the machine's steps, for each lane and for callers that are on none.
+        var isDriven: [Bool]
     }
 
     let transport: any Transport
@@ -105,28 +91,28 @@ public final class TransferEngine: Sendable, RunHost {
         self.time = time
         self.pool = pool
         self.releasesNames = configuration.releasesNames
-        let limit = max(1, configuration.concurrentTransfers)
         let lanes = transport.laneCount
         self.state = Mutex(
             State(
-                scheduler: Scheduler(limit: limit, perHost: max(1, configuration.connectionsPerHost ?? max(limit, 4))),
-                perHost: configuration.connectionsPerHost,
-                laneLoad: Array(repeating: 0, count: lanes),
-                isPumping: Array(repeating: false, count: lanes + 1),
-                pumpAgain: Array(repeating: false, count: lanes + 1)
+                machine: EngineMachine(
+                    limit: max(1, configuration.concurrentTransfers),
+                    connectionsPerHost: configuration.connectionsPerHost,
+                    lanes: lanes
+                ),
+                isDriven: Array(repeating: false, count: lanes + 1)
             )
         )
         self.limiter = Mutex(RateLimiter(rate: configuration.rateLimit))
         self.throttles = Atomic(configuration.rateLimit != nil)
     }
 
-    // MARK: Hearing of what happens
+    // MARK: Events
 
-    /// Calls `observer` with every event it wants, one at a time, in order.
+    /// Calls `observer` with every event of interest, one at a time, in order.
     ///
-    /// It is called on the threads that move data: it must be quick and must not block. It may call the engine.
+    /// The observer is called on the threads that transfer data, so it must not block. It may call the engine.
     ///
-    /// - Returns: What ends it; it is kept until then.
+    /// - Returns: The registration, which is kept until its `cancel()`.
     @discardableResult
     public func observe(
         _ interest: TransferEvent.Interest = .all,
@@ -135,12 +121,12 @@ public final class TransferEngine: Sendable, RunHost {
         Observation(hub: self.hub, number: self.hub.add(interest, observer))
     }
 
-    /// An observer's place among those who hear of events.
+    /// The registration of an observer.
     public struct Observation: Sendable {
         let hub: EventHub
         let number: Int
 
-        /// Calls the observer no more; a call under way may come to its end after this returns.
+        /// Removes the observer; a call in progress may return later than this method.
         public func cancel() { self.hub.remove(self.number) }
     }
 
@@ -157,215 +143,36 @@ public final class TransferEngine: Sendable, RunHost {
         return TransferEvents(buffer: buffer)
     }
 
-    /// How many transfers stand where.
-    public var counts: Counts {
-        self.state.withLock { self.currentCounts($0) }
-    }
+    /// The number of transfers in each state.
+    public var counts: Counts { self.state.withLock { Counts($0.machine) } }
 
-    func currentCounts(_ state: State) -> Counts {
-        var counts = state.counts
-        counts.waiting = state.scheduler.waitingCount
-        counts.running = state.running.count + state.syncing + state.unsynced.count
-        return counts
-    }
+    /// The state of a transfer; `nil` if it has ended or the id is unknown.
+    public func state(of id: TransferID) -> TransferState? { self.state.withLock { $0.machine.state(of: id) } }
 
-    /// Where a transfer stands; `nil` once it has ended, or where there is none with this id.
-    public func state(of id: TransferID) -> TransferState? {
-        self.state.withLock { $0.transfers[id] }?.state
-    }
-
-    /// How far a transfer has come, exactly and at this moment; `nil` where it does not run.
+    /// The current progress of a transfer; `nil` if it does not run.
     ///
-    /// - Returns: The bytes that are there, those of earlier runs included, and the whole length where it is known.
+    /// - Returns: The number of bytes present, including those of earlier runs, and the whole length if known.
     public func progress(of id: TransferID) -> (bytes: Int64, total: Int64?)? {
-        self.state.withLock { $0.running[id] }?.position
+        self.state.withLock { $0.runs[id] }?.position
     }
 
-    /// Where a transfer's file will be, as far as it is known; `nil` once it has ended, or where it has none.
+    /// The target of a transfer's file as far as known; `nil` if it has ended or has no file.
     public func target(of id: TransferID) -> FileTarget? {
         self.state.withLock { $0.transfers[id] }?.memory.withLock { $0.target }
     }
+}
 
-    // MARK: Filling the queue
-
-    /// Adds a download.
-    ///
-    /// - Returns: Its id; the same URL twice is two transfers.
-    /// - Throws: ``EngineError`` with `closed` after `close()`, with `badName` where the user's name is no file name, with
-    ///   `nameTaken` where it must be exact and another transfer has it.
-    @discardableResult
-    public func add(_ request: DownloadRequest) throws(EngineError) -> TransferID {
-        let (directory, name) = try Self.place(request)
-        if request.options.rateLimit != nil { self.throttles.store(true, ordering: .relaxed) }
-        let base = name ?? FileName.choose(user: nil, disposition: nil, url: request.sources[0])
-        let isFile: Bool = if case .file = request.options.destination { true } else { false }
-        let result: Result<TransferID, EngineError> = self.state.withLock { state in
-            guard !state.isClosed else {
-                return .failure(EngineError(.closed, "the queue is closed: nothing more can be added"))
-            }
-            if isFile, request.nameIsExact {
-                let path = FileTarget(directory: directory, name: base).path
-                guard state.names.isFree(path) else {
-                    return .failure(
-                        EngineError(.nameTaken, "another transfer is writing \(path); wait for it or name another file")
-                    )
-                }
-            }
-            state.nextID += 1
-            let id = TransferID(state.nextID)
-            let transfer = Transfer(
-                id: id,
-                request: request,
-                reserved: isFile
-                    ? Self.takeName(&state, directory: directory, base: base)
-                    : FileTarget(directory: directory, name: base),
-                baseName: base,
-                isNamedByUser: name != nil
-            )
-            state.transfers[id] = transfer
-            state.scheduler.enqueue(id, origin: transfer.origin, priority: request.options.priority)
-            return .success(id)
-        }
-        let id = try result.get()
-        self.pump(lane: nil)
-        return id
-    }
-
-    /// Adds an upload.
-    ///
-    /// - Returns: Its id.
-    /// - Throws: ``EngineError`` with `closed` after `close()`.
-    @discardableResult
-    public func add(_ request: UploadRequest) throws(EngineError) -> TransferID {
-        if request.options.rateLimit != nil { self.throttles.store(true, ordering: .relaxed) }
-        let id: TransferID? = self.state.withLock { state in
-            guard !state.isClosed else { return nil }
-            state.nextID += 1
-            let transfer = Transfer(id: TransferID(state.nextID), upload: request)
-            state.transfers[transfer.id] = transfer
-            state.scheduler.enqueue(transfer.id, origin: transfer.origin, priority: request.options.priority)
-            return transfer.id
-        }
-        guard let id else { throw EngineError(.closed, "the queue is closed: nothing more can be added") }
-        self.pump(lane: nil)
-        return id
-    }
-
-    /// No more will come: the queue ends by itself when the last transfer has.
-    public func close() {
-        self.state.withLock { $0.isClosed = true }
-        self.settle()
-    }
-
-    /// Begins to run transfers.
-    public func start() {
-        self.state.withLock { $0.isStarted = true }
-        self.pump(lane: nil)
-        self.settle()
-    }
-
-    /// Ends what runs at once, keeping what can be resumed; returns when everything has really stopped.
-    ///
-    /// What waits stays waiting. The engine starts nothing any more.
-    public func stop() async {
-        let runs = self.state.withLock { state in
-            state.isStopping = true
-            return Array(state.running.values)
-        }
-        for run in runs { run.interrupt(.stopped) }
-        await withCheckedContinuation { continuation in
-            let isDone = self.state.withLock { state in
-                if state.running.isEmpty, state.unsynced.isEmpty, state.syncing == 0 { return true }
-                state.stopWaiters.append(continuation)
-                return false
-            }
-            if isDone { self.resumeBehindEvents(continuation) }
-        }
-        self.settle()
-        for reference in self.buffers.withLock({ $0 }) { reference.buffer?.finish() }
-    }
-
-    /// Returns when the closed queue has nothing left, or has been stopped.
-    ///
-    /// Also waits until abandoned uploads are deleted at their servers, for at most 10 seconds.
-    public func waitUntilDrained() async {
-        await withCheckedContinuation { continuation in
-            let isDone = self.state.withLock { state in
-                if state.isStopping ? state.running.isEmpty : self.isDrained(state) { return true }
-                state.drainWaiters.append(continuation)
-                return false
-            }
-            if isDone { self.resumeBehindEvents(continuation) }
-        }
-    }
-
-    /// Lets somebody go on who must have heard of every end by then: the last one may be on its way.
-    private func resumeBehindEvents(_ continuation: CheckedContinuation<Void, Never>) {
-        self.hub.post(then: { continuation.resume() })
-        self.hub.deliver()
-    }
-
-    /// Returns when at most this many transfers wait, or the engine is being stopped: for whoever feeds it a long list.
-    public func waitUntilWaiting(atMost count: Int) async {
-        await withCheckedContinuation { continuation in
-            let isDone = self.state.withLock { state in
-                if state.scheduler.waitingCount <= count || state.isStopping { return true }
-                state.feedWaiters.append((count, continuation))
-                return false
-            }
-            if isDone { continuation.resume() }
-        }
-    }
-
-    // MARK: Limits
-
-    /// Changes how many transfers run at once; those beyond a lower limit run to their end.
-    public func setConcurrentTransfers(_ count: Int) {
-        self.state.withLock { state in
-            state.scheduler.limit = max(1, count)
-            if state.perHost == nil { state.scheduler.perHost = max(4, count) }
-        }
-        self.pump(lane: nil)
-    }
-
-    /// Changes the cap of connections per host.
-    public func setConnectionsPerHost(_ count: Int) {
-        self.state.withLock { state in
-            state.perHost = count
-            state.scheduler.perHost = max(1, count)
-        }
-        self.pump(lane: nil)
-    }
-
-    /// Changes the caps of connections to single hosts, by their names in lower case; they hold in place of the one for all.
-    public func setConnectionLimits(ofHosts limits: [String: Int]) {
-        self.state.withLock { $0.scheduler.hostLimits = limits.mapValues { max(1, $0) } }
-        self.pump(lane: nil)
-    }
-
-    /// Changes the rate over all transfers, in bytes a second; `nil` lifts the limit.
-    public func setRateLimit(_ rate: Int64?) {
-        let now = self.time.now
-        self.limiter.withLock { $0.setRate(rate, now: now) }
-        if rate != nil { self.throttles.store(true, ordering: .relaxed) }
-    }
-
-    /// Changes the rate of one transfer, in bytes a second; `nil` lifts the limit.
-    public func setRateLimit(_ rate: Int64?, of id: TransferID) {
-        let now = self.time.now
-        self.state.withLock { $0.transfers[id] }?.memory
-            .withLock { memory in
-                memory.rateLimit = rate
-                memory.limiter.setRate(rate, now: now)
-            }
-        if rate != nil { self.throttles.store(true, ordering: .relaxed) }
-    }
-
-    /// Changes a transfer's priority; one that runs keeps running.
-    public func setPriority(_ priority: Priority, of id: TransferID) {
-        self.state.withLock { state in
-            state.transfers[id]?.memory.withLock { $0.priority = priority }
-            state.scheduler.setPriority(priority, of: id)
-        }
+extension TransferEngine.Counts {
+    fileprivate init(_ machine: EngineMachine) {
+        self.waiting = machine.waitingCount
+        self.running = machine.runningCount
+        self.paused = machine.pausedCount
+        self.retrying = machine.retryingCount
+        self.finished = machine.totals.finished
+        self.skipped = machine.totals.skipped
+        self.failed = machine.totals.failed
+        self.cancelled = machine.totals.cancelled
+        self.receivedBytes = machine.totals.received
+        self.sentBytes = machine.totals.sent
     }
 }

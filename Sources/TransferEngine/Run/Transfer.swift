@@ -1,9 +1,10 @@
 internal import Synchronization
 internal import TransferCore
 
-/// One transfer from its addition to its end: its request, and the state kept between runs.
+/// One transfer from its addition to its end: its request, and what its runs learned about the resource.
 ///
-/// A waiting transfer is cheap; the state of a running one is in its ``TransferRun``.
+/// A waiting transfer is cheap; the state of a running one is in its ``TransferRun``, and its place in the queue in the
+/// ``EngineMachine``.
 final class Transfer: Sendable {
     /// The request of a transfer.
     enum Work: Sendable {
@@ -28,20 +29,11 @@ final class Transfer: Sendable {
     /// The origin in whose queue the transfer waits.
     let origin: Origin
     let memory: Mutex<Memory>
+    /// The limit of this transfer's rate.
+    let limiter: Mutex<RateLimiter>
 
-    /// The state kept from one run to the next.
+    /// What runs have learned, kept from one to the next.
     struct Memory: Sendable {
-        var state: TransferState = .waiting
-        var budget: RetryBudget
-        var rateLimit: Int64?
-        var limiter: RateLimiter
-        var priority: Priority
-        /// The number of attempts started so far.
-        var attempts = 0
-        /// Time spent running, in nanoseconds, without the time in the queue.
-        var activeTime: Int64 = 0
-        /// Bytes of body received.
-        var received: Int64 = 0
         /// The target of the file, once a response or the user has determined it.
         var target: FileTarget?
         /// What a download's runs have left.
@@ -52,7 +44,6 @@ final class Transfer: Sendable {
         var streamDigests: (any DigestComputation)?
         /// What an upload's runs have left.
         var upload = UploadHistory()
-        var wakeUp: (any Timer)?
     }
 
     /// The partial file that a cancellation deletes, if there may be one.
@@ -75,14 +66,8 @@ final class Transfer: Sendable {
         self.isNamedByUser = false
         self.origin = request.url.origin
         self.asksForWhole = false
-        self.memory = Mutex(
-            Memory(
-                budget: RetryBudget(retries: request.options.retries),
-                rateLimit: request.options.rateLimit,
-                limiter: RateLimiter(rate: request.options.rateLimit),
-                priority: request.options.priority
-            )
-        )
+        self.memory = Mutex(Memory())
+        self.limiter = Mutex(RateLimiter(rate: request.options.rateLimit))
     }
 
     init(id: TransferID, request: DownloadRequest, reserved: FileTarget, baseName: String, isNamedByUser: Bool) {
@@ -97,14 +82,8 @@ final class Transfer: Sendable {
         self.baseName = baseName
         self.isNamedByUser = isNamedByUser
         self.origin = request.sources[0].origin
-        self.memory = Mutex(
-            Memory(
-                budget: RetryBudget(retries: request.options.retries),
-                rateLimit: request.options.rateLimit,
-                limiter: RateLimiter(rate: request.options.rateLimit),
-                priority: request.options.priority
-            )
-        )
+        self.memory = Mutex(Memory())
+        self.limiter = Mutex(RateLimiter(rate: request.options.rateLimit))
     }
 
     /// Whether the transfer fetches a whole representation, so that parts of it may be requested and compared.
@@ -116,18 +95,6 @@ final class Transfer: Sendable {
         RequestMethod.isSafe(request.method)
             && !request.fields.contains { $0.0.utf8.count == 5 && $0.0.lowercased() == "range" }
     }
-
-    /// Moves the transfer to another state.
-    ///
-    /// - Precondition: `TransferState.allows` permits the transition.
-    func move(to next: TransferState) {
-        self.memory.withLock { memory in
-            precondition(memory.state.allows(next), "transfer \(self.id) cannot go from \(memory.state) to \(next)")
-            memory.state = next
-        }
-    }
-
-    var state: TransferState { self.memory.withLock { $0.state } }
 
     func event(_ kind: TransferEvent.Kind) -> TransferEvent {
         TransferEvent(id: self.id, source: self.source, userInfo: self.userInfo, kind: kind)

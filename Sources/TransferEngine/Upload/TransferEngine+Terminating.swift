@@ -58,11 +58,10 @@ extension TransferEngine {
             connectTimeout: request.options.connectTimeout.inNanoseconds
         )
         // The queue is drained only when the server has responded: a program ends then, and its requests with it.
-        self.state.withLock { $0.terminations += 1 }
+        self.state.withLock { $0.machine.terminationStarted() }
         self.transport.execute(onLane: 0) {
             let termination = Termination {
-                self.state.withLock { $0.terminations -= 1 }
-                self.settle()
+                self.handle { $0.machine.terminationEnded() }
             }
             let exchange = self.transport.start(exchange, onLane: 0, receiver: termination)
             self.time.schedule(after: Termination.timeout) {

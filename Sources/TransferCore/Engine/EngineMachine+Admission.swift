@@ -1,0 +1,139 @@
+/// The consequences of the state: transfers that start, connections that are granted, waits that are over.
+extension EngineMachine {
+    /// One effect for the driver.
+    package enum Step: Hashable, Sendable {
+        /// Starts a run of a transfer on an event loop; it has one connection to its host.
+        case start(TransferID, lane: Int)
+        /// Calls back a transfer for which a connection was taken.
+        case grant(WaiterID)
+        /// Asks the run of a transfer to close one of its connections to a host.
+        case yield(TransferID, Origin)
+        /// Resumes a caller whose condition holds.
+        case resume(WaiterID)
+        /// Syncs the complete files; the first call of ``EngineMachine/takeGroup()`` has them.
+        case sync
+        /// Starts the periodic work of runs.
+        case startTicking
+        /// Calls ``EngineMachine/timeReached(_:now:)`` at a time.
+        case wake(at: Int64)
+        /// Nothing more follows.
+        case none
+    }
+
+    /// The files that may wait to be synced before no more transfers start.
+    static let unsyncedLimit = 512
+    /// After this many starts that passed over a class with eligible work, that class gets one.
+    package static let ageingPeriod = 8
+    /// The time after which another request to yield a connection is made, in nanoseconds.
+    package static let yieldPatience: Int64 = 1_000_000_000
+
+    /// Takes the next step.
+    ///
+    /// - Parameters:
+    ///   - now: The time.
+    ///   - lane: The event loop of the caller, on which a transfer starts unless another one has fewer.
+    /// - Returns: The step, which the driver must perform.
+    package mutating func next(now: Int64, lane: Int? = nil) -> Step {
+        if self.unsyncedCount > 0, !self.isSyncing {
+            self.isSyncing = true
+            return .sync
+        }
+        if !self.claimedHosts.isEmpty, let step = self.serveClaims(now) { return step }
+        if let step = self.admit(now, lane) { return step }
+        if self.runCount > 0, !self.isTicking {
+            self.isTicking = true
+            return .startTicking
+        }
+        if let first = self.due.first, self.timers.last.map({ first.time < $0 }) ?? true {
+            self.timers.append(first.time)
+            return .wake(at: first.time)
+        }
+        if !self.waits.isEmpty, let waiter = self.satisfiedWait() { return .resume(waiter) }
+        if self.hosts.needsSweep { self.hosts.sweep(now: now) }
+        return .none
+    }
+
+    /// The runs' periodic work is due.
+    ///
+    /// - Returns: Whether there are runs; if not, ticking ends.
+    package mutating func ticked() -> Bool {
+        self.isTicking = self.runCount > 0
+        return self.isTicking
+    }
+
+    // MARK: Admission
+
+    /// The transfers that may start now as far as the limit over all hosts is concerned.
+    var freePlaces: Int {
+        guard self.isStarted, !self.isStopping, self.unsyncedCount < Self.unsyncedLimit else { return 0 }
+        return max(0, self.limit - self.runCount)
+    }
+
+    /// Admits the next transfer.
+    ///
+    /// Priorities first; within one round robin over hosts; first in, first out for each host. A class that was passed
+    /// over ``ageingPeriod`` times takes the next start, so a transfer at place *n* of its host's line in a class starts
+    /// after at most `n × hosts × (ageingPeriod + 3)` starts of others.
+    private mutating func admit(_ now: Int64, _ lane: Int?) -> Step? {
+        guard self.waitingCount > 0, self.freePlaces > 0 else { return nil }
+        var yield: YieldRequest?
+        // A bit for each class: those that were examined as starved need not be examined again.
+        var examined = 0
+        while let index = self.starvedClass(except: examined) {
+            examined |= 1 << index
+            if let slot = self.admitted(from: index, now, &yield) { return self.started(slot, lane) }
+        }
+        for index in self.classes.indices.reversed() where examined & (1 << index) == 0 && self.classes[index].count > 0
+        {
+            if let slot = self.admitted(from: index, now, &yield) { return self.started(slot, lane) }
+        }
+        return yield.map { self.request($0) }
+    }
+
+    /// The class that was passed over most often, at least ``ageingPeriod`` times.
+    private func starvedClass(except examined: Int) -> Int? {
+        var starved: Int?
+        for index in self.classes.indices.reversed() where examined & (1 << index) == 0 {
+            guard self.classes[index].passedOver >= Self.ageingPeriod else { continue }
+            if let best = starved, self.classes[best].passedOver >= self.classes[index].passedOver { continue }
+            starved = index
+        }
+        return starved
+    }
+
+    /// Takes the first transfer of a class whose host has a free connection.
+    ///
+    /// If a host has none, the transfer with the most connections may have to yield one.
+    private mutating func admitted(from index: Int, _ now: Int64, _ yield: inout YieldRequest?) -> Int? {
+        for _ in 0..<self.classes[index].hosts.count {
+            let turn = self.classes[index].nextHost { [entries = self.entries] in entries[$0.slot].ticket == $0.ticket }
+            guard let (host, place) = turn else { return nil }
+            let (id, fixed) = (self.entries[place.slot].id, self.entries[place.slot].fixedConnections)
+            guard !self.hosts[host].health.isHeld(at: now), self.isConnectionFree(host, id, fixed: fixed) else {
+                self.classes[index].endTurn(host, starts: false)
+                if yield == nil { yield = self.yieldRequest(host, now) }
+                continue
+            }
+            self.classes[index].endTurn(host, starts: true)
+            self.classes[index].passedOver = 0
+            for other in 0..<index where self.classes[other].count > 0 { self.classes[other].passedOver += 1 }
+            return place.slot
+        }
+        return nil
+    }
+
+    private mutating func started(_ slot: Int, _ lane: Int?) -> Step {
+        let (id, host) = (self.entries[slot].id, Int(self.entries[slot].host))
+        self.entries[slot].ticket = 0
+        self.hosts[host].waiting -= 1
+        self.hosts.connect(host, id, fixed: self.entries[slot].fixedConnections)
+        self.move(slot, to: .running)
+        self.runCount += 1
+        self.entries[slot].attempts += 1
+        var best = lane ?? 0
+        for index in self.laneLoad.indices where self.laneLoad[index] < self.laneLoad[best] { best = index }
+        self.laneLoad[best] += 1
+        self.entries[slot].lane = Int16(best)
+        return .start(id, lane: best)
+    }
+}

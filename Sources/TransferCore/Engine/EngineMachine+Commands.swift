@@ -1,0 +1,125 @@
+/// Commands from outside: pausing, resuming, cancelling; names and waits.
+extension EngineMachine {
+    /// Pauses a transfer that waits, runs or is between attempts.
+    ///
+    /// - Returns: `paused`, `interrupt` if it runs, or `unchanged`.
+    package mutating func pause(_ id: TransferID) -> Verdict {
+        guard let slot = self.slots[id] else { return .unchanged }
+        switch self.entries[slot].state {
+        case .running:
+            guard !self.entries[slot].isUnsynced else { return .unchanged }
+            if case .cancel = self.entries[slot].wish {} else { self.entries[slot].wish = .pause }
+            return .interrupt
+        case .waiting: self.leaveLine(slot)
+        case .retrying: self.retryStopped(slot)
+        case .paused, .finished, .failed, .cancelled: return .unchanged
+        }
+        self.move(slot, to: .paused)
+        return .paused
+    }
+
+    /// Puts a paused transfer in line again, also one whose pausing is under way.
+    ///
+    /// - Returns: `waiting` or `unchanged`.
+    package mutating func resume(_ id: TransferID) -> Verdict {
+        guard let slot = self.slots[id] else { return .unchanged }
+        if case .pause = self.entries[slot].wish { self.entries[slot].wish = .resume }
+        guard self.entries[slot].state == .paused else { return .unchanged }
+        self.wait(slot, atFront: false)
+        return .waiting
+    }
+
+    /// Cancels a transfer that has not ended.
+    ///
+    /// - Returns: `cancelled`, `interrupt` if it runs, or `unchanged`.
+    package mutating func cancel(_ id: TransferID, keeping: Bool) -> Verdict {
+        guard let slot = self.slots[id] else { return .unchanged }
+        switch self.entries[slot].state {
+        case .running:
+            guard !self.entries[slot].isUnsynced else { return .unchanged }
+            self.entries[slot].wish = .cancel(keeping: keeping)
+            return .interrupt
+        case .waiting: self.leaveLine(slot)
+        case .retrying: self.retryStopped(slot)
+        case .paused: break
+        case .finished, .failed, .cancelled: return .unchanged
+        }
+        self.totals.cancelled += 1
+        self.end(slot, .cancelled)
+        return .cancelled(keeping: keeping)
+    }
+
+    /// Changes a transfer's priority: one that waits goes to the end of its new line, one that runs keeps running.
+    package mutating func setPriority(_ priority: Priority, of id: TransferID) {
+        guard let slot = self.slots[id], self.entries[slot].priority != priority else { return }
+        let waits = self.entries[slot].state == .waiting
+        if waits { self.leaveLine(slot) }
+        self.entries[slot].priority = priority
+        if waits { self.enterLine(slot, atFront: false) }
+    }
+
+    /// Moves a transfer to the waiting ones.
+    mutating func wait(_ slot: Int, atFront: Bool) {
+        self.move(slot, to: .waiting)
+        self.enterLine(slot, atFront: atFront)
+    }
+
+    // MARK: Names
+
+    /// Whether no transfer has a name.
+    package func isNameFree(_ path: String) -> Bool { self.names.isFree(path) }
+
+    /// Reserves a name, numbered if it is taken.
+    package mutating func takeName(directory: String, base: String) -> FileTarget {
+        let target = FileTarget(directory: directory, name: base)
+        if self.names.take(target.path) { return target }
+        return self.takeNextName(directory: directory, base: base)
+    }
+
+    /// Reserves the next numbered name.
+    package mutating func takeNextName(directory: String, base: String) -> FileTarget {
+        let plain = FileTarget(directory: directory, name: base)
+        while true {
+            let number = self.names.number(for: plain.path)
+            let target = FileTarget(directory: directory, name: FileName.numbered(base, number))
+            if self.names.take(target.path) { return target }
+        }
+    }
+
+    /// Makes a name available again.
+    package mutating func releaseName(_ path: String) { self.names.release(path) }
+
+    // MARK: Waits
+
+    /// Waits for a condition of the queue.
+    ///
+    /// - Returns: The number with which ``Step/resume(_:)`` follows, at once if the condition holds.
+    package mutating func wait(for condition: WaitCondition) -> WaiterID {
+        self.nextWaiter += 1
+        let number = WaiterID(rawValue: self.nextWaiter)
+        self.waits.append((number, condition))
+        return number
+    }
+
+    mutating func satisfiedWait() -> WaiterID? {
+        guard let index = self.waits.firstIndex(where: { self.holds($0.condition) }) else { return nil }
+        return self.waits.remove(at: index).number
+    }
+
+    private func holds(_ condition: WaitCondition) -> Bool {
+        switch condition {
+        case .stopped: self.hasStopped
+        case .drained: self.hasStopped || self.isDrained
+        case .waiting(let most): self.waitingCount <= most || self.isStopping
+        }
+    }
+
+    /// A request that deletes an abandoned upload at its server has started: the queue is drained only after it.
+    package mutating func terminationStarted() { self.terminations += 1 }
+
+    /// Such a request has ended.
+    package mutating func terminationEnded() {
+        precondition(self.terminations > 0, "a termination ended that had not started")
+        self.terminations -= 1
+    }
+}

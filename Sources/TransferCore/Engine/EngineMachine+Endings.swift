@@ -1,0 +1,176 @@
+/// The ends of runs, the schedule of retries, and files that are synced in groups.
+extension EngineMachine {
+    /// A run has ended: its connections are closed and its file is kept, named or deleted.
+    package mutating func runEnded(
+        _ id: TransferID,
+        _ reported: RunResult,
+        _ tally: Tally,
+        now: Int64
+    ) -> Verdict {
+        guard let slot = self.slots[id], self.entries[slot].state == .running, !self.entries[slot].isUnsynced else {
+            preconditionFailure("a run of transfer \(id) ended that had not started")
+        }
+        self.runCount -= 1
+        self.laneLoad[Int(self.entries[slot].lane)] -= 1
+        self.forgetRun(slot)
+        self.entries[slot].activeTime += tally.duration
+        self.entries[slot].received += tally.received
+        self.entries[slot].sent += tally.sent
+        self.entries[slot].budget.kept(tally.kept)
+        self.totals.received += tally.received
+        self.totals.sent += tally.sent
+        if tally.hasAdvanced { self.hosts[Int(self.entries[slot].host)].health.served() }
+        let result = self.entries[slot].wish.map { $0.applied(to: reported) } ?? reported
+        self.entries[slot].wish = nil
+        switch result {
+        case .finished(let isSkipped):
+            if self.entries[slot].isDurable, !isSkipped {
+                self.entries[slot].isUnsynced = true
+                self.unsyncedCount += 1
+                return .unsynced
+            }
+            return self.finish(slot, isSkipped: isSkipped)
+        case .failed: return self.fail(slot, .failed)
+        case .retry(let failure): return self.retry(slot, failure, now)
+        case .paused:
+            self.move(slot, to: .paused)
+            return .paused
+        case .stopped:
+            self.wait(slot, atFront: true)
+            return .waiting
+        case .cancelled(let keeping):
+            self.totals.cancelled += 1
+            self.end(slot, .cancelled)
+            return .cancelled(keeping: keeping)
+        }
+    }
+
+    private mutating func finish(_ slot: Int, isSkipped: Bool) -> Verdict {
+        if isSkipped { self.totals.skipped += 1 } else { self.totals.finished += 1 }
+        self.end(slot, .finished)
+        return .finished
+    }
+
+    private mutating func fail(_ slot: Int, _ verdict: Verdict) -> Verdict {
+        self.totals.failed += 1
+        self.end(slot, .failed)
+        return verdict
+    }
+
+    // MARK: Retries
+
+    private mutating func retry(_ slot: Int, _ failure: Failure, _ now: Int64) -> Verdict {
+        let host = Int(self.entries[slot].host)
+        let isDown = self.hosts[host].health
+            .failed(isHostFault: failure.isHostFault, retries: self.entries[slot].budget.retries, now: now)
+        let own = self.entries[slot].budget.failed(retryAfter: failure.retryAfter, jitter: failure.jitter)
+        guard !isDown else { return self.fail(slot, .refused(.hostDown)) }
+        let attempts = Int(self.entries[slot].attempts)
+        guard let own else { return self.fail(slot, .refused(.noneLeft(attempts: attempts))) }
+        let delay = max(own, self.entries[slot].retryWait)
+        // The time between attempts is part of the transfer's: if none would be left, it has run out now.
+        self.entries[slot].activeTime += delay
+        let total = self.entries[slot].totalTimeout
+        guard total <= 0 || self.entries[slot].activeTime < total else { return self.fail(slot, .refused(.outOfTime)) }
+        let time = now + delay
+        if failure.isHostFault { self.hosts[host].health.hold(until: time) }
+        self.move(slot, to: .retrying(at: time))
+        self.due.insert(DueQueue.Element(time: time, id: self.entries[slot].id))
+        return .retrying(attempt: attempts, delay: delay)
+    }
+
+    /// A transfer that waits for its next attempt is paused or cancelled.
+    mutating func retryStopped(_ slot: Int) {
+        // Others of its host may wait for the end of the same hold, and its own attempt would have started them.
+        let host = Int(self.entries[slot].host)
+        if let until = self.hosts[host].health.heldUntil, until > self.hosts[host].wakeUp {
+            self.hosts[host].wakeUp = until
+            self.due.insert(DueQueue.Element(time: until, id: nil))
+        }
+        self.staleDue += 1
+        guard self.staleDue > 64, 2 * self.staleDue > self.due.count else { return }
+        let stopped = self.entries[slot].id
+        self.due.filter { [slots = self.slots, entries = self.entries] element in
+            guard let id = element.id else { return true }
+            return id != stopped && slots[id].map { entries[$0].state == .retrying(at: element.time) } ?? false
+        }
+        self.staleDue = 0
+    }
+
+    /// A timer has fired, which was set by ``Step/wake(at:)``.
+    ///
+    /// - Parameters:
+    ///   - scheduled: The time for which it was set.
+    ///   - now: The time.
+    package mutating func timeReached(_ scheduled: Int64, now: Int64) {
+        let now = max(scheduled, now)
+        while let last = self.timers.last, last <= now { self.timers.removeLast() }
+        while let element = self.due.popDue(at: now) {
+            guard let id = element.id else { continue }
+            guard let slot = self.slots[id], self.entries[slot].state == .retrying(at: element.time) else {
+                self.staleDue = max(0, self.staleDue - 1)
+                continue
+            }
+            self.wait(slot, atFront: true)
+        }
+    }
+
+    // MARK: Durability in groups
+
+    /// After a group of so many files the next one is gathered for a while: each costs syncs that do not grow with it.
+    private static let largeGroup = 16
+    /// Nanoseconds.
+    private static let gathering: Int64 = 20_000_000
+
+    /// Takes the files that wait to be synced.
+    ///
+    /// - Returns: Their number; if it is 0, syncing ends.
+    package mutating func takeGroup() -> Int {
+        let count = self.unsyncedCount
+        self.unsyncedCount = 0
+        if count == 0 { self.isSyncing = false }
+        return count
+    }
+
+    /// A complete file was synced and has its name.
+    package mutating func synced(_ id: TransferID) -> Verdict {
+        self.finish(self.unsyncedSlot(id), isSkipped: false)
+    }
+
+    /// A complete file could not be synced or named.
+    ///
+    /// - Parameters:
+    ///   - id: The transfer.
+    ///   - retry: The facts if another attempt may succeed, otherwise `nil`.
+    ///   - now: The time.
+    /// - Returns: The consequence for the transfer.
+    package mutating func syncFailed(_ id: TransferID, _ retry: Failure?, now: Int64) -> Verdict {
+        let slot = self.unsyncedSlot(id)
+        guard let retry else { return self.fail(slot, .failed) }
+        self.entries[slot].isUnsynced = false
+        return self.retry(slot, retry, now)
+    }
+
+    /// The time to wait before the next group after one of so many files, in nanoseconds; `nil` for none.
+    package func gathering(after count: Int) -> Int64? { count >= Self.largeGroup ? Self.gathering : nil }
+
+    private func unsyncedSlot(_ id: TransferID) -> Int {
+        guard let slot = self.slots[id], self.entries[slot].isUnsynced else {
+            preconditionFailure("the file of transfer \(id) was synced, which had not finished")
+        }
+        return slot
+    }
+}
+
+extension EngineMachine.Wish {
+    /// The result of a run that ended otherwise than commanded, or before it could obey.
+    func applied(to result: EngineMachine.RunResult) -> EngineMachine.RunResult {
+        switch (result, self) {
+        case (.finished, _), (.failed, _), (.cancelled, _): result
+        case (_, .cancel(let keeping)): .cancelled(keeping: keeping)
+        case (.retry, .pause), (.stopped, .pause): .paused
+        case (.paused, .resume): .stopped
+        case (.paused, .pause), (.retry, .resume), (.stopped, .resume): result
+        }
+    }
+}

@@ -1,0 +1,382 @@
+/// Decides which transfers of a queue run, which connections they may open, and when failed ones are tried again.
+///
+/// Pure value: it performs no I/O, reads no clock and takes no lock; ids and times go in as arguments. An event
+/// changes the state and returns the consequence for the transfer concerned. Consequences for others (transfers to start,
+/// connections to grant, waits that are over) are returned one step at a time by ``next(now:lane:)``, which the driver
+/// calls after every event until there is none.
+///
+/// - Invariant: Every transition of a transfer is permitted by ``TransferState/allows(_:)``.
+package struct EngineMachine: Sendable {
+    /// The terms of a transfer, which do not change.
+    package struct Terms: Sendable {
+        /// The host in whose line it waits.
+        package var origin: Origin
+        /// The order among the waiting transfers.
+        package var priority = Priority.normal
+        /// The attempts beyond the first that may bring nothing new.
+        package var retries = 0
+        /// The minimum time between attempts, in nanoseconds.
+        package var retryWait: Int64 = 0
+        /// The time for all attempts and the waits between them, in nanoseconds; 0 for no limit.
+        package var totalTimeout: Int64 = 0
+        /// The number of connections fixed by its caller; a derived limit per host does not cut it.
+        package var fixedConnections: Int?
+        /// Whether its file is synced, together with others, before it counts as finished.
+        package var isDurable = false
+
+        /// Creates the terms of a transfer that is tried once.
+        package init(origin: Origin) { self.origin = origin }
+    }
+
+    /// The result of a run, as the run reports it.
+    package enum RunResult: Sendable {
+        /// The file is complete.
+        case finished(isSkipped: Bool)
+        /// It failed for good.
+        case failed
+        /// It failed, and another attempt may succeed.
+        case retry(Failure)
+        /// It was paused.
+        case paused
+        /// The engine is being stopped.
+        case stopped
+        /// It was cancelled; the partial file may have been kept.
+        case cancelled(keeping: Bool)
+    }
+
+    /// The facts about a failed attempt that decide about the next one.
+    package struct Failure: Sendable {
+        /// Whether the host, or the path to it, is at fault.
+        package var isHostFault: Bool
+        /// The number of seconds that the server asked to wait.
+        package var retryAfter: Int64?
+        /// A random number from 0 to 1.
+        package var jitter: Double
+
+        /// Creates the facts.
+        package init(isHostFault: Bool, retryAfter: Int64? = nil, jitter: Double) {
+            self.isHostFault = isHostFault
+            self.retryAfter = retryAfter
+            self.jitter = jitter
+        }
+    }
+
+    /// The counts of one run.
+    package struct Tally: Sendable {
+        /// Bytes of body received.
+        package var received: Int64 = 0
+        /// Bytes of content sent.
+        package var sent: Int64 = 0
+        /// Whether the server served this run.
+        package var hasAdvanced = false
+        /// See ``RetryBudget/kept(_:)``.
+        package var kept: Int64 = 0
+        /// The time that it ran, in nanoseconds.
+        package var duration: Int64 = 0
+
+        /// Creates counts of zero.
+        package init() {}
+    }
+
+    /// The consequence of an event for the transfer concerned.
+    package enum Verdict: Hashable, Sendable {
+        /// Nothing changed.
+        case unchanged
+        /// It waits to be admitted.
+        case waiting
+        /// It is paused.
+        case paused
+        /// Its file is complete and waits to be synced.
+        case unsynced
+        /// Another attempt follows after a delay in nanoseconds.
+        case retrying(attempt: Int, delay: Int64)
+        /// It has ended, and its file is there.
+        case finished
+        /// It has ended without the file.
+        case failed
+        /// It has ended without the file, because no other attempt is made.
+        case refused(RetryRefusal)
+        /// It has ended because it was cancelled; what it has may be kept.
+        case cancelled(keeping: Bool)
+        /// It runs and must be interrupted; ``EngineMachine/runEnded(_:_:_:now:)`` follows.
+        case interrupt
+
+        /// Whether the transfer has ended and is forgotten.
+        package var isEnd: Bool {
+            switch self {
+            case .finished, .failed, .refused, .cancelled: true
+            case .unchanged, .waiting, .paused, .unsynced, .retrying, .interrupt: false
+            }
+        }
+    }
+
+    /// Why no other attempt is made.
+    package enum RetryRefusal: Hashable, Sendable {
+        /// The retries are used up.
+        case noneLeft(attempts: Int)
+        /// The attempts of all transfers fail at this host.
+        case hostDown
+        /// The transfer's time would be over before the next one.
+        case outOfTime
+    }
+
+    /// A transfer in the queue.
+    struct Entry: Sendable {
+        var id: TransferID
+        var state: TransferState = .waiting
+        var budget: RetryBudget
+        var ticket: UInt64 = 0
+        var activeTime: Int64 = 0
+        var received: Int64 = 0
+        var sent: Int64 = 0
+        var retryWait: Int64
+        var totalTimeout: Int64
+        var host: Int32
+        var attempts: Int32 = 0
+        var fixedConnections: Int32
+        var lane: Int16 = 0
+        /// The waits for a connection to another host.
+        var claims: Int16 = 0
+        var priority: Priority
+        var isDurable: Bool
+        /// Whether the run has ended and the file waits to be synced; the transfer counts as running until then.
+        var isUnsynced = false
+        var wish: Wish?
+    }
+
+    /// A command given to a running transfer, whose run may be ending already.
+    enum Wish: Sendable {
+        case pause
+        case resume
+        case cancel(keeping: Bool)
+    }
+
+    /// The numbers of transfers that ended, and the bytes of runs that ended.
+    package struct Totals: Sendable {
+        package var finished = 0
+        package var skipped = 0
+        package var failed = 0
+        package var cancelled = 0
+        package var received: Int64 = 0
+        package var sent: Int64 = 0
+    }
+
+    // MARK: State
+
+    /// The maximum number of running transfers.
+    package var limit: Int
+    /// The maximum number of connections to a host, if it was set; otherwise it follows from ``limit``.
+    package var connectionsPerHost: Int?
+    /// The maximum numbers of connections to single hosts, by their names in lower case.
+    package var hostLimits: [String: Int] = [:]
+
+    package internal(set) var totals = Totals()
+    package internal(set) var waitingCount = 0
+    package internal(set) var pausedCount = 0
+    package internal(set) var retryingCount = 0
+    /// The running transfers, those included whose files wait to be synced.
+    package internal(set) var runningCount = 0
+    /// The transfers that have a run.
+    package internal(set) var runCount = 0
+
+    package internal(set) var isStarted = false
+    package internal(set) var isClosed = false
+    package internal(set) var isStopping = false
+
+    var entries: [Entry] = []
+    var slots: [TransferID: Int] = [:]
+    var freeSlots: [Int] = []
+    var nextID: UInt64 = 0
+    var nextTicket: UInt64 = 0
+    var classes = Priority.allCases.map { _ in PriorityClass() }
+    var hosts = HostTable()
+    /// The hosts to which running transfers wait for a connection.
+    var claimedHosts: [Int] = []
+    var yieldRequests: [YieldRequest] = []
+    var names = NameRegistry()
+    var due = DueQueue()
+    /// The times for which a timer runs, the earliest last.
+    var timers: [Int64] = []
+    /// The elements of `due` whose transfer no longer waits for that time.
+    var staleDue = 0
+    var laneLoad: [Int]
+    var isTicking = false
+    var unsyncedCount = 0
+    var isSyncing = false
+    var terminations = 0
+    var waits: [(number: WaiterID, condition: WaitCondition)] = []
+    var nextWaiter: UInt64 = 0
+
+    /// Creates a machine that starts nothing before ``start()``.
+    package init(limit: Int, connectionsPerHost: Int? = nil, lanes: Int = 1) {
+        self.limit = limit
+        self.connectionsPerHost = connectionsPerHost
+        self.laneLoad = Array(repeating: 0, count: lanes)
+    }
+
+    // MARK: The life of the queue
+
+    /// Adds a transfer, which waits to be admitted.
+    ///
+    /// - Precondition: The machine is not closed.
+    package mutating func add(_ terms: Terms) -> TransferID {
+        precondition(!self.isClosed, "a transfer was added to a closed queue")
+        self.nextID += 1
+        let id = TransferID(self.nextID)
+        let entry = Entry(
+            id: id,
+            budget: RetryBudget(retries: terms.retries),
+            retryWait: terms.retryWait,
+            totalTimeout: terms.totalTimeout,
+            host: Int32(self.hosts.retain(terms.origin)),
+            fixedConnections: Int32(clamping: max(0, terms.fixedConnections ?? 0)),
+            priority: terms.priority,
+            isDurable: terms.isDurable
+        )
+        let slot: Int
+        if let free = self.freeSlots.popLast() {
+            slot = free
+            self.entries[slot] = entry
+        } else {
+            slot = self.entries.count
+            self.entries.append(entry)
+        }
+        self.slots[id] = slot
+        self.waitingCount += 1
+        self.enterLine(slot, atFront: false)
+        return id
+    }
+
+    /// Permits transfers to start.
+    package mutating func start() { self.isStarted = true }
+
+    /// No more transfers will be added.
+    package mutating func close() { self.isClosed = true }
+
+    /// Starts nothing any more; the driver interrupts what runs.
+    package mutating func stop() { self.isStopping = true }
+
+    /// Whether every transfer has ended.
+    package var isIdle: Bool { self.slots.isEmpty }
+
+    /// Whether the queue is closed and has nothing left to do.
+    var isDrained: Bool { self.isClosed && self.isIdle && self.terminations == 0 }
+
+    /// Whether the engine was stopped and nothing runs any more.
+    var hasStopped: Bool { self.isStopping && self.runningCount == 0 }
+
+    /// The state of a transfer; `nil` once it has ended.
+    package func state(of id: TransferID) -> TransferState? { self.slots[id].map { self.entries[$0].state } }
+
+    /// The counts of a transfer's earlier runs.
+    package func earlierRuns(of id: TransferID) -> (activeTime: Int64, received: Int64, sent: Int64) {
+        guard let slot = self.slots[id] else { return (0, 0, 0) }
+        return (self.entries[slot].activeTime, self.entries[slot].received, self.entries[slot].sent)
+    }
+
+    /// The health of a host.
+    package func health(of origin: Origin) -> HostHealth {
+        self.hosts.index(of: origin).map { self.hosts[$0].health } ?? HostHealth()
+    }
+
+    /// The connections to a host.
+    package func connections(to origin: Origin) -> Int {
+        self.hosts.index(of: origin).map { self.hosts[$0].connections } ?? 0
+    }
+
+    /// The numbers of elements stored, to show that they are bounded.
+    package var storage: (transfers: Int, hosts: Int, places: Int, due: Int, timers: Int) {
+        let places = self.classes.reduce(0) { $0 + $1.total }
+        return (self.entries.count, self.hosts.count, places, self.due.count, self.timers.count)
+    }
+
+    // MARK: Transitions
+
+    /// Moves a transfer to another state that is not an end.
+    ///
+    /// - Precondition: `TransferState.allows` permits it.
+    mutating func move(_ slot: Int, to next: TransferState) {
+        self.count(self.leave(slot, to: next), by: -1)
+        self.count(next, by: 1)
+        self.entries[slot].state = next
+    }
+
+    /// Ends a transfer and forgets it.
+    mutating func end(_ slot: Int, _ end: TransferState) {
+        self.count(self.leave(slot, to: end), by: -1)
+        self.slots[self.entries[slot].id] = nil
+        self.hosts.release(Int(self.entries[slot].host))
+        // A dead place in a line must not be taken for the next transfer in this slot.
+        self.entries[slot].ticket = 0
+        self.freeSlots.append(slot)
+        if self.slots.isEmpty, self.entries.count > Self.keptSlots { self.shrink() }
+    }
+
+    private static let keptSlots = 4096
+
+    /// Gives the memory of a long queue back once it is empty.
+    private mutating func shrink() {
+        self.entries = []
+        self.freeSlots = []
+        self.slots = [:]
+        for index in self.classes.indices { self.classes[index].removeAll() }
+    }
+
+    private func leave(_ slot: Int, to next: TransferState) -> TransferState {
+        let state = self.entries[slot].state
+        precondition(state.allows(next), "transfer \(self.entries[slot].id) cannot go from \(state) to \(next)")
+        return state
+    }
+
+    private mutating func count(_ state: TransferState, by step: Int) {
+        switch state {
+        case .waiting: self.waitingCount += step
+        case .running: self.runningCount += step
+        case .paused: self.pausedCount += step
+        case .retrying: self.retryingCount += step
+        case .finished, .failed, .cancelled: break
+        }
+    }
+
+    /// Puts a waiting transfer in its host's line.
+    mutating func enterLine(_ slot: Int, atFront: Bool) {
+        let host = Int(self.entries[slot].host)
+        self.nextTicket += 1
+        self.entries[slot].ticket = self.nextTicket
+        self.hosts[host].waiting += 1
+        self.classes[Int(self.entries[slot].priority.rawValue)]
+            .append(PriorityClass.Place(slot: slot, ticket: self.nextTicket), host: host, atFront: atFront)
+    }
+
+    /// Takes a waiting transfer out of its host's line.
+    mutating func leaveLine(_ slot: Int) {
+        let index = Int(self.entries[slot].priority.rawValue)
+        self.entries[slot].ticket = 0
+        self.hosts[Int(self.entries[slot].host)].waiting -= 1
+        self.classes[index].count -= 1
+        self.classes[index].compact { [entries = self.entries] in entries[$0.slot].ticket == $0.ticket }
+    }
+}
+
+/// The number of a wait, for a connection or for a condition of the queue.
+package struct WaiterID: Hashable, Sendable {
+    package let rawValue: UInt64
+}
+
+/// A condition of the queue that a caller waits for.
+package enum WaitCondition: Hashable, Sendable {
+    /// The engine was stopped, and nothing runs.
+    case stopped
+    /// The queue is closed and empty, or was stopped.
+    case drained
+    /// At most so many transfers wait.
+    case waiting(atMost: Int)
+}
+
+/// A running transfer was asked to close one of its connections.
+struct YieldRequest: Sendable {
+    var host: Int
+    var id: TransferID
+    /// The time after which the request counts as ignored.
+    var expiry: Int64
+}

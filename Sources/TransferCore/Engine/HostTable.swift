@@ -1,0 +1,161 @@
+/// The hosts that transfers wait for or are connected to, each with its connections and its health.
+///
+/// Hosts are numbered, so that a transfer refers to its host by a small integer. A host that nothing refers to any
+/// more is kept for a while, since the next transfer is often from the same one; ``sweep(now:)`` bounds their number.
+struct HostTable: Sendable {
+    /// One host: scheme, name and port.
+    struct Host: Sendable {
+        var origin: Origin
+        /// What refers to this host: transfers that have not ended, connections, and waits for a connection.
+        var references = 0
+        /// The transfers that wait to be admitted.
+        var waiting = 0
+        /// The connections of all transfers.
+        var connections = 0
+        /// The connections that transfers have within a number fixed by their callers.
+        var fixedConnections = 0
+        var holders: [Holder] = []
+        /// Running transfers that wait for a connection, in order.
+        var claims: [Claim] = []
+        var health = HostHealth()
+        /// The connections that the host was seen to allow, and until when that is believed.
+        var learnedLimit = 0
+        var learnedUntil: Int64 = 0
+        /// The latest time for which a wake-up was scheduled because the host is held.
+        var wakeUp = Int64.min
+    }
+
+    /// A transfer that has connections to a host.
+    struct Holder: Sendable {
+        var id: TransferID
+        var count: Int32
+        /// The number of connections fixed by its caller, or 0.
+        var fixed: Int32
+
+        /// The connections within the fixed number.
+        var fixedCount: Int32 { min(self.count, self.fixed) }
+    }
+
+    /// A running transfer that waits for a connection to another host.
+    struct Claim: Sendable {
+        var id: TransferID
+        var number: WaiterID
+    }
+
+    private var hosts: [Host] = []
+    private var indices: [Origin: Int] = [:]
+    private var unused: [Int] = []
+    private var sweepsAbove = Self.keptAtLeast
+    /// The hosts that nothing refers to.
+    private(set) var idleCount = 0
+
+    private static let keptAtLeast = 1024
+
+    /// The number of hosts known.
+    var count: Int { self.indices.count }
+
+    subscript(index: Int) -> Host {
+        get { self.hosts[index] }
+        _modify { yield &self.hosts[index] }
+    }
+
+    /// The number of a host, or `nil` if it is unknown.
+    func index(of origin: Origin) -> Int? { self.indices[origin] }
+
+    /// Adds a reference to a host.
+    ///
+    /// - Returns: Its number.
+    mutating func retain(_ origin: Origin) -> Int {
+        if let index = self.indices[origin] {
+            self.retain(index)
+            return index
+        }
+        let index: Int
+        if let free = self.unused.popLast() {
+            index = free
+            self.hosts[free] = Host(origin: origin)
+        } else {
+            index = self.hosts.count
+            self.hosts.append(Host(origin: origin))
+        }
+        self.indices[origin] = index
+        self.hosts[index].references = 1
+        return index
+    }
+
+    /// Adds a reference to a host by its number.
+    mutating func retain(_ index: Int) {
+        if self.hosts[index].references == 0 { self.idleCount -= 1 }
+        self.hosts[index].references += 1
+    }
+
+    /// Removes a reference to a host.
+    mutating func release(_ index: Int) {
+        self.hosts[index].references -= 1
+        if self.hosts[index].references == 0 { self.idleCount += 1 }
+    }
+
+    /// Whether enough idle hosts are kept for `sweep(now:)` to be worth its cost.
+    var needsSweep: Bool { self.idleCount > self.sweepsAbove }
+
+    /// Removes idle hosts, except those that are held or have a learned limit.
+    mutating func sweep(now: Int64) {
+        for (origin, index) in self.indices where self.hosts[index].references == 0 {
+            guard !self.hosts[index].health.isHeld(at: now), self.hosts[index].learnedUntil <= now else { continue }
+            self.indices[origin] = nil
+            self.hosts[index] = Host(origin: Self.none)
+            self.unused.append(index)
+            self.idleCount -= 1
+        }
+        self.sweepsAbove = max(Self.keptAtLeast, 2 * self.idleCount)
+    }
+
+    private static let none = Origin(scheme: .http, host: "", port: 0)
+
+    // MARK: Connections
+
+    /// Counts a further connection of a transfer.
+    mutating func connect(_ index: Int, _ id: TransferID, fixed: Int32) {
+        self.retain(index)
+        self.hosts[index].connections += 1
+        guard let place = self.hosts[index].place(of: id) else {
+            self.hosts[index].holders.append(Holder(id: id, count: 1, fixed: fixed))
+            if fixed > 0 { self.hosts[index].fixedConnections += 1 }
+            return
+        }
+        self.hosts[index].holders[place].count += 1
+        if self.hosts[index].holders[place].count <= self.hosts[index].holders[place].fixed {
+            self.hosts[index].fixedConnections += 1
+        }
+    }
+
+    /// Removes a connection of a transfer.
+    ///
+    /// - Precondition: It has one.
+    mutating func disconnect(_ index: Int, _ id: TransferID) {
+        guard let place = self.hosts[index].place(of: id) else {
+            preconditionFailure("transfer \(id) released a connection to \(self.hosts[index].origin.host) not taken")
+        }
+        self.hosts[index].connections -= 1
+        if self.hosts[index].holders[place].count <= self.hosts[index].holders[place].fixed {
+            self.hosts[index].fixedConnections -= 1
+        }
+        self.hosts[index].holders[place].count -= 1
+        if self.hosts[index].holders[place].count == 0 {
+            self.hosts[index].holders.swapAt(place, self.hosts[index].holders.count - 1)
+            self.hosts[index].holders.removeLast()
+        }
+        self.release(index)
+    }
+}
+
+extension HostTable.Host {
+    /// The place of a transfer among the holders.
+    func place(of id: TransferID) -> Int? { self.holders.firstIndex { $0.id == id } }
+
+    /// The waits of transfers that have no connection here.
+    var urgentClaims: Int { self.claims.count { self.place(of: $0.id) == nil } }
+
+    /// The connections of one transfer.
+    func connections(of id: TransferID) -> Int { self.place(of: id).map { Int(self.holders[$0].count) } ?? 0 }
+}

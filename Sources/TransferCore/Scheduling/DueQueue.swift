@@ -1,0 +1,54 @@
+/// The times at which something becomes due, the earliest first: a binary heap.
+struct DueQueue: Sendable {
+    /// A time, and the transfer whose attempt is due then; `nil` for a mere wake-up.
+    struct Element: Sendable {
+        var time: Int64
+        var id: TransferID?
+
+        /// The order of times; at the same time that of the transfers.
+        static func < (left: Element, right: Element) -> Bool {
+            (left.time, left.id?.rawValue ?? 0) < (right.time, right.id?.rawValue ?? 0)
+        }
+    }
+
+    private var heap: [Element] = []
+
+    var count: Int { self.heap.count }
+    var first: Element? { self.heap.first }
+
+    mutating func insert(_ element: Element) {
+        var index = self.heap.count
+        self.heap.append(element)
+        while index > 0 {
+            let parent = (index - 1) / 2
+            guard self.heap[index] < self.heap[parent] else { return }
+            self.heap.swapAt(index, parent)
+            index = parent
+        }
+    }
+
+    /// Removes the earliest element if it is due.
+    mutating func popDue(at now: Int64) -> Element? {
+        guard let first = self.heap.first, first.time <= now else { return nil }
+        self.heap.swapAt(0, self.heap.count - 1)
+        self.heap.removeLast()
+        var index = 0
+        while true {
+            var least = index
+            for child in [2 * index + 1, 2 * index + 2]
+            where child < self.heap.count && self.heap[child] < self.heap[least] {
+                least = child
+            }
+            guard least != index else { return first }
+            self.heap.swapAt(index, least)
+            index = least
+        }
+    }
+
+    /// Keeps the elements that satisfy a condition.
+    mutating func filter(_ isKept: (Element) -> Bool) {
+        let kept = self.heap.filter(isKept)
+        self.heap = []
+        for element in kept { self.insert(element) }
+    }
+}

@@ -1,0 +1,121 @@
+internal import Synchronization
+public import TransferCore
+
+/// Adding transfers, and the life of the queue from `start()` to `stop()`.
+extension TransferEngine {
+    /// Adds a download.
+    ///
+    /// - Returns: Its id; adding a URL twice makes two transfers.
+    /// - Throws: ``EngineError`` with `closed` after `close()`, with `badName` if the user's name is not usable, with
+    ///   `nameTaken` if the name must be exact and another transfer has it.
+    @discardableResult
+    public func add(_ request: DownloadRequest) throws(EngineError) -> TransferID {
+        let (directory, name) = try Self.place(request)
+        if request.options.rateLimit != nil { self.throttles.store(true, ordering: .relaxed) }
+        let base = name ?? FileName.choose(user: nil, disposition: nil, url: request.sources[0])
+        let isFile: Bool = if case .file = request.options.destination { true } else { false }
+        var terms = EngineMachine.Terms(origin: request.sources[0].origin, request.options)
+        terms.isDurable = request.options.durable
+        if case .fixed(let count) = request.options.connections { terms.fixedConnections = max(1, count) }
+        let result: Result<TransferID, EngineError> = self.state.withLock { state in
+            guard !state.machine.isClosed else { return .failure(Self.closed) }
+            var reserved = FileTarget(directory: directory, name: base)
+            if isFile, request.nameIsExact, !state.machine.isNameFree(reserved.path) {
+                let message = "another transfer is writing \(reserved.path); wait for it or name another file"
+                return .failure(EngineError(.nameTaken, message))
+            }
+            if isFile { reserved = state.machine.takeName(directory: directory, base: base) }
+            let id = state.machine.add(terms)
+            state.transfers[id] = Transfer(
+                id: id,
+                request: request,
+                reserved: reserved,
+                baseName: base,
+                isNamedByUser: name != nil
+            )
+            return .success(id)
+        }
+        let id = try result.get()
+        self.drive()
+        return id
+    }
+
+    /// Adds an upload.
+    ///
+    /// - Returns: Its id.
+    /// - Throws: ``EngineError`` with `closed` after `close()`.
+    @discardableResult
+    public func add(_ request: UploadRequest) throws(EngineError) -> TransferID {
+        if request.options.rateLimit != nil { self.throttles.store(true, ordering: .relaxed) }
+        let terms = EngineMachine.Terms(origin: request.url.origin, request.options)
+        let id: TransferID? = self.state.withLock { state in
+            guard !state.machine.isClosed else { return nil }
+            let id = state.machine.add(terms)
+            state.transfers[id] = Transfer(id: id, upload: request)
+            return id
+        }
+        guard let id else { throw Self.closed }
+        self.drive()
+        return id
+    }
+
+    private static let closed = EngineError(.closed, "the queue is closed: nothing more can be added")
+
+    /// Closes the queue: nothing more can be added, and it is drained when the last transfer has ended.
+    public func close() { self.handle { $0.machine.close() } }
+
+    /// Starts running transfers.
+    public func start() { self.handle { $0.machine.start() } }
+
+    /// Stops the running transfers, keeping what can be resumed; returns when all of them have stopped.
+    ///
+    /// Waiting transfers stay in the queue, but the engine starts nothing after this.
+    public func stop() async {
+        let runs = self.handle { state in
+            state.machine.stop()
+            return Array(state.runs.values)
+        }
+        for run in runs { run.interrupt(.stopped) }
+        await self.wait(for: .stopped)
+        for reference in self.buffers.withLock({ $0 }) { reference.buffer?.finish() }
+    }
+
+    /// Returns when the closed queue is empty, or was stopped.
+    ///
+    /// Also waits until abandoned uploads are deleted at their servers, for at most 10 seconds.
+    public func waitUntilDrained() async { await self.wait(for: .drained) }
+
+    /// Returns when at most this many transfers wait, or the engine is being stopped; for callers that add a long list.
+    public func waitUntilWaiting(atMost count: Int) async { await self.wait(for: .waiting(atMost: count)) }
+
+    /// The directory and the name requested.
+    private static func place(_ request: DownloadRequest) throws(EngineError) -> (directory: String, name: String?) {
+        let directory = request.directory ?? request.options.directory
+        guard let given = request.name else { return (directory, nil) }
+        let parts = given.split(separator: "/", omittingEmptySubsequences: true)
+        guard let last = parts.last, last != ".", last != "..", !given.hasSuffix("/") else {
+            throw EngineError(.badName, "'\(given)' is no file name; give one that ends in a name")
+        }
+        guard last.utf8.count <= FileName.longest, !given.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
+            throw EngineError(
+                .badName,
+                "'\(last.prefix(40))…' is no usable file name: at most \(FileName.longest) bytes, no control characters"
+            )
+        }
+        let folders = given.dropLast(last.utf8.count)
+        if folders.isEmpty { return (directory, String(last)) }
+        let path = folders.hasSuffix("/") && folders.count > 1 ? String(folders.dropLast()) : String(folders)
+        if path.hasPrefix("/") || directory == "." || directory.isEmpty { return (path, String(last)) }
+        return (FileTarget(directory: directory, name: path).path, String(last))
+    }
+}
+
+extension EngineMachine.Terms {
+    fileprivate init(origin: Origin, _ options: DownloadOptions) {
+        self.init(origin: origin)
+        self.priority = options.priority
+        self.retries = options.retries
+        self.retryWait = options.retryWait.inNanoseconds
+        self.totalTimeout = options.totalTimeout.inNanoseconds
+    }
+}

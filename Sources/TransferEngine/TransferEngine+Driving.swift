@@ -1,0 +1,141 @@
+internal import Synchronization
+internal import TransferCore
+
+/// The driver of the ``EngineMachine``.
+///
+/// An event changes the machine under the lock; the effects that follow are performed after the unlock. Events are
+/// posted under the lock, so that observers receive them in the order of the changes, and delivered after the unlock.
+/// Lock order: engine, then transfer memory, then hub. The engine's lock is not held during any call of a run.
+extension TransferEngine {
+    /// A step of the machine, with what it refers to.
+    private enum Effect {
+        case start(any TransferRun)
+        case call(@Sendable () -> Void)
+        case yield(any TransferRun, Origin)
+        case resume(CheckedContinuation<Void, Never>)
+        case sync
+        case tick
+        case wake(after: Int64, at: Int64)
+        /// The step refers to something that is gone.
+        case nothing
+    }
+
+    /// Handles an event, performs everything that follows from it, and delivers the events.
+    ///
+    /// - Parameters:
+    ///   - lane: The event loop of the caller; transfers start there unless another one has fewer.
+    ///   - event: Changes the state under the lock.
+    /// - Returns: What `event` returns.
+    func handle<Result>(onLane lane: Int? = nil, _ event: (inout sending State) -> sending Result) -> sending Result {
+        let result = self.state.withLock(event)
+        self.drive(onLane: lane)
+        return result
+    }
+
+    /// Performs the machine's steps until none is left, and delivers the events.
+    ///
+    /// If a thread is doing so for this lane, the steps are left to that one: a transfer that ends as it begins never
+    /// nests. No step is lost, for a thread stops driving in the critical section in which it finds none.
+    func drive(onLane lane: Int? = nil) {
+        let place = lane ?? self.transport.laneCount
+        var isDriving = false
+        while true {
+            let now = self.time.now
+            let effect: Effect? = self.state.withLock { state in
+                if !isDriving, state.isDriven[place] { return nil }
+                isDriving = true
+                let step = state.machine.next(now: now, lane: lane)
+                state.isDriven[place] = step != .none
+                return self.effect(of: step, &state, now)
+            }
+            guard let effect else { break }
+            self.perform(effect)
+        }
+        self.hub.deliver()
+    }
+
+    private func effect(of step: EngineMachine.Step, _ state: inout State, _ now: Int64) -> Effect? {
+        switch step {
+        case .start(let id, let lane):
+            guard let transfer = state.transfers[id] else { return .nothing }
+            let run = self.run(transfer, lane, now, state.machine.earlierRuns(of: id))
+            state.runs[id] = run
+            return .start(run)
+        case .grant(let number): return state.claims.removeValue(forKey: number).map { .call($0.wake) } ?? .nothing
+        case .yield(let id, let origin): return state.runs[id].map { .yield($0, origin) } ?? .nothing
+        case .resume(let number): return state.waits.removeValue(forKey: number).map { .resume($0) } ?? .nothing
+        case .sync: return .sync
+        case .startTicking: return .tick
+        case .wake(let time): return .wake(after: max(0, time - now), at: time)
+        case .none: return nil
+        }
+    }
+
+    /// Creates a run, under the engine's lock: a command given before it begins must find it.
+    private func run(
+        _ transfer: Transfer,
+        _ lane: Int,
+        _ now: Int64,
+        _ earlier: (activeTime: Int64, received: Int64, sent: Int64)
+    ) -> any TransferRun {
+        let earlier = EarlierRuns(activeTime: earlier.activeTime, received: earlier.received, sent: earlier.sent)
+        switch transfer.work {
+        case .download(let request):
+            return DownloadRun(
+                host: self,
+                transfer: transfer,
+                request: request,
+                lane: lane,
+                now: now,
+                earlier: earlier
+            )
+        case .upload(let request):
+            return UploadRun(
+                host: self,
+                transfer: transfer,
+                request: request,
+                lane: lane,
+                now: now,
+                earlier: earlier
+            )
+        }
+    }
+
+    private func perform(_ effect: Effect) {
+        switch effect {
+        case .start(let run): self.transport.execute(onLane: run.lane) { run.begin() }
+        case .call(let wake): wake()
+        case .yield(let run, let origin): run.yieldConnection(origin)
+        case .resume(let continuation):
+            // Another thread may be delivering: a caller that waits for the end resumes after its events, not before.
+            self.hub.post(then: { continuation.resume() })
+        case .sync: self.pool.run { self.syncGroup() }
+        case .tick: self.time.schedule(after: Self.tickInterval) { self.tick() }
+        case .wake(let delay, let time):
+            self.time.schedule(after: delay) {
+                let now = self.time.now
+                self.handle { $0.machine.timeReached(time, now: now) }
+            }
+        case .nothing: break
+        }
+    }
+
+    static let tickInterval: Int64 = 200_000_000
+
+    private func tick() {
+        let runs: [any TransferRun] = self.state.withLock { $0.machine.ticked() ? Array($0.runs.values) : [] }
+        guard !runs.isEmpty else { return }
+        let now = self.time.now
+        for run in runs { run.tick(now) }
+        self.drive()
+        self.time.schedule(after: Self.tickInterval) { self.tick() }
+    }
+
+    // MARK: Waiting for a condition
+
+    func wait(for condition: WaitCondition) async {
+        await withCheckedContinuation { continuation in
+            self.handle { $0.waits[$0.machine.wait(for: condition)] = continuation }
+        }
+    }
+}
