@@ -69,6 +69,7 @@ extension DownloadMachine {
     ///   - arrived: The number of new bytes that arrived; those beyond `count` are not part of the request's piece.
     ///   - number: The request.
     ///   - now: The time.
+    /// - Returns: The actions; none for most chunks.
     package mutating func wrote(
         _ count: Int,
         of arrived: Int,
@@ -310,6 +311,7 @@ extension DownloadMachine {
     ///   - count: The number of bytes that they are of.
     ///   - number: The request.
     ///   - now: The time.
+    /// - Returns: The actions.
     package mutating func partDigested(
         _ digests: [DigestAlgorithm: [UInt8]],
         count: Int64,

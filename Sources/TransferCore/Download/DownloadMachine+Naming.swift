@@ -155,6 +155,7 @@ extension DownloadMachine {
     ///   - facts: The facts recorded in its journal.
     ///   - extents: The byte ranges present.
     ///   - now: The time.
+    /// - Returns: The actions.
     package mutating func partialOpened(
         _ facts: ResourceFacts,
         extents: [ByteRange],
@@ -192,6 +193,7 @@ extension DownloadMachine {
     /// - Parameters:
     ///   - error: The reason.
     ///   - isStillOurs: Whether a new survey finds it.
+    /// - Returns: The actions.
     package mutating func openingFailed(_ error: StorageError, isStillOurs: Bool) -> [DownloadAction] {
         guard case .locating(.openingPartial(let target, _)) = self.phase else { return [] }
         self.phase = .locating(.surveying)

@@ -254,7 +254,9 @@ extension DownloadMachine {
 
     /// Removes a request from the run and releases its piece and its slot.
     ///
-    /// - Parameter keepsSlot: Whether the slot is held for the request that replaces it.
+    /// - Parameters:
+    ///   - index: The request.
+    ///   - keepsSlot: Whether the slot is held for the request that replaces it.
     mutating func retire(_ index: Int, keepsSlot: Bool = false) {
         let request = self.requests.remove(at: index)
         self.fetching?.planner.release(request.number)

@@ -14,6 +14,7 @@ extension DownloadMachine {
     ///   - number: The request.
     ///   - now: The time.
     ///   - wallNow: The time in seconds since 1970.
+    /// - Returns: The actions.
     package mutating func headReceived(
         _ head: ResponseHead,
         _ number: DownloadAction.RequestNumber,

@@ -6,6 +6,7 @@ extension DownloadMachine {
     ///   - now: The time.
     ///   - isThrottling: Whether a rate limit is set, so that slow connections are not the server's fault.
     ///   - wantsProgress: Whether progress is observed.
+    /// - Returns: The actions.
     package mutating func ticked(_ now: Int64, isThrottling: Bool, wantsProgress: Bool) -> [DownloadAction] {
         if self.isEnded { return [] }
         if self.terms.totalTimeout > 0, !self.isCommitting,

@@ -113,6 +113,7 @@ package struct ExistingFiles: Sendable {
     ///   - survey: The files under that name.
     ///   - target: The name.
     ///   - isCurrent: Whether the existing file is what the response carries.
+    /// - Returns: The step; never one that needs a request before the response is taken.
     package func step(
         _ survey: FileSurvey,
         _ target: FileTarget,
@@ -149,6 +150,7 @@ package struct ExistingFiles: Sendable {
     /// Decides about a name that was taken since it was surveyed.
     ///
     /// - Parameter overwrites: Whether the commit would have replaced an existing file.
+    /// - Returns: What to do.
     package func collision(overwrites: Bool) -> Collision {
         if self.rule == .fail { return .fail }
         if self.rule == .overwrite, self.isExact, !overwrites { return .overwrite }

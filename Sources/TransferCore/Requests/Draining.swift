@@ -12,13 +12,12 @@ package struct Draining<Next: Sendable>: Sendable {
     /// The maximum number of bytes worth reading to keep a connection.
     package static var worthReading: Int { 65_536 }
 
-    /// Begins to drain a response.
+    /// Begins to drain a response; `nil` if the connection is to be closed at once, and the step taken.
     ///
     /// - Parameters:
     ///   - head: The response's head.
     ///   - keepsPrefix: Whether its first bytes are wanted for the record of a failure.
     ///   - next: The step that follows.
-    /// - Returns: `nil` if the connection is to be closed at once, and the step taken.
     package init?(_ head: ResponseHead, keepsPrefix: Bool, then next: Next) {
         let isShort =
             switch head.framing {

@@ -19,6 +19,7 @@ package struct RedirectRule: Hashable, Sendable {
     ///   - location: The `Location` field.
     ///   - url: The URL that responded.
     ///   - hops: The number of redirects followed before.
+    /// - Returns: The absolute URL.
     /// - Throws: If the redirect must not be followed, whatever a policy decides.
     package func target(of location: String, from url: HTTPURL, hops: Int) throws(TransferFailure) -> HTTPURL {
         let next: HTTPURL
