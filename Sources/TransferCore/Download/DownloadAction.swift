@@ -6,7 +6,7 @@ package enum DownloadAction: Sendable {
     // MARK: Requests
 
     /// Read the held bytes of the overlap if there is one, then send the request.
-    case send(FetchPlan)
+    indirect case send(FetchPlan)
     /// Close the request's exchange on its event loop, unless its response has ended, and end its extent.
     case close(RequestNumber)
     /// Apply `reading` to the response, on its event loop.
@@ -14,11 +14,11 @@ package enum DownloadAction: Sendable {
     /// Call `resumed`, then apply `reading`, on the request's event loop.
     case endPause(RequestNumber)
     /// Return to the machine on the request's event loop, where none of its bytes is being written.
-    case deferred(RequestNumber, DeferredStep)
+    indirect case deferred(RequestNumber, DeferredStep)
     /// Have the policy decide; then `policyDecided`.
-    case ask(PolicyQuestion, RequestNumber)
+    indirect case ask(PolicyQuestion, RequestNumber)
     /// Have the caller supply a fresh URL; then `linkRefreshed` or `linkRefreshFailed`.
-    case refreshLink(HTTPURL, status: Int, RequestNumber)
+    indirect case refreshLink(HTTPURL, status: Int, RequestNumber)
 
     // MARK: Connection slots
 
@@ -52,9 +52,9 @@ package enum DownloadAction: Sendable {
     /// Create a small file; then `smallCreated`.
     case createSmall(FileTarget, RequestNumber)
     /// Create a partial file, after the current one is closed in this way; then `partialCreated` or `creatingFailed`.
-    case createPartial(PartialPlan)
+    indirect case createPartial(PartialPlan)
     /// Copy the finished file to a partial file; then `partialCopied`.
-    case copyExisting(FileTarget, ResourceFacts)
+    indirect case copyExisting(FileTarget, ResourceFacts)
     /// Write the request's bytes from this offset on; if the journal has no room, `requestFailed`.
     case beginExtent(RequestNumber, at: Int64)
     /// Record the machine's `facts` in the journal.
@@ -83,17 +83,17 @@ package enum DownloadAction: Sendable {
     // MARK: Ending
 
     /// Verify the small file and give it its name; then `committed` or `commitFailed`.
-    case commitSmall(FileTarget, CommitOptions)
+    indirect case commitSmall(FileTarget, CommitOptions)
     /// Verify the partial file and give it its name; then `committed` or `commitFailed`.
-    case commitPartial(FileTarget, length: Int64, CommitOptions)
+    indirect case commitPartial(FileTarget, length: Int64, CommitOptions)
     /// Close all exchanges, then the file, then end the run.
-    case end(DownloadEnding)
+    indirect case end(DownloadEnding)
 
     // MARK: Events
 
     case started(path: String)
-    case respond(TransferResponse)
-    case progress(TransferProgress)
+    indirect case respond(TransferResponse)
+    indirect case progress(RunProgress)
     case note(String)
 }
 

@@ -64,7 +64,6 @@ package struct SourceTable: Sendable {
     ///
     /// A mirror not shown to have the same version is chosen only if all other sources are excluded.
     func choose(of count: Int, avoiding avoided: Int?, load: (Int) -> Int) -> Int {
-        if count == 1 { return 0 }
         var good = (0..<count).filter { !self.bad.contains($0) }
         let proven = good.filter { !self.fallback.contains($0) }
         if !proven.isEmpty { good = proven }

@@ -139,8 +139,11 @@ extension DownloadMachine {
     // MARK: Sources
 
     func chooseSource(avoiding avoided: Int? = nil) -> Int {
-        self.history.sources.choose(of: self.terms.sources.count, avoiding: avoided) { source in
-            self.requests.count { $0.source == source }
+        let count = self.terms.sources.count
+        if count == 1 { return 0 }
+        let requests = self.requests
+        return self.history.sources.choose(of: count, avoiding: avoided) { source in
+            requests.count { $0.source == source }
         }
     }
 

@@ -55,7 +55,7 @@ extension DownloadMachine {
         let rate = self.window.rate
         self.actions.append(
             .progress(
-                TransferProgress(
+                RunProgress(
                     bytes: bytes,
                     total: total,
                     rate: rate,

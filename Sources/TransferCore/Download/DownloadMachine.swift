@@ -36,14 +36,16 @@ package struct DownloadMachine: Sendable {
         /// The name without a number.
         var base: String
         var isGivenByUser: Bool
-        var rule: ExistingFileRule
+        var rule: IfExistsRule
         /// Whether an existing file is replaced.
         var overwrites = false
         /// Whether the body was diverted from memory to a file, whose name has not been surveyed yet.
         var isDiverted = false
     }
 
-    let terms: DownloadTerms
+    /// What is requested; on the heap, because the machine is moved often and this never changes.
+    private let constant: Constant
+    var terms: DownloadTerms { _read { yield self.constant.terms } }
     /// What outlives the run; final once `DownloadAction.end` was returned.
     package internal(set) var history: DownloadHistory
     var phase = Phase.locating(.surveying)
@@ -103,7 +105,7 @@ package struct DownloadMachine: Sendable {
         received: Int64 = 0,
         now: Int64
     ) {
-        self.terms = terms
+        self.constant = Constant(terms)
         self.history = history
         self.name = Name(
             target: history.target ?? reserved,
@@ -233,6 +235,11 @@ package struct DownloadMachine: Sendable {
             defer { if let fetching { self.phase = .fetching(fetching) } }
             yield &fetching
         }
+    }
+
+    private final class Constant: Sendable {
+        let terms: DownloadTerms
+        init(_ terms: DownloadTerms) { self.terms = terms }
     }
 
     mutating func note(_ text: String) { self.actions.append(.note(text)) }

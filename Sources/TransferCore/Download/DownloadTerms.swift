@@ -28,7 +28,7 @@ package struct DownloadTerms: Sendable {
     /// The destination.
     package var destination = Destination.file
     /// What to do if a file has the name already.
-    package var ifExists = ExistingFileRule.auto
+    package var ifExists = IfExistsRule.auto
     /// The number of connections.
     package var connections = ConnectionPolicy.adaptive(most: 4)
     /// The minimum number of bytes for a connection.

@@ -4,7 +4,7 @@
 /// determined the name, and when a name is taken at the commit.
 package struct ExistingFiles: Sendable {
     /// The rule given by the user.
-    package var rule: ExistingFileRule
+    package var rule: IfExistsRule
     /// Whether the user chose the name.
     package var isNamedByUser: Bool
     /// Whether no other name may be used.

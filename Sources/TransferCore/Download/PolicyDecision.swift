@@ -35,10 +35,10 @@ public struct Diversion: Sendable {
     /// The file's name, or `nil` to take it from the response or the URL.
     public var name: String?
     /// What to do where the name is taken.
-    public var ifExists: ExistingFileRule
+    public var ifExists: IfExistsRule
 
     /// Creates a diversion.
-    public init(directory: String, name: String?, ifExists: ExistingFileRule) {
+    public init(directory: String, name: String?, ifExists: IfExistsRule) {
         self.directory = directory
         self.name = name
         self.ifExists = ifExists

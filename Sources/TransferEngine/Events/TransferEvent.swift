@@ -99,7 +99,7 @@ public struct TransferEvent: Sendable {
     /// The facts of a response's head.
     public typealias ResponseInfo = TransferResponse
     /// The progress of a transfer.
-    public typealias Progress = TransferProgress
+    public typealias Progress = RunProgress
     /// The result of a finished transfer.
     public typealias Completion = TransferCompletion
 }

@@ -121,7 +121,7 @@ public struct DownloadOptions: Sendable {
     public init() {}
 
     /// What to do if the name is taken.
-    public typealias IfExists = ExistingFileRule
+    public typealias IfExists = IfExistsRule
     /// The number of connections for one file.
     public typealias ConnectionPolicy = TransferCore.ConnectionPolicy
 

@@ -5,11 +5,14 @@ internal import TransferCore
 extension DownloadRun {
     /// Performs actions in order, with those that follow from each before the next.
     func perform(_ actions: [DownloadAction]) {
-        var stack = actions
-        if stack.count > 1 { stack.reverse() }
-        while let action = stack.popLast() {
-            let following = self.perform(action)
-            if !following.isEmpty { stack.append(contentsOf: following.reversed()) }
+        var queue = actions
+        var next = 0
+        while next < queue.count {
+            let following = self.perform(queue[next])
+            next += 1
+            if following.isEmpty { continue }
+            if next == queue.count { queue = following } else { queue.replaceSubrange(..<next, with: following) }
+            next = 0
         }
     }
 

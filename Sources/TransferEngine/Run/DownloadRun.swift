@@ -54,19 +54,22 @@ final class DownloadRun: TransferRun {
         self.lane = lane
         self.startedAt = now
         self.line = OperationLine(on: host.pool)
-        let machine = DownloadMachine(
-            DownloadTerms(request, asksForWhole: transfer.asksForWhole, laneCount: host.transport.laneCount),
-            history: transfer.memory.withLock { $0.download },
-            reserved: transfer.reserved,
-            base: transfer.baseName,
-            isNamedByUser: transfer.isNamedByUser,
-            slot: transfer.origin,
-            lane: lane,
-            activeTime: earlier.activeTime,
-            received: earlier.received,
-            now: now
+        self.state = Mutex(
+            State(
+                machine: DownloadMachine(
+                    DownloadTerms(request, asksForWhole: transfer.asksForWhole, laneCount: host.transport.laneCount),
+                    history: transfer.memory.withLock { $0.download },
+                    reserved: transfer.reserved,
+                    base: transfer.baseName,
+                    isNamedByUser: transfer.isNamedByUser,
+                    slot: transfer.origin,
+                    lane: lane,
+                    activeTime: earlier.activeTime,
+                    received: earlier.received,
+                    now: now
+                )
+            )
         )
-        self.state = Mutex(State(machine: machine))
     }
 
     var options: DownloadOptions { self.request.options }

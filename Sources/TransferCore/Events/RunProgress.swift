@@ -1,5 +1,5 @@
 /// The progress of a transfer.
-public struct TransferProgress: Sendable {
+public struct RunProgress: Sendable {
     /// The bytes that are there, those of earlier runs included.
     public var bytes: Int64
     /// The whole length, or `nil` if unknown.
