@@ -83,11 +83,14 @@ extension DownloadMachine {
             return self.takeActions()
         }
         if written.wantsCheckpoint { self.actions.append(.checkpoint) }
-        if written.isDone {
+        if arrived > count {
+            // Bytes were discarded: the response cannot be continued, even if the piece was extended meanwhile.
+            self.pieceDone(index, now)
+        } else if written.isDone {
             // If the response ends with the piece, its end is awaited, so that the connection can be kept.
             let request = self.requests[index]
             let responseEnd = request.responseEnd ?? request.range?.upperBound ?? written.length
-            if arrived > count || responseEnd != written.end { self.pieceDone(index, now) }
+            if responseEnd != written.end { self.pieceDone(index, now) }
         }
         return self.takeActions()
     }
