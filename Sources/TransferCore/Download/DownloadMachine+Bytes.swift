@@ -39,8 +39,9 @@ extension DownloadMachine {
             let new = mayGrow ? body.count - skip : 0
             var count = self.fetching?.planner.reserve(new, for: number) ?? 0
             if self.destination != .file {
-                let given = self.history.stream.count
-                return .stream(skip: skip, offset: given - self.requests[index].repeated - Int64(skip), count: count)
+                let request = self.requests[index]
+                let ahead = request.repeated + Int64(skip) + (request.isComparing ? request.overlap : 0)
+                return .stream(skip: skip, offset: self.history.stream.count - ahead, count: count)
             }
             guard self.requests[index].hasExtent else { return .unexpected }
             if count < new, self.takeSilentNeighbour(index, now) {
