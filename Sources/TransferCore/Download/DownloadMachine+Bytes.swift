@@ -39,8 +39,9 @@ extension DownloadMachine {
             let new = mayGrow ? body.count - skip : 0
             var count = self.fetching?.planner.reserve(new, for: number) ?? 0
             if self.destination != .file {
-                let given = self.history.stream.count
-                return .stream(skip: skip, offset: given - self.requests[index].repeated - Int64(skip), count: count)
+                let request = self.requests[index]
+                let ahead = request.repeated + Int64(skip) + (request.isComparing ? request.overlap : 0)
+                return .stream(skip: skip, offset: self.history.stream.count - ahead, count: count)
             }
             guard self.requests[index].hasExtent else { return .unexpected }
             if count < new, self.takeSilentNeighbour(index, now) {
@@ -84,11 +85,14 @@ extension DownloadMachine {
             return self.takeActions()
         }
         if written.wantsCheckpoint { self.actions.append(.checkpoint) }
-        if written.isDone {
+        if arrived > count {
+            // Bytes were discarded: the response cannot be continued, even if the piece was extended meanwhile.
+            self.pieceDone(index, now)
+        } else if written.isDone {
             // If the response ends with the piece, its end is awaited, so that the connection can be kept.
             let request = self.requests[index]
             let responseEnd = request.responseEnd ?? request.range?.upperBound ?? written.length
-            if arrived > count || responseEnd != written.end { self.pieceDone(index, now) }
+            if responseEnd != written.end { self.pieceDone(index, now) }
         }
         return self.takeActions()
     }

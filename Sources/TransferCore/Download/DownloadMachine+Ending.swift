@@ -85,7 +85,8 @@ extension DownloadMachine {
             self.older = nil
             self.actions.append(.discardPartial(older.target))
         }
-        self.complete(committing, path: self.name.target.path, digest: digest, now)
+        let isVerified = !committing.digests.isEmpty || !self.terms.expected.isEmpty
+        self.complete(committing, path: self.name.target.path, digest: digest, isVerified: isVerified, now)
         return self.takeActions()
     }
 
@@ -120,11 +121,13 @@ extension DownloadMachine {
     /// The digests of a stream's bytes are known: its bytes cannot be taken back, but a mismatch is reported.
     package mutating func streamDigested(_ actual: [DigestAlgorithm: [UInt8]], _ now: Int64) -> [DownloadAction] {
         guard case .committing(let committing) = self.phase else { return [] }
+        var isVerified = false
         for expected in self.terms.expected + committing.digests {
             guard let computed = actual[expected.algorithm] else {
                 self.note("\(expected.source) arrived too late to verify the output")
                 continue
             }
+            isVerified = true
             guard computed != expected.bytes else { continue }
             self.end(
                 .failed(
@@ -137,12 +140,18 @@ extension DownloadMachine {
             )
             return self.takeActions()
         }
-        self.complete(committing, path: "", digest: self.terms.reportDigest.flatMap { actual[$0] }, now)
+        let digest = self.terms.reportDigest.flatMap { actual[$0] }
+        self.complete(committing, path: "", digest: digest, isVerified: isVerified, now)
         return self.takeActions()
     }
 
-    private mutating func complete(_ committing: Committing, path: String, digest: [UInt8]?, _ now: Int64) {
-        let isVerified = !committing.digests.isEmpty || !self.terms.expected.isEmpty
+    private mutating func complete(
+        _ committing: Committing,
+        path: String,
+        digest: [UInt8]?,
+        isVerified: Bool,
+        _ now: Int64
+    ) {
         var completion = TransferCompletion(
             path: path,
             bytes: committing.length,

@@ -172,8 +172,7 @@ extension DownloadMachine {
         fetching.isForeign = isForeign
         fetching.digests = Self.digests(of: facts)
         fetching.doesRanges = self.history.ranges.isProven
-        // The held bytes may depend on a digest whose value has been lost.
-        let isVouched = facts.consistency != .digest || !self.terms.expected.isEmpty || !fetching.digests.isEmpty
+        let isVouched = self.isVouched(fetching)
         // The URL serves several versions, or nothing vouches for the bytes.
         fetching.requestsWhole = facts.isUnreliable || self.history.takesSingleResponse || !isVouched
         self.resumedFrom = plan.completed

@@ -51,6 +51,8 @@ extension DownloadMachine {
         if hasOthers { return self.dismiss(index, isRefusal: true, now) }
         if held.isUnreliable || self.history.takesSingleResponse, case .same = replacement {
             replacement = .restart(Self.alternation(held))
+        } else if !self.isVouched(fetching), case .same = replacement {
+            replacement = .restart("nothing vouches for what is held: the value of its digest is lost")
         }
         let isEmpty = fetching.planner.completed == 0
         switch replacement {

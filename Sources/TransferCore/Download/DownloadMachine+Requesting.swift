@@ -163,6 +163,11 @@ extension DownloadMachine {
     /// Whether a digest of the whole will be compared before the file gets its name.
     func isDigestKnown(_ fetching: Fetching) -> Bool { !self.terms.expected.isEmpty || !fetching.digests.isEmpty }
 
+    /// Whether the held bytes do not depend on a digest whose value has been lost.
+    func isVouched(_ fetching: Fetching) -> Bool {
+        fetching.facts?.consistency != .digest || self.isDigestKnown(fetching)
+    }
+
     /// Whether a request uses a mirror and another source can replace it.
     func canDoWithout(_ request: FetchRequest) -> Bool {
         guard self.terms.sources.count > 1, self.isMirror(request) else { return false }

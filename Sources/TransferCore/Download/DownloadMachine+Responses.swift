@@ -175,7 +175,8 @@ extension DownloadMachine {
             if case .divert(let diversion) = decision { self.divert(to: diversion) }
             self.take(verdict, head, index, now)
         }
-        self.actions.append(.resume(number))
+        // Nothing follows the end.
+        if !self.isEnded { self.actions.append(.resume(number)) }
         return self.takeActions()
     }
 

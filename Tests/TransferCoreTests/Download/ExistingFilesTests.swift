@@ -1,0 +1,222 @@
+import Testing
+
+@testable import TransferCore
+
+@Suite("What existing files under a download's name mean")
+struct ExistingFilesTests {
+    private static let target = FileTarget(directory: "", name: "f")
+    private static let url = "http://a/f?key=1"
+
+    private static func rules(
+        _ rule: ExistingFileRule,
+        named: Bool = false,
+        exact: Bool = false,
+        whole: Bool = true,
+        mark: String? = nil,
+        digests: Bool = false
+    ) -> ExistingFiles {
+        ExistingFiles(
+            rule: rule,
+            isNamedByUser: named,
+            isExact: exact,
+            asksForWhole: whole,
+            mark: mark,
+            hasDigests: digests,
+            sources: [MachineHarness.url(self.url)]
+        )
+    }
+
+    private static func file(_ size: Int64 = 10, regular: Bool = true, mark: String? = nil) -> ExistingFile {
+        ExistingFile(isRegular: regular, size: size, modified: 0, mark: mark)
+    }
+
+    private static func ours(_ url: String = Self.url, _ written: Int64 = 5, replaced: Bool = false) -> PartialState {
+        var facts = ResourceFacts(url: url)
+        if replaced { facts.formerVersions = ["\"old\""] }
+        return .ours(facts, written: written)
+    }
+
+    private static func word(_ step: ExistingFiles.Step) -> String {
+        switch step {
+        case .nextName: "next name"
+        case .fetch(let overwrites): overwrites ? "fetch over" : "fetch"
+        case .resume(let isForeign, let overwrites):
+            "resume" + (isForeign ? " foreign" : "") + (overwrites ? " over" : "")
+        case .continueExisting(_, let overwrites): overwrites ? "continue over" : "continue"
+        case .examine: "examine"
+        case .compareDigests(_, let overwrites): overwrites ? "digests over" : "digests"
+        case .replayedCommit: "replayed"
+        case .skip: "skip"
+        case .fail(let failure): "fail \(failure.code.rawValue)"
+        }
+    }
+
+    private static func before(
+        _ rules: ExistingFiles,
+        _ existing: ExistingFile?,
+        _ partial: PartialState = .none
+    ) -> String {
+        self.word(rules.step(FileSurvey(existing: existing, partial: partial), self.target))
+    }
+
+    private static func after(
+        _ rules: ExistingFiles,
+        _ existing: ExistingFile?,
+        _ partial: PartialState = .none,
+        current: Bool = false
+    ) -> String {
+        self.word(rules.step(FileSurvey(existing: existing, partial: partial), self.target) { _ in current })
+    }
+
+    // MARK: Before the first request
+
+    @Test("a free name is fetched by every rule", arguments: ExistingFileRule.allCases)
+    func free(rule: ExistingFileRule) {
+        #expect(Self.before(Self.rules(rule), nil) == "fetch")
+        #expect(Self.before(Self.rules(rule, exact: true), nil) == "fetch")
+    }
+
+    @Test("a partial file that is busy or unknown takes the name, by every rule", arguments: ExistingFileRule.allCases)
+    func taken(rule: ExistingFileRule) {
+        #expect(Self.before(Self.rules(rule), nil, .busy) == "next name")
+        #expect(Self.before(Self.rules(rule), Self.file(), .foreign("no journal")) == "next name")
+    }
+
+    @Test("an interrupted commit is completed, by every rule", arguments: ExistingFileRule.allCases)
+    func replayed(rule: ExistingFileRule) {
+        #expect(Self.before(Self.rules(rule), Self.file(), .committed) == "replayed")
+        #expect(Self.before(Self.rules(rule), nil, .committed) == "replayed")
+    }
+
+    @Test("our partial file is resumed by every rule, if no file has the name", arguments: ExistingFileRule.allCases)
+    func resumed(rule: ExistingFileRule) {
+        #expect(Self.before(Self.rules(rule), nil, Self.ours()) == "resume")
+    }
+
+    @Test("a partial file of another URL: another query or a given name allow to continue it")
+    func foreign() {
+        #expect(Self.before(Self.rules(.auto), nil, Self.ours("http://a/f?key=2")) == "resume foreign")
+        #expect(Self.before(Self.rules(.auto), nil, Self.ours("http://b/f")) == "next name")
+        #expect(Self.before(Self.rules(.auto, named: true), nil, Self.ours("http://b/f")) == "resume foreign")
+        #expect(Self.before(Self.rules(.auto, exact: true), nil, Self.ours("http://b/f")) == "resume foreign")
+    }
+
+    @Test("the response to a POST, or to an own range, is requested again; another URL's file is left alone")
+    func notWhole() {
+        let rules = Self.rules(.auto, whole: false)
+        #expect(Self.before(rules, nil, Self.ours()) == "fetch")
+        #expect(Self.before(rules, nil, Self.ours("http://a/f?key=2")) == "next name")
+        #expect(Self.before(rules, Self.file()) == "next name")
+        #expect(Self.before(Self.rules(.resume, whole: false), Self.file()) == "next name")
+        #expect(Self.before(Self.rules(.overwrite, whole: false), Self.file(), Self.ours()) == "fetch over")
+    }
+
+    @Test("a file that has the transfer's mark is its own, by every rule", arguments: ExistingFileRule.allCases)
+    func marked(rule: ExistingFileRule) {
+        let rules = Self.rules(rule, mark: "7")
+        #expect(Self.before(rules, Self.file(mark: "7")) == "skip")
+        #expect(Self.before(rules, Self.file(mark: "8")) == Self.before(rules, Self.file()))
+    }
+
+    @Test(
+        "an existing file",
+        arguments: [
+            (ExistingFileRule.auto, "examine"), (.skip, "skip"), (.resume, "continue over"), (.rename, "next name"),
+            (.overwrite, "fetch over"), (.fail, "fail file-exists"),
+        ]
+    )
+    func existing(rule: ExistingFileRule, step: String) {
+        #expect(Self.before(Self.rules(rule), Self.file()) == step)
+        #expect(Self.before(Self.rules(rule, exact: true), Self.file()) == step)
+    }
+
+    @Test(
+        "an existing directory or device",
+        arguments: [
+            (ExistingFileRule.auto, "next name"), (.skip, "skip"), (.resume, "next name"), (.rename, "next name"),
+            (.overwrite, "fail file-exists"), (.fail, "fail file-exists"),
+        ]
+    )
+    func notRegular(rule: ExistingFileRule, step: String) {
+        #expect(Self.before(Self.rules(rule), Self.file(regular: false)) == step)
+    }
+
+    @Test("an existing file is compared by digest, if one is known")
+    func digests() {
+        #expect(Self.before(Self.rules(.auto, digests: true), Self.file()) == "digests")
+        #expect(Self.before(Self.rules(.resume, digests: true), Self.file()) == "digests over")
+    }
+
+    @Test(
+        "an existing file with our partial file",
+        arguments: [
+            (ExistingFileRule.auto, "examine"), (.skip, "skip"), (.resume, "resume over"), (.rename, "next name"),
+            (.overwrite, "resume over"), (.fail, "fail file-exists"),
+        ]
+    )
+    func both(rule: ExistingFileRule, step: String) {
+        #expect(Self.before(Self.rules(rule), Self.file(), Self.ours()) == step)
+    }
+
+    @Test("resume: the existing file is not overwritten if another version replaced its copy; an empty one is fetched")
+    func continued() {
+        #expect(Self.before(Self.rules(.resume), Self.file(), Self.ours(replaced: true)) == "resume")
+        #expect(Self.before(Self.rules(.resume), Self.file(0)) == "fetch over")
+        #expect(Self.before(Self.rules(.resume), Self.file(), Self.ours(Self.url, 0)) == "continue over")
+        #expect(Self.before(Self.rules(.resume), Self.file(), Self.ours(Self.url, 0, replaced: true)) == "continue")
+    }
+
+    // MARK: After the response has determined the name
+
+    @Test(
+        "a name that the response proposes",
+        arguments: [
+            (ExistingFileRule.auto, "next name"), (.skip, "skip"), (.resume, "next name"), (.rename, "next name"),
+            (.overwrite, "fetch over"), (.fail, "fail file-exists"),
+        ]
+    )
+    func proposed(rule: ExistingFileRule, step: String) {
+        #expect(Self.after(Self.rules(rule), Self.file()) == step)
+        #expect(Self.after(Self.rules(rule), nil) == "fetch")
+        #expect(Self.after(Self.rules(rule), nil, .busy) == "next name")
+        #expect(Self.after(Self.rules(rule), nil, .foreign("")) == "next name")
+        #expect(Self.after(Self.rules(rule), nil, .committed) == "fetch")
+    }
+
+    @Test("a proposed name: only auto skips what the response carries; nothing but a regular file is replaced")
+    func proposedCurrent() {
+        #expect(Self.after(Self.rules(.auto), Self.file(), current: true) == "skip")
+        #expect(Self.after(Self.rules(.rename), Self.file(), current: true) == "next name")
+        #expect(Self.after(Self.rules(.auto), Self.file(regular: false), current: true) == "next name")
+        #expect(Self.after(Self.rules(.overwrite), Self.file(regular: false)) == "next name")
+    }
+
+    @Test("a proposed name: our partial file is resumed, if it has bytes and is of this URL")
+    func proposedPartial() {
+        #expect(Self.after(Self.rules(.auto), nil, Self.ours()) == "resume")
+        #expect(Self.after(Self.rules(.auto), nil, Self.ours(Self.url, 0)) == "fetch")
+        #expect(Self.after(Self.rules(.auto), nil, Self.ours("http://a/f?key=2")) == "fetch")
+        #expect(Self.after(Self.rules(.skip), Self.file(), Self.ours()) == "skip")
+    }
+
+    // MARK: At the commit
+
+    @Test(
+        "a name that was taken since the survey",
+        arguments: [
+            (ExistingFileRule.auto, "nextName", "fail"), (.skip, "nextName", "fail"), (.resume, "nextName", "fail"),
+            (.rename, "nextName", "fail"), (.overwrite, "nextName", "overwrite"), (.fail, "fail", "fail"),
+        ]
+    )
+    func collision(rule: ExistingFileRule, free: String, exact: String) {
+        #expect("\(Self.rules(rule).collision(overwrites: false))" == free)
+        #expect("\(Self.rules(rule, exact: true).collision(overwrites: false))" == exact)
+        #expect("\(Self.rules(rule, exact: true).collision(overwrites: true))" == "fail")
+    }
+
+    @Test("an exact name that is not free is a failure")
+    func exact() {
+        #expect(Self.rules(.auto).nameIsNotFree(Self.target, "busy") == nil)
+        #expect(Self.rules(.auto, exact: true).nameIsNotFree(Self.target, "busy")?.code == .fileExists)
+    }
+}
