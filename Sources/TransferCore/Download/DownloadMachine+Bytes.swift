@@ -29,8 +29,8 @@ extension DownloadMachine {
         self.requests[index].bytes += counted
         self.received += counted
         switch self.phase {
-        case .small(var small):
-            self.phase = .borrowed
+        case .small:
+            guard case .small(var small) = self.takePhase() else { return .unexpected }
             small.received += Int64(body.count)
             self.phase = .small(small)
             return .small

@@ -7,7 +7,7 @@ extension DownloadMachine {
 
     /// All bytes are present.
     mutating func commit(_ now: Int64) {
-        switch self.phase {
+        switch self.takePhase() {
         case .small(let small):
             self.phase = .committing(
                 Committing(
@@ -31,7 +31,7 @@ extension DownloadMachine {
                 )
             )
             if fetching.isStream { self.actions.append(.finishStreamDigests) } else { self.commitAgain() }
-        case .locating, .opening, .committing, .ended, .borrowed: break
+        case let other: self.phase = other
         }
     }
 
@@ -196,13 +196,12 @@ extension DownloadMachine {
             }
         case .locating, .opening, .small, .fetching, .borrowed: break
         }
-        let newer = self.fetching?.planner.completed ?? self.position.bytes
         let ending = DownloadEnding(
             outcome: outcome,
             requests: self.requests.map(\.number),
             file: self.fileEnding(outcome),
             older: self.older,
-            newerIsLonger: self.older.map { newer > $0.bytes } ?? false
+            newerIsLonger: self.older.map { self.position.bytes > $0.bytes } ?? false
         )
         for request in self.requests where request.holdsSlot { self.actions.append(.release(request.origin)) }
         if let held = self.heldSlot { self.actions.append(.release(held)) }

@@ -95,11 +95,11 @@ extension DownloadMachine {
 
     /// The small file is open.
     package mutating func smallCreated(_ now: Int64) -> [DownloadAction] {
-        guard case .opening(.creating(let accepted)) = self.phase, let length = accepted.facts.length else { return [] }
+        guard self.wantsFile, case .opening(.creating(let accepted)) = self.takePhase() else { return [] }
         if let index = self.index(of: accepted.request) { self.requests[index].bodySince = now }
         self.phase = .small(
             SmallDownload(
-                length: length,
+                length: accepted.facts.length ?? 0,
                 facts: accepted.facts,
                 digests: accepted.digests,
                 verifiedLength: accepted.verifiedLength

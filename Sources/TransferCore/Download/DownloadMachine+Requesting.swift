@@ -44,10 +44,9 @@ extension DownloadMachine {
     }
 
     /// Adds a request to the run, with a piece of the file if there are pieces, and sends it.
-    mutating func send(_ request: FetchRequest, afterClosing: Bool = false) {
-        var request = request
+    mutating func send(_ request: consuming FetchRequest, afterClosing: Bool = false) {
         self.nextRequest = request.number
-        if request.isFetch { self.assignPiece(to: &request) }
+        if request.isFetch, self.isFetching { self.assignPiece(to: &request) }
         var plan = self.plan(for: &request)
         plan.waitsForClosing = afterClosing
         self.requests.append(request)
@@ -267,7 +266,7 @@ extension DownloadMachine {
     ///   - keepsSlot: Whether the slot is held for the request that replaces it.
     mutating func retire(_ index: Int, keepsSlot: Bool = false) {
         let request = self.requests.remove(at: index)
-        self.fetching?.planner.release(request.number)
+        if self.isFetching { self.fetching?.planner.release(request.number) }
         self.actions.append(.close(request.number))
         guard request.holdsSlot else { return }
         if keepsSlot {
@@ -324,7 +323,7 @@ extension DownloadMachine {
         _ now: Int64
     ) {
         let request = self.requests.remove(at: index)
-        self.fetching?.planner.release(request.number)
+        if self.isFetching { self.fetching?.planner.release(request.number) }
         self.actions.append(.close(request.number))
         var next = self.makeRequest(request.source, successor.url, successor.purpose, lane: request.lane, now)
         next.hops = request.hops + (successor.isRedirect ? 1 : 0)

@@ -106,19 +106,21 @@ package struct DownloadMachine: Sendable {
         now: Int64
     ) {
         self.constant = Constant(terms)
-        self.history = history
-        self.name = Name(
+        var name = Name(
             target: history.target ?? reserved,
             base: base,
             isGivenByUser: isNamedByUser,
             rule: terms.ifExists
         )
         if let diversion = history.diversion {
-            self.name.isGivenByUser = diversion.name != nil
-            self.name.rule = diversion.ifExists
-            self.name.base = diversion.name ?? base
+            name.isGivenByUser = diversion.name != nil
+            name.rule = diversion.ifExists
+            name.base = diversion.name ?? base
         }
-        if !terms.asksForWhole { self.history.ranges.isRefused = true }
+        self.name = name
+        var history = history
+        if !terms.asksForWhole { history.ranges.isRefused = true }
+        self.history = history
         self.connections = ConnectionPlan(terms.connections)
         self.heldSlot = slot
         self.lane = lane
@@ -225,13 +227,12 @@ package struct DownloadMachine: Sendable {
     var fetching: Fetching? {
         get { if case .fetching(let fetching) = self.phase { fetching } else { nil } }
         _modify {
-            guard case .fetching(let current) = self.phase else {
+            guard self.isFetching, case .fetching(let current) = self.takePhase() else {
                 var none: Fetching?
                 yield &none
                 return
             }
             var fetching: Fetching? = current
-            self.phase = .borrowed
             defer { if let fetching { self.phase = .fetching(fetching) } }
             yield &fetching
         }
@@ -240,6 +241,15 @@ package struct DownloadMachine: Sendable {
     private final class Constant: Sendable {
         let terms: DownloadTerms
         init(_ terms: DownloadTerms) { self.terms = terms }
+    }
+
+    var isFetching: Bool { if case .fetching = self.phase { true } else { false } }
+
+    /// Takes the phase out, to move its data; the caller sets the next one.
+    mutating func takePhase() -> Phase {
+        var taken = Phase.borrowed
+        swap(&taken, &self.phase)
+        return taken
     }
 
     mutating func note(_ text: String) { self.actions.append(.note(text)) }

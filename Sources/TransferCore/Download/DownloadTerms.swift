@@ -34,7 +34,7 @@ package struct DownloadTerms: Sendable {
     /// The minimum number of bytes for a connection.
     package var minimumSplit: Int64 = 1 << 20
     /// The statuses after which another attempt may succeed.
-    package var retryStatuses: Set<Int> = [408, 429, 500, 502, 503, 504]
+    package var retryStatuses = Self.temporary
     /// The rule for redirects.
     package var redirects = RedirectRule(maximum: 20, allowsDowngrade: false)
     /// The maximum time without bytes, in nanoseconds; 0 for none.
@@ -53,6 +53,8 @@ package struct DownloadTerms: Sendable {
     package var hasRefresher = false
     /// The number of event loops.
     package var laneCount = 1
+
+    private static let temporary: Set<Int> = [408, 429, 500, 502, 503, 504]
 
     /// Creates terms with the default options.
     ///

@@ -21,7 +21,7 @@ extension DownloadRun {
         case .send(let plan): self.send(plan)
         case .close(let number):
             if let exchange = self.remove(number) {
-                self.host.transport.execute(onLane: exchange.lane) { exchange.close() }
+                self.transport.execute(onLane: exchange.lane) { exchange.close() }
             }
         case .resume(let number): self.onEventLoop(number) { $0.applyReading() }
         case .endPause(let number): self.onEventLoop(number) { self.endPause($0) }
@@ -55,7 +55,7 @@ extension DownloadRun {
         case .copyExisting(let target, let facts): self.copyExisting(target, facts)
         case .beginExtent(let number, let offset): self.beginExtent(number, at: offset)
         case .recordFacts: self.recordFacts()
-        case .discardPartial(let target): try? self.host.store.discardPartial(target)
+        case .discardPartial(let target): try? self.store.discardPartial(target)
         case .deliverLeftover(let number): self.onEventLoop(number) { self.deliverLeftover($0) }
         case .checkpoint: self.checkpoint()
         case .keepPartial: self.keepPartial()
@@ -63,10 +63,10 @@ extension DownloadRun {
             let tail = self.transfer.memory.withLock { $0.streamTail.bytes.suffix(Int(count)) }
             self.onEventLoop(number) { $0.expected = Array(tail) }
         case .beginStreamDigests(let algorithms):
-            let digests = self.host.store.beginDigests(algorithms)
+            let digests = self.store.beginDigests(algorithms)
             self.transfer.memory.withLock { $0.streamDigests = digests }
         case .beginPartDigests(let number, let algorithms):
-            let digests = self.host.store.beginDigests(algorithms)
+            let digests = self.store.beginDigests(algorithms)
             self.onEventLoop(number) { $0.digests = digests }
         case .finishPartDigests(let number): self.finishPartDigests(number)
         case .finishStreamDigests:
@@ -76,14 +76,14 @@ extension DownloadRun {
         case .commitPartial(let target, let length, let options): self.commitPartial(target, length, options)
         case .end(let ending): self.end(ending)
         case .started(let path):
-            if self.host.events.wants(.states) { self.host.events.emit(self.transfer.event(.started(path: path))) }
+            if self.events.wants(.states) { self.events.emit(self.transfer.event(.started(path: path))) }
         case .respond(let response):
-            if self.host.events.wants(.responses) {
-                self.host.events.emit(self.transfer.event(.response(response)))
+            if self.events.wants(.responses) {
+                self.events.emit(self.transfer.event(.response(response)))
             }
-        case .progress(let progress): self.host.events.emit(self.transfer.event(.progress(progress)))
+        case .progress(let progress): self.events.emit(self.transfer.event(.progress(progress)))
         case .note(let text):
-            if self.host.events.wants(.notes) { self.host.events.emit(self.transfer.event(.note(text))) }
+            if self.events.wants(.notes) { self.events.emit(self.transfer.event(.note(text))) }
         }
         return []
     }
@@ -103,7 +103,7 @@ extension DownloadRun {
     /// Runs `work` on a request's event loop: at once if the caller is on it.
     private func onEventLoop(_ number: Int, _ work: @escaping @Sendable (DownloadExchange) -> Void) {
         guard let exchange = self.exchange(number) else { return }
-        self.host.transport.execute(onLane: exchange.lane) { work(exchange) }
+        self.transport.execute(onLane: exchange.lane) { work(exchange) }
     }
 
     private func failed(_ error: StorageError) { self.handle { $0.failed(TransferFailure(error)) } }
@@ -127,11 +127,11 @@ extension DownloadRun {
                 } catch {
                     return self.failed(error)
                 }
-                self.host.transport.execute(onLane: plan.lane) { self.start(exchange) }
+                self.transport.execute(onLane: plan.lane) { self.start(exchange) }
             }
         } else {
             if let overlap = plan.overlap { exchange.expected = self.streamTail(overlap) }
-            self.host.transport.execute(onLane: plan.lane) { self.start(exchange) }
+            self.transport.execute(onLane: plan.lane) { self.start(exchange) }
         }
     }
 
@@ -147,7 +147,7 @@ extension DownloadRun {
         switch file {
         case .partial(let partial): return try partial.read(overlap)
         case .none where self.readsOverlapFromDisk:
-            return try self.host.store.readExisting(self.state.withLock { $0.machine.target }, overlap)
+            return try self.store.readExisting(self.state.withLock { $0.machine.target }, overlap)
         case .none, .small: return self.streamTail(overlap)
         }
     }
@@ -162,7 +162,7 @@ extension DownloadRun {
             (state.machine.contains(exchange.number), state.machine.requestCount)
         }
         guard isWanted, !exchange.isClosed else { return }
-        exchange.start(self.exchangeRequest(exchange.plan, count), on: self.host.transport)
+        exchange.start(self.exchangeRequest(exchange.plan, count), on: self.transport)
     }
 
     private func exchangeRequest(_ plan: FetchPlan, _ count: Int) -> ExchangeRequest {
@@ -249,7 +249,7 @@ extension DownloadRun {
 
     private func waitForSlot(_ origin: Origin, _ number: Int) {
         self.host.whenConnectionIsFree(origin, for: self.transfer.id) {
-            self.host.transport.execute(onLane: self.lane) {
+            self.transport.execute(onLane: self.lane) {
                 self.handle { $0.slotFreed(origin, for: number, self.now) }
             }
         }
@@ -266,7 +266,7 @@ extension DownloadRun {
 
     private func survey(_ target: FileTarget) -> [DownloadAction] {
         do throws(StorageError) {
-            let survey = try self.host.store.survey(target)
+            let survey = try self.store.survey(target)
             return self.report { $0.surveyed(survey, self.now) }
         } catch {
             return self.report { $0.storageFailed(error) }
@@ -278,7 +278,7 @@ extension DownloadRun {
             do throws(StorageError) {
                 var agree = true
                 for digest in expected where agree {
-                    agree = try self.host.store.digestExisting(target, digest.algorithm) == digest.bytes
+                    agree = try self.store.digestExisting(target, digest.algorithm) == digest.bytes
                 }
                 self.handle { $0.digestsCompared(agree: agree, self.now) }
             } catch {
@@ -292,7 +292,7 @@ extension DownloadRun {
             // Once the end has been reported, another transfer may survey the file: it must not find it locked.
             if self.state.withLock({ $0.machine.isEnded }) { return }
             do throws(StorageError) {
-                let partial = try self.host.store.openPartial(target)
+                let partial = try self.store.openPartial(target)
                 let actions: [DownloadAction]? = self.state.withLock { state in
                     if state.machine.isEnded { return nil }
                     state.file = .partial(partial)
@@ -302,7 +302,7 @@ extension DownloadRun {
                 if let actions { self.performAll(actions) } else { partial.keep() }
             } catch {
                 let isStillOurs =
-                    if case .ours? = (try? self.host.store.survey(target))?.partial { true } else { false }
+                    if case .ours? = (try? self.store.survey(target))?.partial { true } else { false }
                 self.handle { $0.openingFailed(error, isStillOurs: isStillOurs) }
             }
         }
@@ -310,7 +310,7 @@ extension DownloadRun {
 
     private func createSmall(_ target: FileTarget, _ number: Int) -> [DownloadAction] {
         do throws(StorageError) {
-            let small = try self.host.store.createSmall(target)
+            let small = try self.store.createSmall(target)
             let (isWanted, exchange): (Bool, DownloadExchange?) = self.state.withLock { state in
                 guard state.machine.wantsFile else { return (false, nil) }
                 state.file = .small(small)
@@ -336,7 +336,7 @@ extension DownloadRun {
             }
             guard self.state.withLock({ $0.machine.wantsFile }) else { return }
             do throws(StorageError) {
-                let partial = try self.host.store.createPartial(plan.target, facts: plan.facts)
+                let partial = try self.store.createPartial(plan.target, facts: plan.facts)
                 do throws(StorageError) {
                     if let length = plan.facts.length { try partial.preallocate(length: length) }
                 } catch {
@@ -363,7 +363,7 @@ extension DownloadRun {
         self.line.run {
             guard self.state.withLock({ $0.machine.wantsCopy }) else { return }
             do throws(StorageError) {
-                let partial = try self.host.store.copyExisting(target, facts: facts)
+                let partial = try self.store.copyExisting(target, facts: facts)
                 let actions: [DownloadAction]? = self.state.withLock { state in
                     guard state.machine.wantsCopy else { return nil }
                     state.file = .partial(partial)
@@ -465,7 +465,7 @@ extension DownloadRun {
         guard !exchanges.isEmpty else { return self.closeFile(ending) }
         let left = Countdown(exchanges.count)
         for exchange in exchanges {
-            self.host.transport.execute(onLane: exchange.lane) {
+            self.transport.execute(onLane: exchange.lane) {
                 exchange.close()
                 if left.isLast() { self.closeFile(ending) }
             }
@@ -500,7 +500,7 @@ extension DownloadRun {
         }
         switch (ending.file, file) {
         case (.none, _): break
-        case (.discardEarlier(let target), _): try? self.host.store.discardPartial(target)
+        case (.discardEarlier(let target), _): try? self.store.discardPartial(target)
         case (.keepSmall(let target, let facts, let received), .small(let small)):
             self.store(small, target, facts, received)
             small.discard()
@@ -523,7 +523,7 @@ extension DownloadRun {
     private func store(_ small: any SmallFile, _ target: FileTarget, _ facts: ResourceFacts, _ received: Int64) {
         // A failure loses only these bytes.
         guard let bytes = try? small.read(0..<received),
-            let partial = try? self.host.store.createPartial(target, facts: facts)
+            let partial = try? self.store.createPartial(target, facts: facts)
         else { return }
         guard let extent = partial.beginExtent(at: 0),
             (try? bytes.withUnsafeBytes { try partial.write($0, extent: extent) }) != nil
@@ -536,11 +536,11 @@ extension DownloadRun {
     private func settle(_ ending: DownloadEnding) {
         guard let older = ending.older else { return }
         let isCancelled = if case .cancelled(keeping: false) = ending.outcome { true } else { false }
-        if isCancelled || ending.newerIsLonger { try? self.host.store.discardPartial(older.target) }
+        if isCancelled || ending.newerIsLonger { try? self.store.discardPartial(older.target) }
         if !isCancelled, ending.newerIsLonger {
-            try? self.host.store.movePartial(older.newer, to: older.target)
+            try? self.store.movePartial(older.newer, to: older.target)
         } else {
-            try? self.host.store.discardPartial(older.newer)
+            try? self.store.discardPartial(older.newer)
         }
     }
 

@@ -190,7 +190,7 @@ extension DownloadRun {
 
     /// Resumes reading after a pause.
     private func resume(_ exchange: DownloadExchange) {
-        self.host.transport.execute(onLane: exchange.lane) { self.endPause(exchange) }
+        self.transport.execute(onLane: exchange.lane) { self.endPause(exchange) }
     }
 
     /// Resumes reading; on the event loop.
@@ -211,7 +211,7 @@ extension DownloadRun {
 
     private func hold(_ exchange: DownloadExchange, _ tickets: RateTickets, _ wait: Int64) {
         // The limit can change meanwhile: long waits are split, and the remaining wait is recomputed.
-        self.host.time.schedule(after: min(wait, Self.longestHold)) {
+        self.time.schedule(after: min(wait, Self.longestHold)) {
             guard self.state.withLock({ $0.machine.contains(exchange.number) }) else { return }
             let left = self.host.wait(for: tickets, of: self.transfer, now: self.now)
             if left > 0 { self.hold(exchange, tickets, left) } else { self.resume(exchange) }

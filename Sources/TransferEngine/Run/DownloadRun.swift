@@ -7,6 +7,10 @@ internal import TransferCore
 /// performed after the unlock. Nothing is called under the lock.
 final class DownloadRun: TransferRun {
     let host: any RunHost
+    let transport: any Transport
+    let time: any TimeSource
+    let store: any FileStore
+    let events: any EventSink
     let transfer: Transfer
     let request: DownloadRequest
     let lane: Int
@@ -49,6 +53,10 @@ final class DownloadRun: TransferRun {
         earlier: EarlierRuns
     ) {
         self.host = host
+        self.transport = host.transport
+        self.time = host.time
+        self.store = host.store
+        self.events = host.events
         self.transfer = transfer
         self.request = request
         self.lane = lane
@@ -72,9 +80,9 @@ final class DownloadRun: TransferRun {
         )
     }
 
-    var options: DownloadOptions { self.request.options }
+    var options: DownloadOptions { _read { yield self.request.options } }
     var policy: (any TransferPolicy)? { self.request.policy }
-    var now: Int64 { self.host.time.now }
+    var now: Int64 { self.time.now }
 
     // MARK: The engine's calls
 
@@ -95,7 +103,7 @@ final class DownloadRun: TransferRun {
 
     func tick(_ now: Int64) {
         let isThrottling = self.host.isThrottling
-        let wantsProgress = self.host.events.wants(.progress)
+        let wantsProgress = self.events.wants(.progress)
         self.handle { $0.ticked(now, isThrottling: isThrottling, wantsProgress: wantsProgress) }
         if isThrottling { self.adjustReadQuanta() }
     }
@@ -104,7 +112,7 @@ final class DownloadRun: TransferRun {
         let exchanges = self.state.withLock { $0.exchanges }
         for exchange in exchanges {
             let quantum = self.host.readQuantum(for: self.transfer, attempts: exchanges.count)
-            self.host.transport.execute(onLane: exchange.lane) { exchange.setReadQuantum(quantum) }
+            self.transport.execute(onLane: exchange.lane) { exchange.setReadQuantum(quantum) }
         }
     }
 
@@ -147,7 +155,7 @@ final class DownloadRun: TransferRun {
     func received(_ head: ResponseHead, on exchange: DownloadExchange) -> ReadDecision {
         if exchange.isClosed { return .close }
         if let policy = self.policy { policy.received(head, to: self.requestFacts(exchange.plan)) }
-        let (now, wallNow) = (self.now, self.host.time.wallNow)
+        let (now, wallNow) = (self.now, self.time.wallNow)
         self.handle { $0.headReceived(head, exchange.number, now, wallNow: wallNow) }
         return exchange.isClosed ? .close : self.reading(exchange)
     }
