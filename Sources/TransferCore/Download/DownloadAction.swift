@@ -91,8 +91,9 @@ package enum DownloadAction: Sendable {
 
     // MARK: Events
 
-    case started(path: String)
-    indirect case respond(TransferResponse)
+    case started
+    /// Report the head of a response that is taken, and the length of the whole if known.
+    indirect case respond(ResponseHead, expected: Int64?)
     indirect case progress(RunProgress)
     case note(String)
 }

@@ -84,7 +84,7 @@ extension DownloadMachine {
             self.pieceDone(index, now)
             return self.takeActions()
         }
-        if written.wantsCheckpoint { self.actions.append(.checkpoint) }
+        if written.wantsCheckpoint { self.emit(.checkpoint) }
         if arrived > count {
             // Bytes were discarded: the response cannot be continued, even if the piece was extended meanwhile.
             self.pieceDone(index, now)
@@ -158,7 +158,7 @@ extension DownloadMachine {
             self.requests[index].isPaused = true
             var copied = facts
             copied.consistency = .overlap
-            return self.actions.append(.copyExisting(self.name.target, copied))
+            return self.emit(.copyExisting(self.name.target, copied))
         }
         guard self.acceptRange(index, now) else {
             let failure = TransferFailure(.fileIO, "the part does not fit the file", isRetryable: true)
@@ -184,7 +184,7 @@ extension DownloadMachine {
             self.fail(0, failure, now)
             return self.takeActions()
         }
-        self.actions.append(.deliverLeftover(request.number))
+        self.emit(.deliverLeftover(request.number))
         return self.takeActions()
     }
 
@@ -204,17 +204,17 @@ extension DownloadMachine {
     }
 
     private mutating func bodyEnded(_ index: Int, cleanly: Bool, _ now: Int64) {
-        let request = self.requests[index]
-        guard request.isFetch, !request.isComparing, request.repeated == 0 else {
-            return self.fail(index, Self.emptyResponse, now)
-        }
+        guard self.requests[index].isFetch, !self.requests[index].isComparing, self.requests[index].repeated == 0
+        else { return self.fail(index, Self.emptyResponse, now) }
         switch self.phase {
-        case .small(let small):
-            guard small.received == small.length else { return self.fail(index, Self.emptyResponse, now) }
+        case .small:
+            let (received, length) = self.position
+            guard received == length else { return self.fail(index, Self.emptyResponse, now) }
             self.retire(index)
             self.commit(now)
         case .fetching(let fetching):
             if case .existing = fetching.held { return self.fail(index, Self.emptyResponse, now) }
+            let request = self.requests[index]
             if let piece = fetching.planner.piece(of: request.number) {
                 if piece.end != Int64.max {
                     if piece.written < piece.end, request.bytes == 0 {
@@ -244,7 +244,7 @@ extension DownloadMachine {
     /// Handles a completed piece: requests further pieces, or commits the complete file.
     private mutating func pieceDone(_ index: Int, _ now: Int64) {
         if !self.requests[index].partExpected.isEmpty {
-            return self.actions.append(.finishPartDigests(self.requests[index].number))
+            return self.emit(.finishPartDigests(self.requests[index].number))
         }
         self.nextPiece(index, now)
     }
@@ -256,7 +256,7 @@ extension DownloadMachine {
         if fetching.planner.isComplete { return self.commit(now) }
         self.openConnections(lane: lane, now)
         // Connections of the host that this file did not take are available to other transfers.
-        self.actions.append(.slotsReleased(lane: lane))
+        self.emit(.slotsReleased(lane: lane))
     }
 
     // MARK: Digests
@@ -290,7 +290,7 @@ extension DownloadMachine {
         guard !part.isEmpty, case .length(let length) = head.framing else { return }
         self.requests[index].partExpected = part
         self.requests[index].partLength = length
-        self.actions.append(.beginPartDigests(self.requests[index].number, part.map(\.algorithm)))
+        self.emit(.beginPartDigests(self.requests[index].number, part.map(\.algorithm)))
     }
 
     /// Records the digests declared in the trailers (RFC 9110 §6.5).

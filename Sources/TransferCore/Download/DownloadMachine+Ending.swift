@@ -30,7 +30,7 @@ extension DownloadMachine {
                     verifiedLength: fetching.verifiedLength
                 )
             )
-            if fetching.isStream { self.actions.append(.finishStreamDigests) } else { self.commitAgain() }
+            if fetching.isStream { self.emit(.finishStreamDigests) } else { self.commitAgain() }
         case let other: self.phase = other
         }
     }
@@ -40,9 +40,9 @@ extension DownloadMachine {
         guard case .committing(let committing) = self.phase else { return }
         let options = self.commitOptions(committing)
         switch committing.kind {
-        case .small: self.actions.append(.commitSmall(self.name.target, options))
+        case .small: self.emit(.commitSmall(self.name.target, options))
         case .partial:
-            self.actions.append(.commitPartial(self.name.target, length: committing.length, options))
+            self.emit(.commitPartial(self.name.target, length: committing.length, options))
         case .stream: break
         }
     }
@@ -83,7 +83,7 @@ extension DownloadMachine {
         guard case .committing(let committing) = self.phase else { return [] }
         if let older = self.older {
             self.older = nil
-            self.actions.append(.discardPartial(older.target))
+            self.emit(.discardPartial(older.target))
         }
         let isVerified = !committing.digests.isEmpty || !self.terms.expected.isEmpty
         self.complete(committing, path: self.name.target.path, digest: digest, isVerified: isVerified, now)
@@ -203,13 +203,13 @@ extension DownloadMachine {
             older: self.older,
             newerIsLonger: self.older.map { self.position.bytes > $0.bytes } ?? false
         )
-        for request in self.requests where request.holdsSlot { self.actions.append(.release(request.origin)) }
-        if let held = self.heldSlot { self.actions.append(.release(held)) }
+        for request in self.requests where request.holdsSlot { self.emit(.release(request.origin)) }
+        if let held = self.heldSlot { self.emit(.release(held)) }
         self.heldSlot = nil
         self.requests = []
         self.older = nil
         self.phase = .ended
-        self.actions.append(.end(ending))
+        self.emit(.end(ending))
     }
 
     private func fileEnding(_ outcome: RunOutcome) -> DownloadEnding.FileEnding {

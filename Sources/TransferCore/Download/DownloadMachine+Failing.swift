@@ -38,7 +38,7 @@ extension DownloadMachine {
             if isSegmented { return self.continueElsewhere(request, failure, lane, now) }
             return self.end(.retry(Self.again(failure)))
         }
-        if request.isAdditional, FetchRequest.isRefused(failure) { self.actions.append(.refused(request.origin)) }
+        if request.isAdditional, FetchRequest.isRefused(failure) { self.emit(.refused(request.origin)) }
         if self.terms.sources.count > 1 {
             self.history.sources.bad.insert(request.source)
             if self.history.sources.bad.count < self.terms.sources.count {
@@ -102,7 +102,7 @@ extension DownloadMachine {
         guard self.history.sources.refreshes <= Self.refreshLimit else { return false }
         self.requests[index].isPaused = true
         self.requests[index].stage = .refreshing(failure)
-        self.actions.append(.refreshLink(self.requests[index].url, status: status, self.requests[index].number))
+        self.emit(.refreshLink(self.requests[index].url, status: status, self.requests[index].number))
         return true
     }
 

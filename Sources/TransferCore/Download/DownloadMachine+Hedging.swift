@@ -27,10 +27,10 @@ extension DownloadMachine {
             self.requests.count > self.wantedConnections, let newest = self.requests.max(by: { $0.number < $1.number })
         {
             // It did not raise the total rate.
-            self.actions.append(.deferred(newest.number, .giveUp))
+            self.emit(.deferred(newest.number, .giveUp))
         }
         if !isThrottling, let slow = self.outrun(fetching, now) {
-            self.actions.append(.deferred(slow, .takeOver))
+            self.emit(.deferred(slow, .takeOver))
         }
     }
 
@@ -83,7 +83,7 @@ extension DownloadMachine {
             guard case .fetching = self.phase, self.requests.count > 1 else { break }
             self.retire(index)
             self.reclaimPieces()
-            if case .yield = step { self.actions.append(.slotsReleased(lane: request.lane)) }
+            if case .yield = step { self.emit(.slotsReleased(lane: request.lane)) }
         }
         return self.takeActions()
     }
@@ -94,7 +94,7 @@ extension DownloadMachine {
             let newest = self.requests.filter({ $0.origin == origin && $0.holdsSlot })
                 .max(by: { $0.number < $1.number })
         else { return [] }
-        self.actions.append(.deferred(newest.number, .yield))
+        self.emit(.deferred(newest.number, .yield))
         return self.takeActions()
     }
 
@@ -113,7 +113,7 @@ extension DownloadMachine {
         let other = self.requests[silent]
         self.retire(silent)
         self.connections.refused(having: self.requests.count)
-        if other.isAdditional { self.actions.append(.refused(other.origin)) }
+        if other.isAdditional { self.emit(.refused(other.origin)) }
         self.fetching?.planner.reclaim(for: request.number, upTo: end)
         return true
     }

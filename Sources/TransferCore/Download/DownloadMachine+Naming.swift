@@ -14,11 +14,11 @@ extension DownloadMachine {
 
     mutating func survey() {
         self.phase = .locating(.surveying)
-        self.actions.append(.survey(self.name.target))
+        self.emit(.survey(self.name.target))
     }
 
     mutating func reserveNextName() {
-        self.actions.append(.reserveNextName(directory: self.name.target.directory, base: self.name.base))
+        self.emit(.reserveNextName(directory: self.name.target.directory, base: self.name.base))
     }
 
     /// Uses another name; fails if the name must be exact.
@@ -37,7 +37,7 @@ extension DownloadMachine {
             self.survey()
         case .opening(.naming):
             self.name.target = target
-            self.actions.append(.survey(target))
+            self.emit(.survey(target))
         case .opening(.creating(let accepted)):
             // Another process created a partial file of this name since the survey.
             self.name.target = target
@@ -53,7 +53,7 @@ extension DownloadMachine {
 
     mutating func publishTarget() {
         self.history.target = self.name.target
-        self.actions.append(.publishTarget(self.name.target))
+        self.emit(.publishTarget(self.name.target))
     }
 
     /// The files under the name were surveyed.
@@ -85,9 +85,9 @@ extension DownloadMachine {
         case .compareDigests(let existing, let overwrites):
             self.name.overwrites = overwrites
             self.phase = .locating(.comparingDigests(existing))
-            self.actions.append(.compareDigests(self.name.target, self.terms.expected))
+            self.emit(.compareDigests(self.name.target, self.terms.expected))
         case .replayedCommit(let existing):
-            self.actions.append(.discardPartial(self.name.target))
+            self.emit(.discardPartial(self.name.target))
             self.skip(size: existing?.size ?? 0, now)
         case .skip(let existing): self.skip(size: existing.size, now)
         case .fail(let failure): self.end(.failed(failure))
@@ -146,7 +146,7 @@ extension DownloadMachine {
         // A cancellation during the opening needs the target to delete.
         self.publishTarget()
         self.phase = .locating(.openingPartial(target, isForeign: isForeign))
-        self.actions.append(.openPartial(target))
+        self.emit(.openPartial(target))
     }
 
     /// The partial file is open.
@@ -178,7 +178,7 @@ extension DownloadMachine {
         self.resumedFrom = plan.completed
         self.phase = .fetching(fetching)
         // A second partial file left by a killed process has fewer bytes than this one.
-        self.actions.append(.discardPartial(OlderPartial.beside(target)))
+        self.emit(.discardPartial(OlderPartial.beside(target)))
         if plan.isComplete, isVouched {
             self.commit(now)
         } else if !facts.isUnreliable || plan.completed == 0 || self.mayRestart(Self.alternation(facts)) {
@@ -232,10 +232,10 @@ extension DownloadMachine {
     /// Reserves or surveys the name that a response determines.
     mutating func relocate(_ base: String?, _ pending: Opening.Pending) {
         self.phase = .opening(.naming(pending))
-        guard let base else { return self.actions.append(.survey(self.name.target)) }
+        guard let base else { return self.emit(.survey(self.name.target)) }
         self.name.base = base
         let directory = self.history.diversion?.directory ?? self.name.target.directory
-        self.actions.append(.reserveName(directory: directory, base: base))
+        self.emit(.reserveName(directory: directory, base: base))
     }
 
     private mutating func surveyed(_ survey: FileSurvey, for pending: Opening.Pending, _ now: Int64) {

@@ -38,7 +38,7 @@ extension DownloadMachine {
         self.report(head, length)
         self.phase = .opening(.creating(accepted))
         if isSmall {
-            self.actions.append(.createSmall(self.name.target, accepted.request))
+            self.emit(.createSmall(self.name.target, accepted.request))
         } else {
             self.requests[index].isPaused = true
             self.createPartial(accepted, as: self.name.target, closing: .none)
@@ -73,7 +73,7 @@ extension DownloadMachine {
         if self.requests[index].hops > 0 { self.pinned[self.requests[index].source] = self.requests[index].url }
     }
 
-    func facts(
+    mutating func facts(
         of head: ResponseHead,
         from request: FetchRequest,
         length: Int64?,
@@ -120,7 +120,7 @@ extension DownloadMachine {
             algorithms = self.terms.expected.map(\.algorithm) + accepted.digests.map(\.algorithm)
             if let report = self.terms.reportDigest, !algorithms.contains(report) { algorithms.append(report) }
         }
-        self.actions.append(
+        self.emit(
             .createPartial(
                 PartialPlan(
                     request: accepted.request,
@@ -156,8 +156,8 @@ extension DownloadMachine {
         self.requests[index].hasExtent = true
         // The pieces are assigned before the first connection resumes reading: all start at the same time.
         self.openConnections(lane: request.lane, now)
-        self.actions.append(.beginExtent(request.number, at: 0))
-        self.actions.append(.endPause(request.number))
+        self.emit(.beginExtent(request.number, at: 0))
+        self.emit(.endPause(request.number))
         return self.takeActions()
     }
 
@@ -207,7 +207,7 @@ extension DownloadMachine {
         self.phase = .fetching(fetching)
         var algorithms = self.terms.expected.map(\.algorithm) + accepted.digests.map(\.algorithm)
         if let report = self.terms.reportDigest { algorithms.append(report) }
-        if !algorithms.isEmpty { self.actions.append(.beginStreamDigests(algorithms)) }
+        if !algorithms.isEmpty { self.emit(.beginStreamDigests(algorithms)) }
         self.report(head, length)
         if length == 0 {
             self.retire(index)

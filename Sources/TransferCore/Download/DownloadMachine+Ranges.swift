@@ -136,11 +136,11 @@ extension DownloadMachine {
         case .partial:
             if facts != fetching.recorded {
                 self.fetching?.recorded = facts
-                self.actions.append(.recordFacts)
+                self.emit(.recordFacts)
             }
             if !request.hasExtent, let piece = self.fetching?.planner.piece(of: request.number) {
                 self.requests[index].hasExtent = true
-                self.actions.append(.beginExtent(request.number, at: piece.written))
+                self.emit(.beginExtent(request.number, at: piece.written))
             }
         case .stream: self.history.stream.facts = facts
         case .existing: break

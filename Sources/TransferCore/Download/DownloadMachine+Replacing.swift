@@ -234,7 +234,7 @@ extension DownloadMachine {
         self.resumedFrom = 0
         self.phase = .locating(.surveying)
         self.note("\(refusal); using another name")
-        self.actions.append(.keepPartial)
+        self.emit(.keepPartial)
         self.reserveNextName()
     }
 
@@ -298,7 +298,7 @@ extension DownloadMachine {
         self.connections.hasTaken = true
         if self.requests[index].overlap > 0 {
             self.requests[index].stage = .comparing
-            self.actions.append(.expectStreamTail(request.number, count: tail))
+            self.emit(.expectStreamTail(request.number, count: tail))
         } else {
             self.requests[index].stage = .receiving
             if !self.acceptRange(index, now) {

@@ -13,10 +13,10 @@ extension DownloadMachine {
         request.isPinned = isPinned
         request.holdsSlot = self.heldSlot == request.origin
         // The first connection of a run never waits for the connection limit: the admission has counted it already.
-        if !request.holdsSlot { self.actions.append(.take(request.origin, request.number)) }
-        if let held = self.heldSlot, !request.holdsSlot { self.actions.append(.release(held)) }
+        if !request.holdsSlot { self.emit(.take(request.origin, request.number)) }
+        if let held = self.heldSlot, !request.holdsSlot { self.emit(.release(held)) }
         self.heldSlot = nil
-        self.send(request, afterClosing: afterClosing)
+        self.send(&request, afterClosing: afterClosing)
     }
 
     /// A slot was taken for a request that does not wait for the limit.
@@ -44,13 +44,13 @@ extension DownloadMachine {
     }
 
     /// Adds a request to the run, with a piece of the file if there are pieces, and sends it.
-    mutating func send(_ request: consuming FetchRequest, afterClosing: Bool = false) {
+    mutating func send(_ request: inout FetchRequest, afterClosing: Bool = false) {
         self.nextRequest = request.number
         if request.isFetch, self.isFetching { self.assignPiece(to: &request) }
         var plan = self.plan(for: &request)
         plan.waitsForClosing = afterClosing
         self.requests.append(request)
-        self.actions.append(.send(plan))
+        self.emit(.send(plan))
     }
 
     private mutating func assignPiece(to request: inout FetchRequest) {
@@ -191,14 +191,14 @@ extension DownloadMachine {
             let source = self.chooseSource(avoiding: avoided)
             let (url, isPinned) = self.url(of: source)
             var request = self.makeRequest(source, url, .fetch, lane: lane, now)
-            self.actions.append(.take(request.origin, request.number))
+            self.emit(.take(request.origin, request.number))
             request.holdsSlot = false
             request.isAdditional = self.connections.hasTaken
             request.isPinned = isPinned
-            self.send(request)
+            self.send(&request)
         }
         if self.requests.count < self.wantedConnections {
-            self.actions.append(.openConnections(lane: lane, avoiding: avoided))
+            self.emit(.openConnections(lane: lane, avoiding: avoided))
         }
     }
 
@@ -225,14 +225,14 @@ extension DownloadMachine {
         let source = self.chooseSource(avoiding: avoided)
         let (url, isPinned) = self.url(of: source)
         guard self.nextConnection(avoiding: avoided) == origin, url.origin == origin else {
-            self.actions.append(.release(origin))
+            self.emit(.release(origin))
             return self.takeActions()
         }
         let next = self.requests.isEmpty ? lane : (lane + self.requests.count) % self.terms.laneCount
         var request = self.makeRequest(source, url, .fetch, lane: next, now)
         request.isAdditional = self.connections.hasTaken
         request.isPinned = isPinned
-        self.send(request)
+        self.send(&request)
         return self.takeActions()
     }
 
@@ -267,13 +267,13 @@ extension DownloadMachine {
     mutating func retire(_ index: Int, keepsSlot: Bool = false) {
         let request = self.requests.remove(at: index)
         if self.isFetching { self.fetching?.planner.release(request.number) }
-        self.actions.append(.close(request.number))
+        self.emit(.close(request.number))
         guard request.holdsSlot else { return }
         if keepsSlot {
-            if let held = self.heldSlot { self.actions.append(.release(held)) }
+            if let held = self.heldSlot { self.emit(.release(held)) }
             self.heldSlot = request.origin
         } else {
-            self.actions.append(.release(request.origin))
+            self.emit(.release(request.origin))
         }
     }
 
@@ -312,8 +312,8 @@ extension DownloadMachine {
         self.requests[index].isPaused = true
         self.requests[index].holdsSlot = false
         self.requests[index].stage = .following(successor)
-        if holdsSlot { self.actions.append(.release(origin)) }
-        self.actions.append(.waitForSlot(successor.url.origin, self.requests[index].number))
+        if holdsSlot { self.emit(.release(origin)) }
+        self.emit(.waitForSlot(successor.url.origin, self.requests[index].number))
     }
 
     private mutating func followAtOnce(
@@ -324,7 +324,7 @@ extension DownloadMachine {
     ) {
         let request = self.requests.remove(at: index)
         if self.isFetching { self.fetching?.planner.release(request.number) }
-        self.actions.append(.close(request.number))
+        self.emit(.close(request.number))
         var next = self.makeRequest(request.source, successor.url, successor.purpose, lane: request.lane, now)
         next.hops = request.hops + (successor.isRedirect ? 1 : 0)
         next.isRewritten = request.isRewritten
@@ -333,8 +333,8 @@ extension DownloadMachine {
         next.isPinned = request.isPinned && !successor.isRedirect
         next.isEndProbe = request.isEndProbe
         next.holdsSlot = holdsSlot
-        if !holdsSlot { self.actions.append(.take(next.origin, next.number)) }
-        self.send(next)
+        if !holdsSlot { self.emit(.take(next.origin, next.number)) }
+        self.send(&next)
     }
 
     /// A slot was taken for a request that waits for it.
@@ -345,8 +345,8 @@ extension DownloadMachine {
     ) -> [DownloadAction] {
         guard let index = self.index(of: number), case .following(let successor) = self.requests[index].stage else {
             // The request has ended: another transfer may be waiting for the connection.
-            self.actions.append(.release(origin))
-            self.actions.append(.slotsReleased(lane: self.lane))
+            self.emit(.release(origin))
+            self.emit(.slotsReleased(lane: self.lane))
             return self.takeActions()
         }
         self.followAtOnce(index, successor, holdsSlot: true, now)

@@ -133,7 +133,7 @@ extension DownloadMachine {
     private mutating func ask(_ index: Int, _ question: FetchRequest.Question, _ asked: PolicyQuestion) {
         self.requests[index].stage = .deciding(question)
         self.requests[index].isPaused = true
-        self.actions.append(.ask(asked, self.requests[index].number))
+        self.emit(.ask(asked, self.requests[index].number))
     }
 
     /// The policy has decided.
@@ -176,7 +176,7 @@ extension DownloadMachine {
             self.take(verdict, head, index, now)
         }
         // Nothing follows the end.
-        if !self.isEnded { self.actions.append(.resume(number)) }
+        if !self.isEnded { self.emit(.resume(number)) }
         return self.takeActions()
     }
 
@@ -337,16 +337,6 @@ extension DownloadMachine {
     }
 
     mutating func report(_ head: ResponseHead, _ expected: Int64?) {
-        self.actions.append(
-            .respond(
-                TransferResponse(
-                    status: head.status,
-                    fields: head.fields,
-                    expected: expected,
-                    path: self.destination == .file ? self.name.target.path : "",
-                    resumedFrom: self.resumedFrom
-                )
-            )
-        )
+        self.emit(.respond(head, expected: expected))
     }
 }

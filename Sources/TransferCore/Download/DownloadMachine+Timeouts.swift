@@ -30,7 +30,7 @@ extension DownloadMachine {
             {
                 self.fetching?.sinceCheckpoint = 0
                 self.fetching?.lastCheckpoint = now
-                self.actions.append(.checkpoint)
+                self.emit(.checkpoint)
             }
             if fetching.isPartial { self.openConnections(lane: self.lane, now) }
         }
@@ -53,7 +53,7 @@ extension DownloadMachine {
         guard reports, bytes != self.reported else { return }
         self.reported = bytes
         let rate = self.window.rate
-        self.actions.append(
+        self.emit(
             .progress(
                 RunProgress(
                     bytes: bytes,
@@ -73,7 +73,7 @@ extension DownloadMachine {
         for index in self.requests.indices where !self.requests[index].isPaused {
             if let failure = self.impatience(self.requests[index], now) ?? self.stall(index, now) {
                 isAnyLate = true
-                self.actions.append(.deferred(self.requests[index].number, .timeOut(failure)))
+                self.emit(.deferred(self.requests[index].number, .timeOut(failure)))
             }
         }
         if !isAnyLate, !isThrottling, let slow = self.slowest(now) {
@@ -82,7 +82,7 @@ extension DownloadMachine {
                 "slower than a tenth of the other connections",
                 isRetryable: true
             )
-            self.actions.append(.deferred(slow, .timeOut(failure)))
+            self.emit(.deferred(slow, .timeOut(failure)))
         }
     }
 

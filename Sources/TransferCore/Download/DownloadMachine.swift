@@ -63,7 +63,6 @@ package struct DownloadMachine: Sendable {
     package internal(set) var received: Int64 = 0
     /// The maximum number of kept bytes that a response continued.
     package internal(set) var kept: Int64 = 0
-    var resumedFrom: Int64 = 0
     var window = RateWindow()
     var reported: Int64 = -1
     /// The older partial file, kept while a response without validators is written to a second one.
@@ -140,6 +139,13 @@ package struct DownloadMachine: Sendable {
         return taken
     }
 
+    /// Adds an action to those of the event.
+    mutating func emit(_ action: DownloadAction) {
+        // Most events have one to four.
+        if self.actions.isEmpty { self.actions.reserveCapacity(4) }
+        self.actions.append(action)
+    }
+
     // MARK: Beginning
 
     /// The run was admitted, and is on its event loop.
@@ -148,10 +154,10 @@ package struct DownloadMachine: Sendable {
         guard case .locating(.surveying) = self.phase else { return [] }
         switch self.destination {
         case .file:
-            self.actions.append(.started(path: self.name.target.path))
+            self.emit(.started)
             self.survey()
         case .stream, .memory:
-            self.actions.append(.started(path: ""))
+            self.emit(.started)
             self.beginStream(now)
         }
         return self.takeActions()
@@ -187,6 +193,12 @@ package struct DownloadMachine: Sendable {
 
     /// The file's name, as far as it is known.
     package var target: FileTarget { self.name.target }
+
+    /// The path that events report; empty for a stream.
+    package var path: String { self.isStream ? "" : self.name.target.path }
+
+    /// The number of bytes present when the run began.
+    package internal(set) var resumedFrom: Int64 = 0
 
     /// The facts of the response that the held bytes are from.
     package var facts: ResourceFacts? { self.fetching?.facts }
@@ -252,7 +264,7 @@ package struct DownloadMachine: Sendable {
         return taken
     }
 
-    mutating func note(_ text: String) { self.actions.append(.note(text)) }
+    mutating func note(_ text: String) { self.emit(.note(text)) }
 }
 
 /// A run whose partial file or stream is open.

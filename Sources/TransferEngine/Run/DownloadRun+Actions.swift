@@ -75,17 +75,30 @@ extension DownloadRun {
         case .commitSmall(let target, let options): return self.commitSmall(target, options)
         case .commitPartial(let target, let length, let options): self.commitPartial(target, length, options)
         case .end(let ending): self.end(ending)
-        case .started(let path):
-            if self.events.wants(.states) { self.events.emit(self.transfer.event(.started(path: path))) }
-        case .respond(let response):
-            if self.events.wants(.responses) {
-                self.events.emit(self.transfer.event(.response(response)))
+        case .started:
+            if self.events.wants(.states) {
+                let path = self.state.withLock { $0.machine.path }
+                self.events.emit(self.transfer.event(.started(path: path)))
             }
+        case .respond(let head, let expected):
+            if self.events.wants(.responses) { self.respond(head, expected) }
         case .progress(let progress): self.events.emit(self.transfer.event(.progress(progress)))
         case .note(let text):
             if self.events.wants(.notes) { self.events.emit(self.transfer.event(.note(text))) }
         }
         return []
+    }
+
+    private func respond(_ head: ResponseHead, _ expected: Int64?) {
+        let (path, resumedFrom) = self.state.withLock { ($0.machine.path, $0.machine.resumedFrom) }
+        let response = TransferResponse(
+            status: head.status,
+            fields: head.fields,
+            expected: expected,
+            path: path,
+            resumedFrom: resumedFrom
+        )
+        self.events.emit(self.transfer.event(.response(response)))
     }
 
     private var file: OpenFile { self.state.withLock { $0.file } }

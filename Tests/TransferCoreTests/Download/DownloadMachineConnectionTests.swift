@@ -63,7 +63,7 @@ struct DownloadMachineConnectionTests {
     func unneeded() {
         var h = Self.open(2, slots: 1)
         h.body(1, 999_000)
-        #expect(h.slotTaken("a", 99) == "release a")
+        #expect(h.slotFreed("a", 99) == "release a")
         let origin = Harness.url("http://a/").origin
         let now = h.now
         h.machine.connections.fixed = 1

@@ -55,7 +55,7 @@ struct DownloadMachineOpeningTests {
     @Test("digests of an existing file: equal ones skip it; others continue a copy, or take another name")
     func digests() {
         for (rule, agree, words) in [
-            (ExistingFileRule.auto, true, "release a, end finished skipped digest"),
+            (IfExistsRule.auto, true, "release a, end finished skipped digest"),
             (.resume, true, "release a, end finished skipped digest"), (.auto, false, "next f"),
             (.resume, false, "1:GET a/f 0- overlap 10"),
         ] {
@@ -148,7 +148,7 @@ struct DownloadMachineOpeningTests {
     @Test("a proposed name: rules skip and fail end the run, overwrite replaces")
     func proposedRules() {
         for (rule, words) in [
-            (ExistingFileRule.skip, "release a, end finished skipped"), (.fail, "release a, end failed file-exists"),
+            (IfExistsRule.skip, "release a, end finished skipped"), (.fail, "release a, end failed file-exists"),
             (.overwrite, "partial g"),
         ] {
             var h = Harness { $0.ifExists = rule }
@@ -285,7 +285,7 @@ struct DownloadMachineOpeningTests {
         h.head(2, 307, ["Location": "http://b/g"], framing: .untilClose)
         #expect(h.plans.count == 2)
         #expect("\(h.machine.reading(2))" == "close")
-        #expect(h.slotTaken("b", 2) == "close 2, 3:GET b/g")
+        #expect(h.slotFreed("b", 2) == "close 2, 3:GET b/g")
         #expect(h.whole(3) == "partial f")
     }
 
@@ -297,7 +297,7 @@ struct DownloadMachineOpeningTests {
         // The stall timeout does not apply meanwhile.
         #expect(h.tick(after: 100) == "")
         #expect(h.feed { $0.interrupted(.stopped) } == "end stopped")
-        #expect(h.slotTaken("b", 1) == "release b")
+        #expect(h.slotFreed("b", 1) == "release b")
     }
 
     @Test("301, 302 and 303 turn a POST into a GET without content; 307 and 308 do not")

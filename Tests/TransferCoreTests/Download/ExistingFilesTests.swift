@@ -8,7 +8,7 @@ struct ExistingFilesTests {
     private static let url = "http://a/f?key=1"
 
     private static func rules(
-        _ rule: ExistingFileRule,
+        _ rule: IfExistsRule,
         named: Bool = false,
         exact: Bool = false,
         whole: Bool = true,
@@ -70,26 +70,26 @@ struct ExistingFilesTests {
 
     // MARK: Before the first request
 
-    @Test("a free name is fetched by every rule", arguments: ExistingFileRule.allCases)
-    func free(rule: ExistingFileRule) {
+    @Test("a free name is fetched by every rule", arguments: IfExistsRule.allCases)
+    func free(rule: IfExistsRule) {
         #expect(Self.before(Self.rules(rule), nil) == "fetch")
         #expect(Self.before(Self.rules(rule, exact: true), nil) == "fetch")
     }
 
-    @Test("a partial file that is busy or unknown takes the name, by every rule", arguments: ExistingFileRule.allCases)
-    func taken(rule: ExistingFileRule) {
+    @Test("a partial file that is busy or unknown takes the name, by every rule", arguments: IfExistsRule.allCases)
+    func taken(rule: IfExistsRule) {
         #expect(Self.before(Self.rules(rule), nil, .busy) == "next name")
         #expect(Self.before(Self.rules(rule), Self.file(), .foreign("no journal")) == "next name")
     }
 
-    @Test("an interrupted commit is completed, by every rule", arguments: ExistingFileRule.allCases)
-    func replayed(rule: ExistingFileRule) {
+    @Test("an interrupted commit is completed, by every rule", arguments: IfExistsRule.allCases)
+    func replayed(rule: IfExistsRule) {
         #expect(Self.before(Self.rules(rule), Self.file(), .committed) == "replayed")
         #expect(Self.before(Self.rules(rule), nil, .committed) == "replayed")
     }
 
-    @Test("our partial file is resumed by every rule, if no file has the name", arguments: ExistingFileRule.allCases)
-    func resumed(rule: ExistingFileRule) {
+    @Test("our partial file is resumed by every rule, if no file has the name", arguments: IfExistsRule.allCases)
+    func resumed(rule: IfExistsRule) {
         #expect(Self.before(Self.rules(rule), nil, Self.ours()) == "resume")
     }
 
@@ -111,8 +111,8 @@ struct ExistingFilesTests {
         #expect(Self.before(Self.rules(.overwrite, whole: false), Self.file(), Self.ours()) == "fetch over")
     }
 
-    @Test("a file that has the transfer's mark is its own, by every rule", arguments: ExistingFileRule.allCases)
-    func marked(rule: ExistingFileRule) {
+    @Test("a file that has the transfer's mark is its own, by every rule", arguments: IfExistsRule.allCases)
+    func marked(rule: IfExistsRule) {
         let rules = Self.rules(rule, mark: "7")
         #expect(Self.before(rules, Self.file(mark: "7")) == "skip")
         #expect(Self.before(rules, Self.file(mark: "8")) == Self.before(rules, Self.file()))
@@ -121,11 +121,11 @@ struct ExistingFilesTests {
     @Test(
         "an existing file",
         arguments: [
-            (ExistingFileRule.auto, "examine"), (.skip, "skip"), (.resume, "continue over"), (.rename, "next name"),
+            (IfExistsRule.auto, "examine"), (.skip, "skip"), (.resume, "continue over"), (.rename, "next name"),
             (.overwrite, "fetch over"), (.fail, "fail file-exists"),
         ]
     )
-    func existing(rule: ExistingFileRule, step: String) {
+    func existing(rule: IfExistsRule, step: String) {
         #expect(Self.before(Self.rules(rule), Self.file()) == step)
         #expect(Self.before(Self.rules(rule, exact: true), Self.file()) == step)
     }
@@ -133,11 +133,11 @@ struct ExistingFilesTests {
     @Test(
         "an existing directory or device",
         arguments: [
-            (ExistingFileRule.auto, "next name"), (.skip, "skip"), (.resume, "next name"), (.rename, "next name"),
+            (IfExistsRule.auto, "next name"), (.skip, "skip"), (.resume, "next name"), (.rename, "next name"),
             (.overwrite, "fail file-exists"), (.fail, "fail file-exists"),
         ]
     )
-    func notRegular(rule: ExistingFileRule, step: String) {
+    func notRegular(rule: IfExistsRule, step: String) {
         #expect(Self.before(Self.rules(rule), Self.file(regular: false)) == step)
     }
 
@@ -150,11 +150,11 @@ struct ExistingFilesTests {
     @Test(
         "an existing file with our partial file",
         arguments: [
-            (ExistingFileRule.auto, "examine"), (.skip, "skip"), (.resume, "resume over"), (.rename, "next name"),
+            (IfExistsRule.auto, "examine"), (.skip, "skip"), (.resume, "resume over"), (.rename, "next name"),
             (.overwrite, "resume over"), (.fail, "fail file-exists"),
         ]
     )
-    func both(rule: ExistingFileRule, step: String) {
+    func both(rule: IfExistsRule, step: String) {
         #expect(Self.before(Self.rules(rule), Self.file(), Self.ours()) == step)
     }
 
@@ -171,11 +171,11 @@ struct ExistingFilesTests {
     @Test(
         "a name that the response proposes",
         arguments: [
-            (ExistingFileRule.auto, "next name"), (.skip, "skip"), (.resume, "next name"), (.rename, "next name"),
+            (IfExistsRule.auto, "next name"), (.skip, "skip"), (.resume, "next name"), (.rename, "next name"),
             (.overwrite, "fetch over"), (.fail, "fail file-exists"),
         ]
     )
-    func proposed(rule: ExistingFileRule, step: String) {
+    func proposed(rule: IfExistsRule, step: String) {
         #expect(Self.after(Self.rules(rule), Self.file()) == step)
         #expect(Self.after(Self.rules(rule), nil) == "fetch")
         #expect(Self.after(Self.rules(rule), nil, .busy) == "next name")
@@ -204,11 +204,11 @@ struct ExistingFilesTests {
     @Test(
         "a name that was taken since the survey",
         arguments: [
-            (ExistingFileRule.auto, "nextName", "fail"), (.skip, "nextName", "fail"), (.resume, "nextName", "fail"),
+            (IfExistsRule.auto, "nextName", "fail"), (.skip, "nextName", "fail"), (.resume, "nextName", "fail"),
             (.rename, "nextName", "fail"), (.overwrite, "nextName", "overwrite"), (.fail, "fail", "fail"),
         ]
     )
-    func collision(rule: ExistingFileRule, free: String, exact: String) {
+    func collision(rule: IfExistsRule, free: String, exact: String) {
         #expect("\(Self.rules(rule).collision(overwrites: false))" == free)
         #expect("\(Self.rules(rule, exact: true).collision(overwrites: false))" == exact)
         #expect("\(Self.rules(rule, exact: true).collision(overwrites: true))" == "fail")

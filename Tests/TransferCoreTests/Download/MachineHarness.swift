@@ -309,11 +309,11 @@ struct MachineHarness {
     }
 
     @discardableResult
-    mutating func slotTaken(_ host: String, _ number: Int) -> String {
+    mutating func slotFreed(_ host: String, _ number: Int) -> String {
         let origin = Self.url("http://\(host)/").origin
         self.slots[origin, default: 0] += 1
         let now = self.now
-        return self.feed { $0.slotTaken(origin, for: number, now) }
+        return self.feed { $0.slotFreed(origin, for: number, now) }
     }
 
     // MARK: Actions
@@ -323,6 +323,13 @@ struct MachineHarness {
             #expect(self.ending == nil || Self.mayFollowTheEnd(action), "after the end: \(action)")
             self.count(action)
             if let word = Self.word(action) { self.words.append(word) }
+            if case .take(let origin, let number) = action {
+                self.perform(self.machine.slotTaken(origin, number))
+            }
+            if case .recordFacts = action {
+                self.facts = self.machine.facts
+                self.words.append("facts \(self.machine.facts?.consistency?.rawValue ?? "-")")
+            }
             if case .openConnections(let lane, let avoided) = action { self.openConnections(lane, avoided) }
         }
     }
@@ -337,7 +344,7 @@ struct MachineHarness {
 
     private mutating func count(_ action: DownloadAction) {
         switch action {
-        case .take(let origin): self.slots[origin, default: 0] += 1
+        case .take(let origin, _): self.slots[origin, default: 0] += 1
         case .release(let origin):
             self.slots[origin, default: 0] -= 1
             #expect(self.slots[origin, default: 0] >= 0)
@@ -346,7 +353,6 @@ struct MachineHarness {
         case .commitSmall(_, let options): self.commit = options
         case .commitPartial(_, _, let options): self.commit = options
         case .createPartial(let plan): self.created = plan
-        case .updateFacts(let facts): self.facts = facts
         case .end(let ending):
             #expect(self.ending == nil, "ended twice")
             self.ending = ending
@@ -374,7 +380,7 @@ struct MachineHarness {
         case .deferred(let number, let step): "defer \(number) \(self.word(step))"
         case .ask(let question, let number): "ask \(number) \(self.word(question))"
         case .refreshLink(_, let status, let number): "refresh \(number) \(status)"
-        case .take(let origin): "take \(origin.host)"
+        case .take(let origin, _): "take \(origin.host)"
         case .release(let origin): "release \(origin.host)"
         case .refused(let origin): "refused \(origin.host)"
         case .waitForSlot(let origin, let number): "wait \(origin.host) \(number)"
@@ -392,7 +398,6 @@ struct MachineHarness {
             }
         case .copyExisting(let target, _): "copy \(target.path)"
         case .beginExtent(let number, let offset): "extent \(number)@\(offset)"
-        case .updateFacts(let facts): "facts \(facts.consistency?.rawValue ?? "-")"
         case .discardPartial(let target): "discard \(target.path)"
         case .deliverLeftover(let number): "leftover \(number)"
         case .checkpoint: "checkpoint"
@@ -407,7 +412,7 @@ struct MachineHarness {
             "commit \(target.path) \(length)\(options.overwrite ? " over" : "")"
         case .end(let ending): "end " + self.word(ending)
         case .progress(let progress): "progress \(progress.bytes)"
-        case .publishTarget, .openConnections, .slotsReleased, .started, .respond, .note: nil
+        case .publishTarget, .openConnections, .slotsReleased, .started, .respond, .note, .recordFacts: nil
         }
     }
 

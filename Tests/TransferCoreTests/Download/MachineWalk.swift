@@ -311,7 +311,7 @@ final class MachineWalk {
     private func takeWaitedSlot() {
         let (origin, number) = self.waits.removeFirst()
         self.slots[origin, default: 0] += 1
-        self.handle { $0.slotTaken(origin, for: number, self.now) }
+        self.handle { $0.slotFreed(origin, for: number, self.now) }
     }
 
     // MARK: Responses
@@ -491,7 +491,9 @@ final class MachineWalk {
                 }
             }
         case .refreshLink: self.check(false, "no refresher")
-        case .take(let origin): self.slots[origin, default: 0] += 1
+        case .take(let origin, let number):
+            self.slots[origin, default: 0] += 1
+            self.handle { $0.slotTaken(origin, number) }
         case .release(let origin):
             self.slots[origin, default: 0] -= 1
             self.check(self.slots[origin, default: 0] >= 0, "a slot was released twice")
@@ -520,7 +522,8 @@ final class MachineWalk {
         case .copyExisting(let target, let facts): self.line.append { self.copyExisting(target, facts) }
         case .beginExtent(let number, let offset):
             self.onLoop(number, current) { if !$0.isClosed { $0.position = offset } }
-        case .updateFacts(let facts): if case .partial(let partial, _) = self.file { partial.facts = facts }
+        case .recordFacts:
+            if case .partial(let partial, _) = self.file, let facts = self.machine.facts { partial.facts = facts }
         case .discardPartial(let target): self.discardPartial(target)
         case .deliverLeftover(let number): self.onLoop(number, current) { self.deliverLeftover($0) }
         case .checkpoint: self.line.append {}
