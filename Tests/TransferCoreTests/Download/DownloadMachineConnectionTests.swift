@@ -88,6 +88,22 @@ struct DownloadMachineConnectionTests {
         #expect(h.body(1, 500_001) == "write 500000, close 1, release a, 3:GET a/f 750000- if x")
     }
 
+    @Test("a piece that is complete while its response goes on: the connection is closed at once")
+    func responseGoesOn() {
+        var h = Self.open(2)
+        #expect(h.body(1, 500_000) == "write 500000, close 1, release a, 3:GET a/f 750000- if x")
+    }
+
+    @Test("a piece is not extended beyond the end of its response")
+    func responseEnd() {
+        var h = Self.open(3)
+        h.part(3, 250_000..<500_000)
+        h.lost(2)
+        #expect(h.machine.fetching?.planner.piece(of: 3)?.end == 500_000)
+        #expect(h.body(3, 250_000) == "write 250000")
+        #expect(h.done(3) == "close 3, release a, 4:GET a/f 500000- if x")
+    }
+
     @Test("a piece that is extended while its last bytes are being written: what was discarded is requested again")
     func extendedMeanwhile() {
         var h = Self.open(2)
@@ -156,6 +172,16 @@ struct DownloadMachineConnectionTests {
     func besideOthers() {
         var h = Self.open(2)
         #expect(h.part(2, 500_000..<Self.length, tag: nil) == "close 2, release a")
+    }
+
+    @Test("nothing is compared beside others, even if bytes precede the range")
+    func precededBesideOthers() {
+        var h = Self.open(2)
+        h.part(2, 500_000..<Self.length)
+        h.body(2, 100_000)
+        #expect(h.lost(2) == "close 2, release a, refused a, 3:GET a/f 600000- if x")
+        #expect(h.part(3, 600_000..<Self.length, tag: nil) == "close 3, release a")
+        #expect(!h.machine.history.ranges.wantsOverlap)
     }
 
     @Test("a whole response to a further range is dismissed")

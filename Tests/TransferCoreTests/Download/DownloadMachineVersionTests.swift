@@ -342,6 +342,13 @@ struct DownloadMachineVersionTests {
         #expect(whole.head(2, 416, framing: BodyFraming.none) == "close 2, 3:GET a/f 0-")
     }
 
+    @Test("416 proves nothing about the end of a file of unknown length")
+    func notTheEnd() {
+        var h = Harness()
+        h.resume(Harness.facts(length: nil), [0..<10])
+        #expect(h.head(1, 416, framing: BodyFraming.none) == "close 1, 2:GET a/f")
+    }
+
     @Test("a server that sends ranges only: its first part is taken, and the next ones requested")
     func rangesRequired() {
         var h = Harness()

@@ -56,6 +56,8 @@ struct WalkServer {
     /// Whether older versions come back.
     let alternates: Bool
     let changes: Bool
+    /// Whether the mirror has another file.
+    let hasOtherMirror: Bool
     var current = 0
     /// Whether it cooperates from now on.
     var isCalm = false
@@ -71,6 +73,7 @@ struct WalkServer {
         self.hasTotals = isReliable || random.chance(90)
         self.alternates = !isReliable && random.chance(25)
         self.changes = !isReliable && random.chance(50)
+        self.hasOtherMirror = !isReliable && random.chance(40)
         let length =
             random.chance(20)
             ? Int.random(in: 1...262_144, using: &random) : Int.random(in: 262_145...520_000, using: &random)
@@ -108,6 +111,7 @@ struct WalkServer {
             default: break
             }
         }
+        if plan.url.host == "b", self.hasOtherMirror { return self.represent(1, plan, &random) }
         let isOld = self.alternates && !self.isCalm && self.current > 0 && random.chance(20)
         return self.represent(isOld ? self.current - 1 : self.current, plan, &random)
     }
