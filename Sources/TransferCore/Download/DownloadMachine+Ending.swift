@@ -225,9 +225,11 @@ extension DownloadMachine {
             if case .finished = outcome { return .none }
             if committing.kind != .partial { return committing.kind == .small ? .discard : .none }
         case .locating, .opening, .ended, .borrowed:
-            // The file is from an earlier run, or is being created, opened or replaced.
-            guard isDiscarded else { return .keep }
-            return self.history.target.map { .discardEarlier($0) } ?? .none
+            // The file is from an earlier run, or is being created or opened.
+            if isDiscarded { return self.history.target.map { .discardEarlier($0) } ?? .none }
+            // That which it replaces may still be open.
+            if case .opening(.creating) = self.phase { return .keep }
+            return .none
         }
         if self.holdsWrongBytes { return self.terms.keepBad ? .setAside : .discard }
         return isDiscarded ? .discard : .keep

@@ -13,8 +13,8 @@ extension DownloadMachine {
         request.isPinned = isPinned
         request.holdsSlot = self.heldSlot == request.origin
         // The first connection of a run never waits for the connection limit: the admission has counted it already.
-        if !request.holdsSlot { self.emit(.take(request.origin, request.number)) }
         if let held = self.heldSlot, !request.holdsSlot { self.emit(.release(held)) }
+        if !request.holdsSlot { self.emit(.take(request.origin, request.number)) }
         self.heldSlot = nil
         self.send(&request, afterClosing: afterClosing)
     }

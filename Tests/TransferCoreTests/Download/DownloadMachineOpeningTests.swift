@@ -229,12 +229,12 @@ struct DownloadMachineOpeningTests {
         #expect(h.reserved("f-1") == "partial f-1")
         #expect(h.machine.history.target?.name == "f-1")
         let full = h.feed { $0.storageFailed(StorageError(.noSpace, "no")) }
-        #expect(full == "release a, end failed no-space")
+        #expect(full == "release a, end failed no-space; keep")
         var exact = Harness { $0.nameIsExact = true }
         exact.start()
         exact.whole(1)
         let taken = exact.feed { $0.storageFailed(StorageError(.exists, "no")) }
-        #expect(taken == "release a, end failed file-exists")
+        #expect(taken == "release a, end failed file-exists; keep")
     }
 
     @Test("a cancellation while the file is being created: the file is not wanted")
