@@ -37,7 +37,10 @@ extension DownloadMachine {
         case .fetching:
             // The bytes after the repetition may have to be compared first.
             let new = mayGrow ? body.count - skip : 0
-            var count = self.fetching?.planner.reserve(new, for: number) ?? 0
+            // In place: the accessor `fetching` would allocate for each chunk.
+            guard case .fetching(var fetching) = self.takePhase() else { return .unexpected }
+            var count = fetching.planner.reserve(new, for: number)
+            self.phase = .fetching(fetching)
             if self.destination != .file {
                 let request = self.requests[index]
                 let ahead = request.repeated + Int64(skip) + (request.isComparing ? request.overlap : 0)
@@ -80,7 +83,12 @@ extension DownloadMachine {
         // Bytes delivered to a stream count even if the request has ended meanwhile.
         if self.destination != .file { self.history.stream.count += Int64(count) }
         guard let index = self.index(of: number) else { return self.takeActions() }
-        guard let written = self.fetching?.wrote(count, by: number) else {
+        var result: Fetching.Written?
+        if self.isFetching, case .fetching(var fetching) = self.takePhase() {
+            result = fetching.wrote(count, by: number)
+            self.phase = .fetching(fetching)
+        }
+        guard let written = result else {
             self.pieceDone(index, now)
             return self.takeActions()
         }

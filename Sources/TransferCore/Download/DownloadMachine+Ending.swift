@@ -227,7 +227,7 @@ extension DownloadMachine {
         case .locating, .opening, .ended, .borrowed:
             // The file is from an earlier run, or is being created or opened.
             if isDiscarded { return self.history.target.map { .discardEarlier($0) } ?? .none }
-            // That which it replaces may still be open.
+            // The file that it replaces may still be open.
             if case .opening(.creating) = self.phase { return .keep }
             return .none
         }

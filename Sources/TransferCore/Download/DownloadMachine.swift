@@ -63,6 +63,8 @@ package struct DownloadMachine: Sendable {
     package internal(set) var received: Int64 = 0
     /// The maximum number of kept bytes that a response continued.
     package internal(set) var kept: Int64 = 0
+    /// The number of bytes present when the run began.
+    package internal(set) var resumedFrom: Int64 = 0
     var window = RateWindow()
     var reported: Int64 = -1
     /// The older partial file, kept while a response without validators is written to a second one.
@@ -152,13 +154,10 @@ package struct DownloadMachine: Sendable {
     package mutating func began(_ now: Int64) -> [DownloadAction] {
         // It may have been interrupted before.
         guard case .locating(.surveying) = self.phase else { return [] }
+        self.emit(.started)
         switch self.destination {
-        case .file:
-            self.emit(.started)
-            self.survey()
-        case .stream, .memory:
-            self.emit(.started)
-            self.beginStream(now)
+        case .file: self.survey()
+        case .stream, .memory: self.beginStream(now)
         }
         return self.takeActions()
     }
@@ -197,9 +196,6 @@ package struct DownloadMachine: Sendable {
     /// The path that events report; empty for a stream.
     package var path: String { self.isStream ? "" : self.name.target.path }
 
-    /// The number of bytes present when the run began.
-    package internal(set) var resumedFrom: Int64 = 0
-
     /// The facts of the response that the held bytes are from.
     package var facts: ResourceFacts? { self.fetching?.facts }
 
@@ -218,7 +214,7 @@ package struct DownloadMachine: Sendable {
         return self.requests[index].isPaused ? .pause : .read
     }
 
-    /// The numbers of the requests under way, for their read sizes.
+    /// The number of requests under way, among which a rate limit is divided.
     package var requestCount: Int { self.requests.count }
 
     /// The number of bytes present, and the whole length if known.
@@ -235,7 +231,7 @@ package struct DownloadMachine: Sendable {
         self.requests.firstIndex { $0.number == number }
     }
 
-    /// The data of the fetching phase, changed in place.
+    /// The data of the fetching phase, changed in place; allocates, so the byte path does without it.
     var fetching: Fetching? {
         get { if case .fetching(let fetching) = self.phase { fetching } else { nil } }
         _modify {

@@ -225,7 +225,8 @@ final class MachineWalk {
     /// The process ends: what is not in the journal is lost.
     private func kill() {
         self.trace.append("-- killed")
-        for partial in self.partials.values where self.random.chance(50) {
+        // In the order of the names: that of a dictionary is another one in each process.
+        for (_, partial) in self.partials.sorted(by: { $0.key < $1.key }) where self.random.chance(50) {
             partial.extents = partial.extents.compactMap { extent in
                 let lost = Int64.random(in: 0...20_000, using: &self.random)
                 let end = max(extent.lowerBound, extent.upperBound - lost)
