@@ -200,7 +200,9 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
         self.isOver = true
         self.connection = nil
         self.endConnecting()
-        self.receiver.exchangeFailed(self.lane.isShutDown ? .cancelled(Peer(self.origin)) : error)
+        var error = self.lane.isShutDown ? .cancelled(Peer(self.origin)) : error
+        error.peer = error.peer ?? self.route.responder.origin
+        self.receiver.exchangeFailed(error)
     }
 
     // MARK: - Exchange

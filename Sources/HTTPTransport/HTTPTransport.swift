@@ -102,3 +102,8 @@ public final class HTTPTransport: Transport {
         for lane in self.lanes { lane.loop.execute { lane.abandon() } }
     }
 }
+
+extension HTTPTransport {
+    /// The proxy through which a URL is requested, if any.
+    public func proxy(for url: HTTPURL) -> Origin? { self.lanes[0].proxy(for: url) }
+}

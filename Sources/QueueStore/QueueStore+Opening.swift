@@ -2,16 +2,31 @@ internal import GRDB
 
 extension QueueStore {
     /// Opens the file, migrates it, and gives the connections for reading and writing.
-    static func open(_ path: String, _ migrations: [Migration]) throws(QueueStoreError) -> DatabasePool {
+    static func open(
+        _ path: String,
+        _ migrations: [Migration],
+        _ log: WriteAheadLog,
+        _ marker: StateMarker
+    ) throws(QueueStoreError) -> DatabasePool {
+        try marker.checkFile()
         try DatabaseFile.prepare(path)
         let result: Result<DatabasePool, QueueStoreError>
         do {
             // A pool writes when it opens: a later version's file, or another program's, is refused before.
             try DatabaseQueue(path: path, configuration: Self.configuration(cacheBytes: 1 << 20))
-                .inDatabase { try migrations.run(Connection(database: $0, path: path, fault: nil)) }
+                .inDatabase {
+                    let connection = Connection(database: $0, path: path, fault: nil)
+                    try marker.check(connection)
+                    try migrations.run(connection)
+                    Self.makeShrinkable(connection)
+                }
             let pool = try DatabasePool(path: path, configuration: Self.configuration(cacheBytes: 2 << 20))
             // GRDB's NORMAL may lose the last commits when the power goes.
-            try pool.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+            try pool.writeWithoutTransaction {
+                try $0.execute(sql: "PRAGMA synchronous = FULL")
+                log.observe($0)
+                marker.advance(Connection(database: $0, path: path, fault: nil))
+            }
             result = .success(pool)
         } catch let error as QueueStoreError {
             result = .failure(error)
@@ -20,6 +35,20 @@ extension QueueStore {
         }
         return try result.get()
     }
+
+    /// Lets a file of an earlier version return its free pages, where copying what it holds takes no time.
+    private static func makeShrinkable(_ connection: Connection) {
+        guard (try? connection.integer("PRAGMA auto_vacuum")) == 0,
+            let pages = try? connection.integer("PRAGMA page_count"),
+            let free = try? connection.integer("PRAGMA freelist_count"), pages - free <= Self.copiedPages
+        else { return }
+        // It is tried at each start: the next one may find room, or fewer transfers.
+        try? connection.run("PRAGMA auto_vacuum = INCREMENTAL")
+        try? connection.run("VACUUM")
+    }
+
+    /// 16 MiB.
+    private static let copiedPages: Int64 = 4096
 
     private static func configuration(cacheBytes: Int) -> Configuration {
         var configuration = Configuration()
@@ -36,12 +65,10 @@ extension QueueStore {
                     PRAGMA mmap_size = 0;
                     """
             )
+            Connection(database: database, path: "", fault: nil).addHostFunction()
             guard !database.configuration.readonly else { return }
             try database.execute(
-                sql: """
-                    PRAGMA wal_autocheckpoint = \(WriteAheadLog.pages);
-                    PRAGMA journal_size_limit = \(WriteAheadLog.keptBytes);
-                    """
+                sql: "PRAGMA journal_size_limit = \(WriteAheadLog.keptBytes)"
             )
         }
         return configuration

@@ -10,10 +10,18 @@ package final class QueueStore: Sendable {
     private let pool: DatabasePool
     private let commits: GroupCommit
     private let state = Mutex(ClosingState())
+    private let health = WriteHealth()
+    private let log: WriteAheadLog
+    private let marker: StateMarker
+    /// The directory that the database is in.
+    let directory: String
 
     /// Opens the database at `path`, or makes one (mode 0600), and brings it to this version.
     ///
-    /// - Throws: ``QueueStoreError`` with `tooNew`, `damaged`, `busy`, `full`, `inputOutput`.
+    /// A file next to it, `PATH-state`, tells a database that was lost from one that never was.
+    ///
+    /// - Throws: ``QueueStoreError`` with `tooNew`, `damaged` (also for one that lacks commits that were on disk), `busy`,
+    ///   `full`, `inputOutput`.
     package convenience init(path: String) throws(QueueStoreError) {
         try self.init(path: path, migrations: Migration.all)
     }
@@ -24,8 +32,33 @@ package final class QueueStore: Sendable {
         log: WriteAheadLog? = nil,
         longestGroup: Duration = .milliseconds(100)
     ) throws(QueueStoreError) {
-        self.pool = try Self.open(path, migrations)
-        self.commits = GroupCommit(pool: self.pool, log: log ?? WriteAheadLog(path: path), longest: longestGroup)
+        self.directory = DatabaseFile.directory(of: path)
+        self.marker = StateMarker(path: path)
+        self.log = log ?? WriteAheadLog(path: path)
+        self.pool = try Self.open(path, migrations, self.log, self.marker)
+        self.commits = GroupCommit(
+            pool: self.pool,
+            log: self.log,
+            longest: longestGroup,
+            health: self.health,
+            marker: self.marker
+        )
+        self.commits.start()
+    }
+
+    /// Why the last write failed, where that lay in the disk or the file; `nil` once one succeeds.
+    package var failure: QueueStoreError? { self.health.failure }
+
+    /// Calls `handler`, on the store's thread, at each write that fails because of the disk or the file, and with `nil`
+    /// when writes succeed again.
+    package func onFailure(_ handler: @escaping @Sendable (QueueStoreError?) -> Void) { self.health.observe(handler) }
+
+    /// Calls `handler`, on the store's thread, with transfers of ``QueueWriter/removeAll(session:at:keeping:deletesPartial:)``
+    /// that may have files, or something at a server; before their ends are stored, and again after a kill.
+    ///
+    /// Those that are removed before there is a handler are kept for it.
+    package func onRemoved(_ handler: @escaping @Sendable ([StoredTransfer], _ deletesPartial: Bool) -> Void) {
+        self.commits.observe(handler)
     }
 
     /// Does `work` in a transaction, with others; it is on disk when this returns.
@@ -91,6 +124,7 @@ package final class QueueStore: Sendable {
             self.pool.asyncWriteWithoutTransaction { database in
                 self.commits.run(database)
                 _ = try? database.checkpoint(.truncate)
+                self.marker.stop()
                 self.perform(self.state.withLock { $0.drained() })
             }
         case .closePool:
@@ -103,6 +137,18 @@ package final class QueueStore: Sendable {
                 }
         case .resume(let waiting):
             for continuation in waiting { continuation.resume() }
+        }
+    }
+
+    /// Does at once what is to be done in the background.
+    ///
+    /// For tests.
+    package func finishChores() async {
+        await withCheckedContinuation { continuation in
+            self.pool.asyncWriteWithoutTransaction { database in
+                self.commits.finishChores(database)
+                continuation.resume()
+            }
         }
     }
 

@@ -9,18 +9,22 @@ extension TransferEngine {
     /// - Throws: ``EngineError`` with `closed` after `close()`, with `badName` if the user's name is not usable, with
     ///   `nameTaken` if the name must be exact and another transfer has it.
     @discardableResult
-    public func add(_ request: DownloadRequest) throws(EngineError) -> TransferID {
+    public func add(_ request: consuming DownloadRequest) throws(EngineError) -> TransferID {
         let (directory, name) = try Self.place(request)
         if request.options.rateLimit != nil { self.throttles.store(true, ordering: .relaxed) }
         let base = name ?? FileName.choose(user: nil, disposition: nil, url: request.sources[0])
         let isFile: Bool = if case .file = request.options.destination { true } else { false }
-        var terms = EngineMachine.Terms(origin: request.sources[0].origin, request.options)
+        let origin = request.sources[0].origin
+        var terms = EngineMachine.Terms(origin: origin, request.options)
         terms.isDurable = request.options.durable
+        terms.gate = self.transport.proxy(for: request.sources[0])
         if case .fixed(let count) = request.options.connections { terms.fixedConnections = max(1, count) }
+        let nameIsExact = request.nameIsExact
+        let download = Transfer.Download(request)
         let result: Result<TransferID, EngineError> = self.state.withLock { state in
             guard !state.machine.isClosed else { return .failure(Self.closed) }
             var reserved = FileTarget(directory: directory, name: base)
-            if isFile, request.nameIsExact, !state.machine.isNameFree(reserved.path) {
+            if isFile, nameIsExact, !state.machine.isNameFree(reserved.path) {
                 let message = "another transfer is writing \(reserved.path); wait for it or name another file"
                 return .failure(EngineError(.nameTaken, message))
             }
@@ -28,7 +32,8 @@ extension TransferEngine {
             let id = state.machine.add(terms)
             state.transfers[id] = Transfer(
                 id: id,
-                request: request,
+                download: download,
+                origin: origin,
                 reserved: reserved,
                 baseName: base,
                 isNamedByUser: name != nil
@@ -47,7 +52,8 @@ extension TransferEngine {
     @discardableResult
     public func add(_ request: UploadRequest) throws(EngineError) -> TransferID {
         if request.options.rateLimit != nil { self.throttles.store(true, ordering: .relaxed) }
-        let terms = EngineMachine.Terms(origin: request.url.origin, request.options)
+        var terms = EngineMachine.Terms(origin: request.url.origin, request.options)
+        terms.gate = self.transport.proxy(for: request.url)
         let id: TransferID? = self.state.withLock { state in
             guard !state.machine.isClosed else { return nil }
             let id = state.machine.add(terms)
@@ -88,6 +94,22 @@ extension TransferEngine {
     /// Returns when at most this many transfers wait, or the engine is being stopped; for callers that add a long list.
     public func waitUntilWaiting(atMost count: Int) async { await self.wait(for: .waiting(atMost: count)) }
 
+    /// Returns when ``needsMore(than:limit:)`` holds, or the engine is being stopped.
+    public func waitUntilNeedsMore(than count: Int, limit: Int) async {
+        await self.wait(for: .starving(atMost: count, limit: limit))
+    }
+
+    /// Whether more transfers should be added: few wait, or none of those that wait may take a free place, because their
+    /// hosts are held or have no free connection.
+    ///
+    /// - Parameters:
+    ///   - count: The number of waiting transfers that is always enough.
+    ///   - limit: The number of waiting transfers that is never exceeded.
+    /// - Returns: Whether more should be added.
+    public func needsMore(than count: Int, limit: Int) -> Bool {
+        self.state.withLock { $0.machine.isStarving(atMost: count, limit: limit) }
+    }
+
     /// The directory and the name requested.
     private static func place(_ request: DownloadRequest) throws(EngineError) -> (directory: String, name: String?) {
         let directory = request.directory ?? request.options.directory
@@ -111,11 +133,13 @@ extension TransferEngine {
 }
 
 extension EngineMachine.Terms {
-    fileprivate init(origin: Origin, _ options: DownloadOptions) {
+    fileprivate init(origin: Origin, _ options: borrowing DownloadOptions) {
         self.init(origin: origin)
         self.priority = options.priority
         self.retries = options.retries
         self.retryWait = options.retryWait.inNanoseconds
         self.totalTimeout = options.totalTimeout.inNanoseconds
+        self.outageTimeout = options.outageTimeout?.inNanoseconds
+        self.countsOutages = options.retriesIncludeOutages
     }
 }

@@ -42,6 +42,29 @@ extension TransferEngine {
         self.drive()
     }
 
+    /// Takes transfers back that have never started, without an event; what has started is not touched.
+    ///
+    /// - Returns: Those that were taken back; the others have started, or are not in this queue.
+    package func withdraw(_ ids: [TransferID]) -> Set<TransferID> {
+        let withdrawn: [Transfer] = self.state.withLock { state in
+            var withdrawn: [Transfer] = []
+            for id in ids where state.machine.withdraw(id) {
+                guard let transfer = state.transfers.removeValue(forKey: id) else { continue }
+                if self.releasesNames, case .download = transfer.work {
+                    state.machine.releaseName(transfer.reserved.path)
+                }
+                withdrawn.append(transfer)
+            }
+            return withdrawn
+        }
+        for transfer in withdrawn { transfer.letGoOfSource() }
+        self.drive()
+        return Set(withdrawn.map(\.id))
+    }
+
+    /// Whether places are free although transfers wait: their hosts permit no more.
+    package var hasIdlePlaces: Bool { self.state.withLock { $0.machine.hasIdlePlaces } }
+
     /// Pauses every transfer that waits, runs or is between attempts.
     public func pauseAll() {
         for id in self.runningLast { self.pause(id) }

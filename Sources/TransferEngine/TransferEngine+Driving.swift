@@ -14,6 +14,8 @@ extension TransferEngine {
         case yield(any TransferRun, Origin)
         case resume(CheckedContinuation<Void, Never>)
         case sync
+        case event(TransferEvent)
+        case failed(Transfer)
         case tick
         case wake(after: Int64, at: Int64)
         /// The step refers to something that is gone.
@@ -58,13 +60,20 @@ extension TransferEngine {
         switch step {
         case .start(let id, let lane):
             guard let transfer = state.transfers[id] else { return .nothing }
-            let run = self.run(transfer, lane, now, state.machine.earlierRuns(of: id))
+            let run = self.run(transfer, lane, now, state.machine.earlierRuns(of: id), state.machine.isProbe(id))
             state.runs[id] = run
             return .start(run)
         case .grant(let number): return state.claims.removeValue(forKey: number).map { .call($0.wake) } ?? .nothing
         case .yield(let id, let origin): return state.runs[id].map { .yield($0, origin) } ?? .nothing
         case .resume(let number): return state.waits.removeValue(forKey: number).map { .resume($0) } ?? .nothing
         case .sync: return .sync
+        case .expire(let id, let hold):
+            guard let transfer = state.transfers[id] else { return .nothing }
+            let failure = self.outageFailure(HostHold(hold, now: now, wallNow: self.time.wallNow), transfer.options)
+            self.ended(&state, transfer, .failed(failure))
+            return .failed(transfer)
+        case .held(let hold): return .event(self.event({ .held($0) }, hold, now))
+        case .released(let hold): return .event(self.event({ .released($0) }, hold, now))
         case .startTicking: return .tick
         case .wake(let time): return .wake(after: max(0, time - now), at: time)
         case .none: return nil
@@ -76,15 +85,21 @@ extension TransferEngine {
         _ transfer: Transfer,
         _ lane: Int,
         _ now: Int64,
-        _ earlier: (activeTime: Int64, received: Int64, sent: Int64)
+        _ earlier: (activeTime: Int64, received: Int64, sent: Int64),
+        _ isProbe: Bool
     ) -> any TransferRun {
-        let earlier = EarlierRuns(activeTime: earlier.activeTime, received: earlier.received, sent: earlier.sent)
+        let earlier = EarlierRuns(
+            activeTime: earlier.activeTime,
+            received: earlier.received,
+            sent: earlier.sent,
+            isProbe: isProbe
+        )
         switch transfer.work {
-        case .download(let request):
+        case .download(let download):
             return DownloadRun(
                 host: self,
                 transfer: transfer,
-                request: request,
+                download: download,
                 lane: lane,
                 now: now,
                 earlier: earlier
@@ -110,6 +125,8 @@ extension TransferEngine {
             // Another thread may be delivering: a caller that waits for the end resumes after its events, not before.
             self.hub.post(then: { continuation.resume() })
         case .sync: self.pool.run { self.syncGroup() }
+        case .event(let event): self.hub.post(event)
+        case .failed(let transfer): transfer.letGoOfSource()
         case .tick: self.time.schedule(after: Self.tickInterval) { self.tick() }
         case .wake(let delay, let time):
             self.time.schedule(after: delay) {

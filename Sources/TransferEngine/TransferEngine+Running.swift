@@ -6,7 +6,7 @@ extension TransferEngine {
     func runEnded(_ run: any TransferRun, _ outcome: RunOutcome) {
         let now = self.time.now
         let transfer = run.transfer
-        let tally = EngineMachine.Tally(run.tally, duration: now - run.startedAt)
+        let tally = EngineMachine.Tally(run.tally, outcome, duration: now - run.startedAt)
         let result = Self.result(of: outcome)
         let verdict = self.state.withLock { state in
             state.runs[transfer.id] = nil
@@ -45,8 +45,9 @@ extension TransferEngine {
         case (.finished, .finished(let completion)): self.ended(&state, transfer, .finished(completion))
         case (.failed, .failed(let failure)): self.ended(&state, transfer, .failed(failure))
         case (.refused(let refusal), .retry(let failure)):
-            self.ended(&state, transfer, .failed(Self.final(failure, refusal, transfer.options)))
-        case (.retrying(let attempt, let delay), .retry(let failure)):
+            self.ended(&state, transfer, .failed(self.final(failure, refusal, transfer.options)))
+        case (.retrying(let attempt, let delay), .retry(let failure)),
+            (.held(let attempt, let delay), .retry(let failure)):
             self.hub.post(transfer.event(.retrying(failure, attempt: attempt, delay: .nanoseconds(delay))))
         case (.paused, _): self.hub.post(transfer.event(.paused))
         case (.cancelled, _): self.ended(&state, transfer, .cancelled)
@@ -56,7 +57,7 @@ extension TransferEngine {
     }
 
     /// The failure of a transfer for which no other attempt is made.
-    private static func final(
+    private func final(
         _ failure: TransferFailure,
         _ refusal: EngineMachine.RetryRefusal,
         _ options: DownloadOptions
@@ -70,7 +71,9 @@ extension TransferEngine {
                 "not finished within \(allowed), and the last attempt failed: \(failure.message)",
                 setting: .resourceTimeout
             )
-        case .hostDown: if options.retries > 0 { last.message += " (as all lately at this host)" }
+        case .outage(let hold):
+            last = self.outageFailure(HostHold(hold, now: self.time.now, wallNow: self.time.wallNow), options)
+            last.response = failure.response
         case .noneLeft(let attempts): if options.retries > 0 { last.message += " (\(attempts) attempts)" }
         }
         return last
@@ -91,10 +94,13 @@ extension TransferEngine {
         }
     }
 
-    /// Deletes what a cancelled transfer has left, if it is not to be kept.
+    /// Deletes what a cancelled transfer has left, or releases the space reserved for what it does not have.
     func abandon(_ transfer: Transfer, keeping: Bool) {
         transfer.letGoOfSource()
-        guard !keeping else { return }
+        guard !keeping else {
+            if let left = transfer.deletable { self.pool.run { self.store.releaseReserve(of: left) } }
+            return
+        }
         self.terminate(transfer)
         if let left = transfer.deletable { self.pool.run { try? self.store.discardPartial(left) } }
     }
@@ -140,11 +146,16 @@ extension TransferEngine {
 }
 
 extension EngineMachine.Tally {
-    fileprivate init(_ tally: RunTally, duration: Int64) {
+    fileprivate init(_ tally: RunTally, _ outcome: RunOutcome, duration: Int64) {
         self.init()
         self.received = tally.received
         self.sent = tally.sent
-        self.hasAdvanced = tally.hasAdvanced
+        self.hasResponse =
+            switch outcome {
+            case .finished(let completion): tally.hasAdvanced || !completion.skipped
+            case .failed(let failure), .retry(let failure): tally.hasAdvanced || failure.status != nil
+            case .paused, .stopped, .cancelled: tally.hasAdvanced
+            }
         self.kept = tally.kept
         self.duration = duration
     }
@@ -153,7 +164,9 @@ extension EngineMachine.Tally {
 extension EngineMachine.Failure {
     fileprivate init(_ failure: TransferFailure) {
         self.init(
-            isHostFault: failure.isHostFault,
+            failure.evidence,
+            isThrottled: failure.isThrottled,
+            message: failure.message,
             retryAfter: failure.retryAfter,
             jitter: Double.random(in: 0...1)
         )

@@ -81,6 +81,37 @@ import TransferEngine
         )
     }
 
+    @Test("a hold is one line that says since when, until when and how to wait longer")
+    func hold() {
+        var text = ReportText()
+        text.outageTimeout = .seconds(30)
+        text.now = { 100 }
+        var hold = HostHold(
+            origin: Origin(scheme: .http, host: "h", port: 80),
+            reason: .unreachable,
+            code: .connectionRefused,
+            cause: "connection refused",
+            message: "m",
+            since: 100,
+            nextTry: 140
+        )
+        func line(_ kind: TransferEvent.Kind) -> String? {
+            let event = TransferEvent(id: nil, url: "", userInfo: nil, kind: kind)
+            return text.line(EventMailbox.Report(event: event, name: "", path: ""))
+        }
+        #expect(
+            line(.held(hold))
+                == "waiting: host h:80 unreachable since \(hold.sinceText) (connection refused), next try in 40 s; "
+                + "waits up to 30s (--outage-timeout)"
+        )
+        #expect(line(.released(hold)) == "back: h:80 is reachable again")
+        hold.origin = nil
+        hold.reason = .network
+        #expect(line(.held(hold))?.hasPrefix("waiting: network unreachable since ") == true)
+        text.quiet = true
+        #expect(line(.held(hold)) == nil)
+    }
+
     @Test func verboseTellsHeadersButNoCredentials() {
         let fields: HTTPFields = ["ETag": "\"x\"", "Set-Cookie": "secret", "Location": "http://h/?token=secret"]
         let event = self.event(1, .response(.init(status: 200, fields: fields, expected: 7, path: "a", resumedFrom: 0)))

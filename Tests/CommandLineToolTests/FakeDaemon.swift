@@ -15,6 +15,8 @@ final class FakeDaemon: Sendable {
     final class Queue: Sendable {
         let records = Mutex<[TransferRecord]>([])
         let calls = Mutex<[(method: String, params: JSON)]>([])
+        /// How many of the list that is read were given.
+        let listOffset = Mutex(0)
         let answers = Mutex<[String: Result<JSON, ControlError>]>([:])
         /// What `/events` gives, and whether it ends then.
         let events = Mutex<[[JSON]]>([])
@@ -124,6 +126,20 @@ final class FakeDaemon: Sendable {
             let limit = Int(params["limit"]?.integer ?? 1000)
             let records = queue.records.withLock { $0 }
             return .success(.array(records.dropFirst(offset).prefix(limit).map(\.json)))
+        case "martlet.openList":
+            let count = queue.records.withLock { records in
+                queue.listOffset.withLock { $0 = 0 }
+                return records.count
+            }
+            return .success(["list": "l1", "count": .integer(Int64(count))])
+        case "martlet.readList":
+            let limit = Int(params["limit"]?.integer ?? 1000)
+            let records = queue.records.withLock { $0 }
+            let start = queue.listOffset.withLock { read in
+                defer { read += limit }
+                return read
+            }
+            return .success(.array(records.dropFirst(start).prefix(limit).map(\.json)))
         case "martlet.show":
             var found: [JSON] = []
             let records = queue.records.withLock { $0 }

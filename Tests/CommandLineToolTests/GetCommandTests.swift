@@ -14,6 +14,7 @@ import TransferEngine
         #expect(plan.options.connections == .adaptive(most: 4))
         #expect(plan.options.directory == "." && plan.options.ifExists == .auto)
         #expect(plan.options.retries == 5 && plan.options.keepBad && !plan.options.durable)
+        #expect(plan.options.outageTimeout == .seconds(30))
         #expect(plan.verifiesCertificates && plan.caFile == nil)
         #expect(plan.display == .text && !plan.verbose && plan.drawsProgress)
         #expect(plan.options.fields.map { "\($0): \($1)" } == ["User-Agent: martlet/\(MartletVersion.text)"])
@@ -66,6 +67,8 @@ import TransferEngine
             "--allow-downgrade",
             "--max-redirects",
             "3",
+            "--outage-timeout",
+            "90",
             "--retries",
             "9",
             "--retry-status",
@@ -95,6 +98,7 @@ import TransferEngine
             ]
         )
         #expect(plan.caFile == "ca.pem" && plan.options.allowsDowngrade && plan.options.maximumRedirects == 3)
+        #expect(plan.options.outageTimeout == .seconds(90))
         #expect(plan.options.retries == 9 && plan.options.retryStatuses == [500, 599])
         #expect(plan.options.connectTimeout == .milliseconds(1500))
         #expect(plan.options.stallTimeout == .seconds(2) && plan.options.totalTimeout == .seconds(3))

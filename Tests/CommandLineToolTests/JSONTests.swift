@@ -45,6 +45,19 @@ import TransferEngine
         #expect(self.line(.failed(failure)) == #"{"event":"failed",\#(head),\#(error)}"#)
         #expect(self.line(.cancelled) == #"{"event":"cancelled",\#(head)}"#)
         #expect(self.line(.note("n")) == #"{"event":"note",\#(head),"message":"n"}"#)
+        let hold = HostHold(
+            origin: Origin(scheme: .http, host: "h", port: 80),
+            reason: .unreachable,
+            code: .connectionRefused,
+            cause: "connection refused",
+            message: "m",
+            since: 100,
+            nextTry: 140
+        )
+        let held =
+            #""origin":"http://h:80","reason":"unreachable","cause":"connection-refused","message":"m","since":100"#
+        #expect(self.line(.held(hold)) == #"{"event":"held",\#(held),"nextTry":140}"#)
+        #expect(self.line(.released(hold)) == #"{"event":"released",\#(held),"nextTry":140}"#)
         #expect(self.line(.missed(3)) == #"{"event":"missed","count":3}"#)
         #expect(self.line(.drained) == nil)
         let summary = Summary(finished: 1, skipped: 2, failed: 3, unfinished: 4, received: 5, elapsed: .seconds(10))

@@ -79,7 +79,9 @@ import TransferTesting
             "--retries",
             "2",
             "--max-time",
-            "60"
+            "60",
+            "--outage-timeout",
+            "90"
         )
         #expect(result.status == 0)
         #expect(result.output == self.id + "\n")
@@ -97,6 +99,7 @@ import TransferTesting
         #expect(options[.referer] == "http://r/" && options[.userAgent] == "me/1")
         #expect(options[.priority] == "-3" && options[.ifExists] == "rename")
         #expect(options[.split] == "4" && options[.maxConnectionPerServer] == "4")
+        #expect(options[.outageTimeout] == "90")
         #expect(options[.maxDownloadLimit] == "1024" && options[.maxTries] == "3" && options[.resourceTimeout] == "60")
     }
 
@@ -321,7 +324,7 @@ import TransferTesting
         }
         let lines = try await daemon.run("list").output.split(separator: "\n")
         #expect(lines.count == 102)
-        #expect(lines[0].split(separator: " ") == ["ID", "STATE", "DONE", "SIZE", "RATE", "LEFT", "NAME"])
+        #expect(lines[0].split(separator: " ") == ["ID", "STATE", "DONE", "SIZE", "RATE", "LEFT", "NAME", "REASON"])
         #expect(lines[1].contains("active") && lines[1].contains("50%") && lines[1].contains("1.00 MiB"))
         #expect(lines[1].contains("256 KiB/s") && lines[1].contains("0:02") && lines[1].hasSuffix("a.bin"))
         let objects = try await daemon.run("list", "--json", "--limit", "1", "--state", "active", "--session", "s")
@@ -339,7 +342,49 @@ import TransferTesting
         }
         let output = try await daemon.run("list", "--json").output
         #expect(output.split(separator: "\n").count == 1100)
-        #expect(daemon.calls(of: "martlet.list").compactMap { $0["offset"]?.integer } == [0, 500, 1000])
+        // One list that nothing changes, to its end.
+        #expect(daemon.calls(of: "martlet.openList").count == 1)
+        #expect(daemon.calls(of: "martlet.readList").compactMap { $0["list"]?.string } == ["l1", "l1", "l1"])
+        let some = try await daemon.run("list", "--json", "--limit", "1050").output
+        #expect(some.split(separator: "\n").count == 1050)
+    }
+
+    @Test func columnsKeepTheirWidthAndTheReasonIsOne() throws {
+        var waiting = try self.record(self.id, .waiting)
+        waiting.waitingFor = .diskFull
+        var failed = try self.record(self.id, .failed, code: 3)
+        failed.failure?.status = 503
+        var held = waiting
+        held.waitingFor = .host
+        held.hold = TransferRecord.Hold(
+            host: "a.example:80",
+            reason: "unreachable",
+            cause: "connection refused",
+            message: "a.example:80 refused the connection",
+            since: 1_000_000_000,
+            nextTry: 1_000_000_100
+        )
+        let since = TransferText.timeOfDay(1_000_000_000)
+        let sentence = "unreachable since \(since), next try in 40 s: connection refused"
+        var table = TransferTable()
+        table.now = 1_000_000_060
+        let lines = [table.heading] + [waiting, failed, held].map { table.line($0) }
+        // The names, and the reasons, which come last, begin in one column.
+        let reasons = ["REASON", "disk-full", "HTTP 503", "host " + sentence]
+        #expect(zip(lines, reasons).allSatisfy { $0.hasSuffix("  " + $1) })
+        #expect(Set(zip(lines, reasons).map { $0.count - $1.count }).count == 1)
+        let narrow = TransferTable(columns: 80, now: 1_000_000_060)
+        #expect(lines.allSatisfy { $0.contains("  a.bin  ") || $0.contains("  NAME  ") })
+        #expect(narrow.line(held).contains("  a.bin  ") && DisplayWidth.of(narrow.line(held)) < 80)
+        let details = TransferText.lines(held, now: 1_000_000_060)
+        #expect(details.contains("waits:        a.example:80 " + sentence))
+        #expect(details.contains("last attempt: a.example:80 refused the connection"))
+        #expect(TransferRecord(json: held.json) == held)
+        held.hold?.nextTry = .infinity
+        #expect(table.line(held).contains("next try in 0 s"))
+        held.hold?.nextTry = nil
+        held.hold?.reason = "network"
+        #expect(table.line(held).hasSuffix("network unreachable since \(since), trying now: connection refused"))
     }
 
     @Test func showTellsAllDetails() async throws {

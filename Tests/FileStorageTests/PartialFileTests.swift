@@ -226,6 +226,37 @@ import TransferEngine
         file.discard()
     }
 
+    @Test("the reserve of a file that is kept is released, before, between and behind its extents, and it resumes")
+    func reserve() throws {
+        let target = self.directory.target("f")
+        let length: Int64 = 64 << 20
+        func allocated() -> Int64 {
+            var status = stat()
+            return stat(self.directory.path("f.part"), &status) == 0 ? Int64(status.st_blocks) * 512 : -1
+        }
+        let file = try self.store.createPartial(target, facts: someFacts)
+        try file.preallocate(length: length)
+        // Not every file system reserves.
+        let hasReserve = allocated() >= length
+        try file.put(pattern(100_000, from: 8 << 20), at: 8 << 20)
+        try file.put(pattern(100_000, from: 32 << 20), at: 32 << 20)
+        file.releaseReserve()
+        file.keep()
+        #expect(allocated() < 1 << 20)
+        let resumed = try self.store.openPartial(target)
+        let extents: [ByteRange] = [8_388_608..<8_488_608, 33_554_432..<33_654_432]
+        #expect(resumed.initialExtents == extents)
+        #expect(try resumed.read(8 << 20..<(8 << 20) + 100_000) == pattern(100_000, from: 8 << 20))
+        #expect(try resumed.read(32 << 20..<(32 << 20) + 100_000) == pattern(100_000, from: 32 << 20))
+        try resumed.preallocate(length: length)
+        #expect(!hasReserve || allocated() >= length)
+        resumed.keep()
+        // As the engine does for a transfer that is removed while it does not run.
+        self.store.releaseReserve(of: target)
+        #expect(allocated() < 1 << 20)
+        #expect(try self.store.extents(target).count == 2)
+    }
+
     @Test func exabyteLengthsNeverTrapAndAreRefused() throws {
         let file = try self.store.createPartial(self.directory.target("f"), facts: someFacts)
         for length in [Int64.max, Int64.max - 1, 1 << 60] {

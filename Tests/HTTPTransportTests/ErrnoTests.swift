@@ -34,6 +34,15 @@ struct ErrnoTests {
         #expect(TransferFailure(first).isRetryable && TransferFailure(second).isRetryable)
     }
 
+    @Test("a name without an address is told apart from name servers that do not respond")
+    func names() {
+        // EAI_NODATA and EAI_ADDRFAMILY are -5 and -9 in Glibc.
+        for code in [EAI_NONAME, -5, -9] { #expect(TransportError.isUnknownName(Int(code))) }
+        for code in [EAI_AGAIN, EAI_FAIL, EAI_SYSTEM, EAI_MEMORY] { #expect(!TransportError.isUnknownName(Int(code))) }
+        #expect(!TransferFailure(TransportError(.unknownName, "")).isRetryable)
+        #expect(TransferFailure(TransportError(.nameResolution, "")).evidence?.cause == .resolver)
+    }
+
     @Test("what a person can do is told with it")
     func remedies() {
         let refused = TransportError.connecting(to: Self.peer, IOError(errnoCode: ECONNREFUSED, reason: "connect"))

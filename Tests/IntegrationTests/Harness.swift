@@ -61,6 +61,8 @@ struct Outcome {
                 case .failed(let failure): "failed \(failure.code): \(failure.message)"
                 case .cancelled: "cancelled"
                 case .note(let text): "note: \(text)"
+                case .held: "held"
+                case .released: "released"
                 case .drained: "drained"
                 case .missed(let count): "missed \(count)"
                 }

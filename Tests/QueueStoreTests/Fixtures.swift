@@ -3,7 +3,43 @@ enum Fixtures {
     /// By version, from 1 on.
     ///
     /// Each holds the same: see `MigrationTests`.
-    static let all = [Self.version1, Self.version2, Self.version3]
+    static let all = [Self.version1, Self.version2, Self.version3, Self.version4]
+
+    // The paused one became so by an order for all; see `StateClasses`.
+    private static let version4 = """
+        \(Self.version3)
+        ALTER TABLE transfers ADD COLUMN host INTEGER NOT NULL DEFAULT 0;
+        UPDATE transfers SET host = -783622838128774100, state = iif(state = 1, -1, state) WHERE state < 2;
+        DROP INDEX turn;
+        CREATE INDEX ready ON transfers(queue, state, host, priority DESC, position, id) WHERE state < 2;
+        CREATE TABLE heads (
+            queue INTEGER NOT NULL,
+            code INTEGER NOT NULL,
+            host INTEGER NOT NULL,
+            priority INTEGER NOT NULL,
+            position INTEGER NOT NULL,
+            PRIMARY KEY (queue, code, host)
+        ) WITHOUT ROWID;
+        INSERT INTO heads
+            SELECT queue, state, host, max(priority), position FROM
+            (SELECT queue, state, host, priority, min(position) AS position FROM transfers INDEXED BY ready
+                WHERE state < 2 GROUP BY queue, state, host, priority)
+            GROUP BY queue, state, host;
+        CREATE INDEX firstHeads ON heads(queue, code, priority DESC, position, host);
+        CREATE TABLE classes (
+            queue INTEGER NOT NULL,
+            code INTEGER NOT NULL,
+            meaning INTEGER NOT NULL,
+            at REAL,
+            deletes INTEGER NOT NULL DEFAULT 0,
+            PRIMARY KEY (queue, code)
+        ) WITHOUT ROWID;
+        CREATE TABLE removals (queue INTEGER PRIMARY KEY, count INTEGER NOT NULL, discarded INTEGER NOT NULL);
+        CREATE TABLE forgotten (queue INTEGER PRIMARY KEY, last INTEGER NOT NULL);
+        CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
+        INSERT INTO classes VALUES (0, 0, 0, NULL, 0), (0, -1, 1, NULL, 0);
+        PRAGMA user_version = 4;
+        """
 
     private static let version3 = """
         \(Self.version2)

@@ -1,5 +1,6 @@
 import Control
 import Glibc
+import Synchronization
 import Testing
 
 @testable import QueueStore
@@ -37,6 +38,10 @@ private struct SmallDisk {
     }
 }
 
+private final class Reports: Sendable {
+    let codes = Mutex<[QueueStoreError.Code?]>([])
+}
+
 @Suite struct FullDiskTests {
     @Test(.enabled(if: SmallDisk.isPossible, "only root can mount a small filesystem"))
     func aFullDiskLosesNothingAndTheStoreGoesOnWhenThereIsRoom() async throws {
@@ -44,6 +49,8 @@ private struct SmallDisk {
         defer { disk.remove() }
         let store = try QueueStore(path: disk.directory + "/queue.db")
         try await store.write { (w) throws(QueueStoreError) in try w.add(transfers(1...10), at: nil) }
+        let reports = Reports()
+        store.onFailure { failure in reports.codes.withLock { $0.append(failure?.code) } }
         disk.fill()
         var last = 10
         var code: QueueStoreError.Code?
@@ -56,6 +63,7 @@ private struct SmallDisk {
             } catch { code = error.code }
         }
         #expect(code == .full)
+        #expect(store.failure?.code == .full)
         let counted = try await store.read { (r) throws(QueueStoreError) in
             try r.expectExactTally()
             return try r.counts()
@@ -64,6 +72,8 @@ private struct SmallDisk {
         unlink(disk.directory + "/filler")
         let next = last + 1
         try await store.write { (w) throws(QueueStoreError) in try w.add(transfers([next]), at: nil) }
+        #expect(store.failure == nil)
+        #expect(reports.codes.withLock { $0 } == [.full, nil])
         await store.close()
         let again = try QueueStore(path: disk.directory + "/queue.db")
         let ids = try await again.read { (r) throws(QueueStoreError) in

@@ -158,12 +158,12 @@ import TransferTesting
         let garbage = [UInt8](repeating: 0xA5, count: 4096)
         var status = stat()
         fstat(file, &status)
-        // The first page, with the schema, stays: what is behind it is found to be damaged by those who read it.
-        for page in 1..<(Int(status.st_size) / 4096) { pwrite(file, garbage, 4096, page * 4096) }
+        // The first pages, with the schema, stay: what is behind them is found to be damaged by those who read it.
+        for page in 64..<(Int(status.st_size) / 4096) { pwrite(file, garbage, 4096, page * 4096) }
         close(file)
         let store = try QueueStore(path: scratch.path)
         var codes: [QueueStoreError.Code] = []
-        do { _ = try await store.read { (r) throws(QueueStoreError) in try r.counts() } } catch {
+        do { _ = try await store.read { (r) throws(QueueStoreError) in try r.transfer(gid(3000)) } } catch {
             codes.append(error.code)
         }
         do {

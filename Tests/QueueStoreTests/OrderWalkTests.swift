@@ -169,13 +169,13 @@ private struct Walk {
                 self.model.add([entry], at: nil, entry.session)
             }
         default:
-            let shared = history.count { $0.session == nil }
+            let shared = history.count { $0.session == nil && $0.state != .failed }
             let kept = Int.random(in: shared / 2...(shared + 10), using: &self.numbers)
             var excess = max(0, shared - kept)
             let forgotten = try writer.trimHistory(count: kept, before: 0, most: 1000)
             #expect(forgotten.values.reduce(0, +) == excess)
             self.model.history.removeAll {
-                guard $0.session == nil, excess > 0 else { return false }
+                guard $0.session == nil, $0.state != .failed, excess > 0 else { return false }
                 excess -= 1
                 return true
             }

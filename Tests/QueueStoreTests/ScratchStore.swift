@@ -8,11 +8,26 @@ import Synchronization
 final class ScratchStore: Sendable {
     let directory: String
     let store: QueueStore
+    /// Those that the store passed to its handler of removed transfers.
+    let removed = Mutex<[GID]>([])
     var path: String { self.directory + "/queue.db" }
 
     init(longestGroup: Duration = .milliseconds(100)) throws {
         self.directory = try Self.makeDirectory()
         self.store = try QueueStore(path: self.directory + "/queue.db", longestGroup: longestGroup)
+    }
+
+    /// Opens what is in a directory, which goes with this.
+    init(directory: String) throws {
+        self.directory = directory
+        self.store = try QueueStore(path: directory + "/queue.db")
+    }
+
+    /// Handles removed transfers from now on.
+    func handleRemoved() {
+        self.store.onRemoved { [weak self] transfers, _ in
+            self?.removed.withLock { $0 += transfers.map(\.id) }
+        }
     }
 
     deinit { Self.remove(self.directory) }
@@ -25,8 +40,31 @@ final class ScratchStore: Sendable {
     }
 
     static func remove(_ directory: String) {
-        for name in ["queue.db", "queue.db-wal", "queue.db-shm"] { unlink("\(directory)/\(name)") }
+        for name in ["", "-wal", "-shm", "-state"].map({ "queue.db" + $0 }) { unlink("\(directory)/\(name)") }
         rmdir(directory)
+    }
+
+    /// A directory with the files as a kill leaves them at this moment.
+    func killed() throws -> String {
+        let copy = try Self.makeDirectory()
+        for suffix in ["-state", "", "-wal"] { try Self.copy(self.path + suffix, copy + "/queue.db" + suffix) }
+        return copy
+    }
+
+    /// Copies a file that may be missing.
+    static func copy(_ source: String, _ target: String) throws {
+        let from = open(source, O_RDONLY | O_CLOEXEC)
+        guard from >= 0 else { return }
+        defer { close(from) }
+        let to = open(target, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard to >= 0 else { throw QueueStoreError(.inputOutput, "\(target): \(errno)") }
+        defer { close(to) }
+        var buffer = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = read(from, &buffer, buffer.count)
+            guard count > 0 else { break }
+            guard write(to, buffer, count) == count else { throw QueueStoreError(.inputOutput, "\(target): \(errno)") }
+        }
     }
 
     func add(_ transfers: [StoredTransfer], at place: Int? = nil) async throws {

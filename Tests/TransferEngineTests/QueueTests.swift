@@ -133,13 +133,33 @@ struct QueueTests {
         #expect(stage.transport.exchanges.count == 2)
     }
 
-    @Test("a host that is held back is asked again in time though the one that retried was cancelled")
+    @Test("the space reserved for a file is released when its transfer is cancelled, not when it is paused")
+    func reserve() throws {
+        let stage = Stage(limit: 3)
+        let file = Served(length: Served.large)
+        let running = try stage.add("http://a/f")
+        let paused = try stage.add("http://b/g")
+        for exchange in stage.open {
+            file.head(exchange)
+            exchange.body(file.pattern, 0..<100_000)
+        }
+        stage.engine.pause(paused)
+        #expect(stage.store.counts.releases == 0)
+        stage.engine.cancel(running, keeping: true)
+        #expect(stage.store.counts.releases == 1)
+        stage.engine.cancel(paused, keeping: true)
+        #expect(stage.store.counts.releases == 2)
+        #expect(stage.store.partials.count == 2)
+    }
+
+    @Test("a host that is held is probed in time though the transfer that failed was cancelled")
     func heldBack() throws {
         let stage = Stage(limit: 1)
-        let first = try stage.add("http://a/f")
-        let second = try stage.add("http://a/g")
-        try stage.exchange().fail(TransportError(.reset, "reset"))
+        let first = try stage.add("http://a/f") { $0.outageTimeout = .seconds(3600) }
+        let second = try stage.add("http://a/g") { $0.outageTimeout = .seconds(3600) }
+        try stage.exchange().fail(TransportError(.refused, "refused"))
         #expect(stage.open.isEmpty)
+        #expect(stage.engine.holds.map(\.message) == ["refused"])
         stage.engine.cancel(first)
         stage.clock.advance(by: .seconds(60))
         self.small.answer(try #require(stage.open.first))

@@ -115,6 +115,8 @@ final class Stage: Sendable {
         case .finished: "finished"
         case .failed: "failed"
         case .cancelled: "cancelled"
+        case .held: "held"
+        case .released: "released"
         case .drained: "drained"
         case .missed: "missed"
         case .note: nil

@@ -245,6 +245,22 @@ struct FailureOptions: ParsableArguments {
     var stallTimeout: Duration?
 
     @Option(
+        help: ArgumentHelp(
+            "Seconds to wait for a host or a network that cannot be reached. (default: 30)",
+            discussion: """
+                The time counts from when the host became unreachable. Transfers that wait for it use up no retries, \
+                and one attempt at a time is made for all of them. With 0, each tries by itself and uses up its retries.
+                """,
+            valueName: "seconds"
+        ),
+        transform: { try Seconds.parse($0) }
+    )
+    var outageTimeout: Duration?
+
+    /// The time for which outages are waited out by default.
+    static let defaultOutageTimeout = Duration.seconds(30)
+
+    @Option(
         help: ArgumentHelp("The most seconds for one file from its start. (default: no limit)", valueName: "seconds"),
         transform: { try Seconds.parse($0) }
     )

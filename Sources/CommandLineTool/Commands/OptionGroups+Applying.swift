@@ -47,6 +47,8 @@ extension FailureOptions {
     /// Sets what is said about failures and times.
     func apply(to options: inout DownloadOptions) {
         options.retries = self.retries
+        let allowed = self.outageTimeout ?? Self.defaultOutageTimeout
+        options.outageTimeout = allowed == .zero ? nil : allowed
         if !self.retryStatus.isEmpty { options.retryStatuses = Set(self.retryStatus) }
         if let timeout = self.connectTimeout { options.connectTimeout = timeout }
         if let timeout = self.stallTimeout { options.stallTimeout = timeout }

@@ -50,8 +50,26 @@ enum JSONEvents {
             object.add("event", "missed")
             object.add("count", Int64(count))
             return object.text
+        case .held(let hold): return self.hold("held", hold)
+        case .released(let hold): return self.hold("released", hold)
         case .drained: return nil
         }
+    }
+
+    private static func hold(_ event: String, _ hold: HostHold) -> String {
+        var object = JSONObject()
+        object.add("event", event)
+        if let origin = hold.origin {
+            object.add("origin", "\(origin.scheme.name)://\(hold.place)")
+        } else {
+            object.addNull("origin")
+        }
+        object.add("reason", hold.reason.rawValue)
+        object.add("cause", hold.code.rawValue)
+        object.add("message", hold.message)
+        object.add("since", hold.since)
+        self.add("nextTry", hold.nextTry, to: &object)
+        return object.text
     }
 
     /// The last line of a run.

@@ -18,6 +18,7 @@ extension TransferFailure {
             case .trust: "give --cacert FILE with its authority, or --insecure"
             case .credentials: "give them by --header"
             case .concurrency: "with fewer connections (-j, -x)"
+            case .outageTimeout: "wait longer by --outage-timeout"
             }
         }
     }

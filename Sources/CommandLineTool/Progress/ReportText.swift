@@ -1,3 +1,8 @@
+#if canImport(Glibc)
+import Glibc
+#else
+import Darwin
+#endif
 import TransferCore
 import TransferEngine
 
@@ -13,6 +18,8 @@ struct ReportText {
     var algorithm: DigestAlgorithm?
     /// Whether text keeps ASCII only.
     var asciiOnly = false
+    /// How long outages are waited out, or `nil` if they are not.
+    var outageTimeout: Duration?
 
     /// The line of an event, or `nil` if it is not printed.
     func line(_ report: EventMailbox.Report) -> String? {
@@ -21,8 +28,31 @@ struct ReportText {
         case .finished(let completion): return self.quiet ? nil : self.finished(completion, name)
         case .failed(let failure): return self.word("failed", 31) + ": \(name): \(self.clean(failure.textForCommand))"
         case .cancelled: return self.quiet ? nil : "cancelled: \(name)"
+        case .held(let hold): return self.quiet ? nil : self.word("waiting", 33) + ": " + self.held(hold)
+        case .released(let hold): return self.quiet ? nil : self.released(hold)
         case .note(let text) where report.event.id == nil: return self.quiet ? nil : "warning: " + self.clean(text)
         default: return self.verbose ? self.detail(report) : nil
+        }
+    }
+
+    private func held(_ hold: HostHold) -> String {
+        var line: String
+        switch hold.reason {
+        case .unreachable, .network:
+            line = "\(hold.placeInSentence) unreachable since \(hold.sinceText) (\(hold.cause))"
+        case .throttled: line = "\(hold.placeInSentence) asked to come back later (\(self.clean(hold.message)))"
+        }
+        if let next = hold.nextTry { line += ", next try in \(max(1, next - self.now())) s" }
+        if hold.reason != .throttled, let allowed = self.outageTimeout {
+            line += "; waits up to \(DurationFormat.compact(allowed)) (--outage-timeout)"
+        }
+        return line
+    }
+
+    private func released(_ hold: HostHold) -> String? {
+        switch hold.reason {
+        case .unreachable, .network: self.word("back", 32) + ": \(hold.place) is reachable again"
+        case .throttled: nil
         }
     }
 
@@ -64,6 +94,9 @@ struct ReportText {
         default: return nil
         }
     }
+
+    /// Seconds since 1970.
+    var now: @Sendable () -> Int64 = { Int64(time(nil)) }
 
     /// Fields that may hold credentials, or a URL whose query does.
     private static let secret: Set<String> = ["set-cookie", "location", "content-location", "www-authenticate"]

@@ -124,7 +124,7 @@ struct RunModel: Sendable {
             self.cancelled += 1
             return self.remove(id)
         case .note: return self.row(of: id)
-        case .drained, .missed: return nil
+        case .held, .released, .drained, .missed: return nil
         }
     }
 
@@ -160,5 +160,8 @@ struct RunModel: Sendable {
 
 extension String {
     /// What stands after the last slash.
-    var lastComponent: String { self.lastIndex(of: "/").map { String(self[self.index(after: $0)...]) } ?? self }
+    var lastComponent: String {
+        let utf8 = self.utf8
+        return utf8.lastIndex(of: 0x2F).map { String(self[utf8.index(after: $0)...]) } ?? self
+    }
 }

@@ -176,6 +176,15 @@ struct AddCommand: QueueCommand {
             transform: { try WholeNumber.parse($0, in: 0...366 * 86400) }
         )
         var maxTime: Int?
+
+        @Option(
+            help: ArgumentHelp(
+                "Seconds to wait while the host or the network is unreachable. (default: the daemon's, 86400)",
+                valueName: "seconds"
+            ),
+            transform: { try WholeNumber.parse($0, in: 0...366 * 86400) }
+        )
+        var outageTimeout: Int?
     }
 
     func execute(_ console: Console) async throws -> Int32 {

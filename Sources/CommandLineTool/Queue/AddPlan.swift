@@ -139,6 +139,7 @@ extension AddCommand {
         // aria2 counts the first attempt, too, and 0 is without end.
         options[.maxTries] = self.fetching.retries.map { "\($0 + 1)" }
         options[.resourceTimeout] = self.fetching.maxTime.map { "\($0)" }
+        options[.outageTimeout] = self.fetching.outageTimeout.map { "\($0)" }
         return options
     }
 

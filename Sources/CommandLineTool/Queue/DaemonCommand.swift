@@ -79,6 +79,15 @@ struct DaemonCommand: QueueCommand {
     var maxDownloadResult: Int?
 
     @Option(
+        help: ArgumentHelp(
+            "Seconds that transfers wait while their host or the network is unreachable. (default: 86400)",
+            valueName: "seconds"
+        ),
+        transform: { try WholeNumber.parse($0, in: 0...366 * 86400) }
+    )
+    var outageTimeout: Int?
+
+    @Option(
         help: ArgumentHelp("An origin whose web pages may use the RPC; may be repeated.", valueName: "origin")
     )
     var rpcAllowOrigin: [String] = []
@@ -136,6 +145,7 @@ struct DaemonCommand: QueueCommand {
             ("--on-finish", self.onFinish), ("--on-failure", self.onFailure), ("--on-drain", self.onDrain),
             ("--log-level", self.logLevel), ("--max-concurrent-downloads", self.maxConcurrentDownloads.map { "\($0)" }),
             ("--max-download-result", self.maxDownloadResult.map { "\($0)" }),
+            ("--outage-timeout", self.outageTimeout.map { "\($0)" }),
         ] {
             // Joined, so that a value that begins with a dash is one.
             if let value { words.append("\(name)=\(value)") }

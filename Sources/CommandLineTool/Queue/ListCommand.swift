@@ -43,7 +43,7 @@ struct ListCommand: QueueCommand {
     var daemon: DaemonOptions
 
     /// The transfers asked for at once.
-    private static let page = 500
+    private static let page = 1000
 
     func execute(_ console: Console) async throws -> Int32 {
         let client = try self.daemon.client()
@@ -53,18 +53,38 @@ struct ListCommand: QueueCommand {
             columns: isTerminal ? Terminal.size(STDOUT_FILENO).columns : nil,
             asciiOnly: !Terminal.isUnicode
         )
-        var offset = 0
-        while !console.isBroken {
-            let limit = min(Self.page, (self.limit ?? Int.max) - offset)
+        // What runs is told apart in memory alone: few, and read in one page.
+        if let limit = self.limit, limit <= Self.page || self.state == [.active] {
             let records =
-                limit == 0
-                ? [] : try await client.list(states: self.state, session: self.session, offset: offset, limit: limit)
-            if !self.json, offset == 0, !records.isEmpty { console.print(table.heading) }
-            console.print(records.map { self.json ? $0.json.text : table.line($0) })
-            offset += records.count
-            if records.count < limit || limit == 0 { break }
+                limit == 0 ? [] : try await client.list(states: self.state, session: self.session, limit: limit)
+            self.show(records, table, console, isFirst: true)
+            return ExitStatus.success
+        }
+        if self.state == [.active] {
+            let records = try await client.list(states: self.state, session: self.session)
+            self.show(records, table, console, isFirst: true)
+            return ExitStatus.success
+        }
+        let stored = self.state.contains(.active) ? self.state + [.waiting] : self.state
+        let list = try await client.openList(states: stored, session: self.session).list
+        let wanted = Set(self.state.isEmpty ? TransferRecord.State.allCases : self.state)
+        var left = self.limit ?? .max
+        var isFirst = true
+        while !console.isBroken, left > 0 {
+            let records = try await client.readList(list, limit: Self.page)
+            if records.isEmpty { break }
+            // One that waited when the list was made may run now.
+            let shown = records.filter { wanted.contains($0.state) }
+            self.show(Array(shown.prefix(left)), table, console, isFirst: isFirst)
+            isFirst = isFirst && shown.isEmpty
+            left -= min(left, shown.count)
         }
         return ExitStatus.success
+    }
+
+    private func show(_ records: [TransferRecord], _ table: TransferTable, _ console: Console, isFirst: Bool) {
+        if !self.json, isFirst, !records.isEmpty { console.print(table.heading) }
+        console.print(records.map { self.json ? $0.json.text : table.line($0) })
     }
 
     private func follow(_ client: ControlClient, _ console: Console) async throws -> Int32 {

@@ -19,7 +19,8 @@ struct PauseCommand: QueueCommand {
 struct ResumeCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
-        abstract: "Put paused transfers in line again, at their old place."
+        abstract: "Put paused transfers in line again, at their old place.",
+        discussion: "One that waits for an unreachable host is tried at once, with all others of its host."
     )
 
     @OptionGroup var selection: SelectionOptions
@@ -33,7 +34,8 @@ struct ResumeCommand: QueueCommand {
 struct RetryCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
-        abstract: "Put failed or removed transfers in line again; they keep what they have."
+        abstract: "Put failed or removed transfers in line again; they keep what they have.",
+        discussion: "One that waits for an unreachable host is tried at once, with all others of its host."
     )
 
     @OptionGroup var selection: SelectionOptions

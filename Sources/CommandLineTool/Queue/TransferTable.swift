@@ -8,12 +8,23 @@ struct TransferTable {
     var columns: Int?
     /// Whether text keeps ASCII only.
     var asciiOnly = false
+    /// The time, in seconds since 1970.
+    var now = TransferText.now
 
     /// The digits of a short identifier.
     static let shortDigits = 8
 
     /// The names of the columns.
-    var heading: String { self.line("ID", "STATE", "DONE", "SIZE", "RATE", "LEFT", "NAME") }
+    var heading: String { self.line("ID", "STATE", "DONE", "SIZE", "RATE", "LEFT", "NAME", "REASON") }
+
+    /// The columns before that of the names.
+    private static let nameStart = 58
+
+    /// The width of the column of names if the line has a reason, which comes last and takes the rest.
+    private var nameWidth: Int {
+        guard let columns = self.columns else { return 32 }
+        return min(32, max(10, (columns - 1 - Self.nameStart) / 3))
+    }
 
     /// A transfer's line.
     func line(_ record: TransferRecord) -> String {
@@ -22,13 +33,22 @@ struct TransferTable {
         let left = record.total.map { Double($0 - record.bytes) / Double(max(1, record.rate)) }
         return self.line(
             String(record.id.description.prefix(Self.shortDigits)),
-            record.waitingFor.map { "\(record.state.rawValue): \($0.rawValue)" } ?? record.state.rawValue,
+            record.state.rawValue,
             percent.map { "\($0)%" } ?? (record.bytes > 0 ? Quantity.bytes(record.bytes) : "-"),
             record.total.map { Quantity.bytes($0) } ?? "-",
             isActive ? Quantity.rate(Double(record.rate)) : "-",
             isActive && record.rate > 0 ? Quantity.time(left) : "-",
-            (record.upload == nil ? "" : self.asciiOnly ? "> " : "↑ ") + Self.name(of: record)
+            (record.upload == nil ? "" : self.asciiOnly ? "> " : "↑ ") + Self.name(of: record),
+            self.reason(of: record)
         )
+    }
+
+    /// Why the transfer waits beside its turn, or failed: a word or two, and of a held host what is known of it.
+    private func reason(of record: TransferRecord) -> String {
+        if let hold = record.hold { return hold.text(now: self.now, since: TransferText.timeOfDay(hold.since)) }
+        if let waitingFor = record.waitingFor { return waitingFor.rawValue }
+        guard let failure = record.failure else { return "" }
+        return failure.status.map { "HTTP \($0)" } ?? failure.reason ?? "error \(failure.code)"
     }
 
     /// What a person calls the transfer: its file's name, or as much of its URL as says no secret.
@@ -51,16 +71,29 @@ struct TransferTable {
         _ size: String,
         _ rate: String,
         _ left: String,
-        _ name: String
+        _ name: String,
+        _ reason: String
     ) -> String {
         var line = Self.fill(id, Self.shortDigits) + "  " + Self.fill(state, 8)
         for (text, width) in [(done, 5), (size, 8), (rate, 10), (left, 7)] {
             line += "  " + String(repeating: " ", count: max(0, width - text.count)) + text
         }
-        line += "  " + DisplayText.clean(name, asciiOnly: self.asciiOnly)
+        let name = DisplayText.clean(name, asciiOnly: self.asciiOnly)
+        if reason.isEmpty {
+            line += "  " + name
+        } else {
+            let short = DisplayText.elided(name, to: self.nameWidth, mark: self.mark)
+            line += "  " + short + String(repeating: " ", count: max(0, self.nameWidth - DisplayWidth.of(short)))
+            let clean = DisplayText.clean(reason, asciiOnly: self.asciiOnly)
+            // Its beginning says most; the columns before it stay whole.
+            let room = self.columns.map { max(0, $0 - 1 - DisplayWidth.of(line) - 2) } ?? .max
+            line += "  " + DisplayText.start(of: clean, within: room)
+        }
         guard let columns = self.columns else { return line }
-        return DisplayText.elided(line, to: max(1, columns - 1), mark: self.asciiOnly ? "..." : "…")
+        return DisplayText.elided(line, to: max(1, columns - 1), mark: self.mark)
     }
+
+    private var mark: String { self.asciiOnly ? "..." : "…" }
 
     private static func fill(_ text: String, _ width: Int) -> String {
         text + String(repeating: " ", count: max(0, width - text.count))

@@ -8,8 +8,13 @@ import Darwin
 /// One transfer in all its details, for a person.
 enum TransferText {
     /// The lines; options that hold secrets do not come from the daemon, and URLs are told as they were given.
-    static func lines(_ record: TransferRecord) -> [String] {
+    static func lines(_ record: TransferRecord, now: Double = TransferText.now) -> [String] {
         var lines = [("id", record.id.description), ("state", self.state(record))]
+        if let hold = record.hold {
+            let time = self.timeOfDay(hold.since)
+            lines.append(("waits", hold.text(now: now, since: time, namesHost: true)))
+            if hold.message != hold.cause { lines.append(("last attempt", hold.message)) }
+        }
         if let session = record.session { lines.append(("session", session)) }
         for (index, url) in record.urls.enumerated() {
             let name = index > 0 ? "mirror" : record.upload == nil ? "url" : "sent to"
@@ -47,6 +52,16 @@ enum TransferText {
 
     private static func state(_ record: TransferRecord) -> String {
         record.waitingFor.map { "\(record.state.rawValue) (\($0.rawValue))" } ?? record.state.rawValue
+    }
+
+    /// The time, in seconds since 1970.
+    static var now: Double { Double(time(nil)) }
+
+    /// A moment of today in local time, as `12:05`; with its day if it is more than a day ago.
+    static func timeOfDay(_ seconds: Double) -> String {
+        let text = self.moment(seconds)
+        guard text.utf8.count >= 16 else { return text }
+        return String(self.now - seconds > 86_400 ? text.prefix(16) : text.prefix(16).suffix(5))
     }
 
     /// A moment in local time, as `2026-01-31 12:05:09`.

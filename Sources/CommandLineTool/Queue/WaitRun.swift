@@ -76,15 +76,19 @@ struct WaitRun {
         let progress = self.console.isLive && !self.isQuiet ? ",progress" : ""
         let clock = ContinuousClock()
         var lost: ContinuousClock.Instant?
+        var hasConnected = false
         while true {
             do throws(ControlError) {
                 // The events first: what ends while it is looked is among them.
                 let events = try await self.client.events(path: "/events?events=\(kinds)\(progress)")
+                hasConnected = true
                 if try await look(self.client) { return }
                 lost = nil
                 while let event = try await events.next() { if take(event.data) { return } }
             } catch {
                 guard [.notRunning, .unreachable, .stopping].contains(error.code) else { throw error }
+                // A restart is waited for; a daemon that was never there is not.
+                if !hasConnected, error.code == .notRunning { throw error }
                 if let since = lost, clock.now - since > self.patience { throw error }
             }
             if lost == nil {

@@ -133,6 +133,7 @@ final class EventMailbox: Sendable {
         case .failed, .cancelled: true
         case .progress: self.wantsProgress
         case .started, .response, .retrying, .paused, .note, .missed: self.wantsDetails
+        case .held, .released: true
         case .drained: false
         }
     }
@@ -143,7 +144,7 @@ final class EventMailbox: Sendable {
             if let id = report.event.id { state.progressed[id] = nil }
             state.reports.append(report)
         case .progress: if let id = report.event.id { state.progressed[id] = report }
-        case .started, .response, .retrying, .paused, .note, .missed:
+        case .started, .response, .retrying, .paused, .note, .held, .released, .missed:
             if state.reports.count < Self.detailLimit { state.reports.append(report) } else { state.missed += 1 }
         case .drained: break
         }

@@ -11,8 +11,10 @@ import TransferEngine
 ///
 /// It runs on a thread of its own, because reading a list may block.
 final class Feeder: Sendable {
-    /// The most requests that wait in the engine.
+    /// The number of waiting requests among which the engine can choose.
     static let window = 1024
+    /// The maximum number of waiting requests, when most of them wait for hosts that are held or busy.
+    static let limit = 16_384
 
     private let engine: TransferEngine
     private let mailbox: EventMailbox
@@ -129,24 +131,22 @@ final class Feeder: Sendable {
     }
 
     private func request(_ entry: InputEntry) -> DownloadRequest {
-        var options = self.options
-        if entry.fields.contains(where: { $0.name.lowercased() == "user-agent" }) {
-            options.fields.removeAll { $0.0.lowercased() == "user-agent" }
-        }
-        var name = entry.name
-        var directory = entry.directory
-        if let path = entry.name, let slash = path.lastIndex(of: "/") {
-            name = String(path[path.index(after: slash)...])
-            directory = FilePath.join(directory ?? options.directory, String(path[..<slash]))
-        }
-        return DownloadRequest(
+        var request = DownloadRequest(
             entry.urls,
-            name: name,
-            directory: directory,
+            name: entry.name,
+            directory: entry.directory,
             expected: entry.expected,
             fields: entry.fields.map { ($0.name, $0.value) },
-            options: options
+            options: self.options
         )
+        if entry.fields.contains(where: { $0.name.lowercased() == "user-agent" }) {
+            request.options.fields.removeAll { $0.0.lowercased() == "user-agent" }
+        }
+        if let path = entry.name, let slash = path.utf8.lastIndex(of: 0x2F) {
+            request.name = String(path[path.utf8.index(after: slash)...])
+            request.directory = FilePath.join(entry.directory ?? self.options.directory, String(path[..<slash]))
+        }
+        return request
     }
 
     private func add(_ request: DownloadRequest, line: Int? = nil, file: String = "") {
@@ -166,7 +166,7 @@ final class Feeder: Sendable {
         while !self.stopped.load(ordering: .relaxed) {
             if self.mailbox.backlog > Self.window {
                 usleep(20_000)
-            } else if self.engine.counts.waiting >= Self.window {
+            } else if !self.engine.needsMore(than: Self.window - 1, limit: Self.limit) {
                 self.waitForEngine()
             } else {
                 return true
@@ -179,7 +179,7 @@ final class Feeder: Sendable {
         let engine = self.engine
         guard let wakeUp = try? WakeUp() else { return }
         Task {
-            await engine.waitUntilWaiting(atMost: Self.window / 2)
+            await engine.waitUntilNeedsMore(than: Self.window / 2, limit: Self.limit)
             wakeUp.wake()
         }
         while !self.stopped.load(ordering: .relaxed), !wakeUp.wait(milliseconds: 500) {}

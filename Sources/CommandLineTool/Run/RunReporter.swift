@@ -32,7 +32,8 @@ final class RunReporter: Sendable {
             quiet: plan.display != .text,
             colour: isTerminal && Terminal.allowsColour,
             algorithm: plan.options.reportDigest,
-            asciiOnly: !self.isUnicode
+            asciiOnly: !self.isUnicode,
+            outageTimeout: plan.options.outageTimeout
         )
     }
 

@@ -44,6 +44,25 @@ extension ControlClient {
         return try await self.records("martlet.list", .object(params))
     }
 
+    /// Opens a list of transfers as they are now; see ``readList(_:limit:)``.
+    ///
+    /// - Returns: Its name, and how many there are.
+    package func openList(
+        states: [TransferRecord.State] = [],
+        session: String? = nil
+    ) async throws(ControlError) -> (list: String, count: Int) {
+        var params: [JSON.Member] = []
+        if !states.isEmpty { params.append(.init("states", .array(states.map { .string($0.rawValue) }))) }
+        if let session { params.append(.init("session", .string(session))) }
+        let answer = try await self.call("martlet.openList", .object(params))
+        return (answer["list"]?.string ?? "", Int(clamping: answer["count"]?.integer ?? 0))
+    }
+
+    /// The next transfers of a list; none at its end.
+    package func readList(_ list: String, limit: Int) async throws(ControlError) -> [TransferRecord] {
+        try await self.records("martlet.readList", ["list": .string(list), "limit": .integer(Int64(limit))])
+    }
+
     /// How many transfers stand where.
     package func counts() async throws(ControlError) -> QueueCounts {
         QueueCounts(json: try await self.call("martlet.counts"))

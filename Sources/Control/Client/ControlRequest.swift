@@ -35,7 +35,8 @@ struct ControlRequest: Sendable {
     }
 
     private static let readers: Set<String> = [
-        "martlet.show", "martlet.list", "martlet.counts", "martlet.limits", "martlet.sessions", "martlet.daemon",
+        "martlet.show", "martlet.list", "martlet.openList", "martlet.counts", "martlet.limits", "martlet.sessions",
+        "martlet.daemon",
         "martlet.acknowledge", "martlet.openSession",
     ]
 }

@@ -106,8 +106,9 @@ public enum OptionName: String, Sendable, Hashable, CaseIterable {
     case maxConcurrentDownloads = "max-concurrent-downloads"
     case maxOverallDownloadLimit = "max-overall-download-limit"
     case maxDownloadResult = "max-download-result"
-    // Martlet's own: seconds for the whole transfer; auto, skip, resume, rename, overwrite or fail; an integer.
+    // Martlet's own: seconds for the whole transfer; seconds for which an outage is waited out; auto, skip, resume, rename, overwrite or fail; an integer.
     case resourceTimeout = "resource-timeout"
+    case outageTimeout = "outage-timeout"
     case ifExists = "if-exists"
     case priority
     // A text for people; any JSON text of the caller's own.

@@ -10,6 +10,8 @@ public struct TransferRecord: Sendable, Hashable {
     public var state: State
     /// Why it waits, where it does so for another reason than its turn.
     public var waitingFor: WaitReason?
+    /// What is known of its host, where it waits for that.
+    public var hold: Hold?
     /// Its URLs, as they were given: they may hold secrets.
     public var urls: [String]
     /// What it sends, where it is an upload; then ``bytes`` are those that are on their way or there.
@@ -70,6 +72,43 @@ public struct TransferRecord: Sendable, Hashable {
         case stopping
         /// The whole queue is held.
         case held
+        /// The process has too few file descriptors.
+        case descriptors
+        /// Its host, or the network, cannot be reached, or asked to wait; see ``TransferRecord/hold``.
+        case host
+    }
+
+    /// A host, or the network, that cannot be reached or asked to wait.
+    public struct Hold: Sendable, Hashable {
+        /// The host and its port, or "the network".
+        public var host: String
+        /// `unreachable`, `network` or `throttled`.
+        public var reason: String
+        /// The last failure in a few words, such as "connection refused".
+        public var cause: String
+        /// The last failure's own message.
+        public var message: String
+        /// Seconds since 1970 since when its transfers wait.
+        public var since: Double
+        /// Seconds since 1970 of the next attempt; `nil` while one is being made.
+        public var nextTry: Double?
+
+        /// Creates a hold.
+        public init(
+            host: String,
+            reason: String,
+            cause: String,
+            message: String,
+            since: Double,
+            nextTry: Double?
+        ) {
+            self.host = host
+            self.reason = reason
+            self.cause = cause
+            self.message = message
+            self.since = since
+            self.nextTry = nextTry
+        }
     }
 
     /// Why a transfer failed.
@@ -129,6 +168,7 @@ extension TransferRecord {
             .init("session", .optional(self.session)),
             .init("state", .string(self.state.rawValue)),
             .init("waitingFor", .optional(self.waitingFor?.rawValue)),
+            .init("hold", self.hold?.json ?? .null),
             .init("urls", .array(self.urls.map { .string($0) })),
             .init("upload", self.upload?.shown ?? .null),
             .init("dir", .string(self.directory)),
@@ -169,6 +209,7 @@ extension TransferRecord {
         )
         self.upload = json["upload"].flatMap { UploadSource(json: $0) }
         self.waitingFor = json["waitingFor"]?.string.flatMap { WaitReason(rawValue: $0) }
+        self.hold = json["hold"].flatMap { Hold(json: $0) }
         self.path = json["path"]?.string
         self.bytes = json["bytes"]?.integer ?? 0
         self.total = json["total"]?.integer
@@ -179,6 +220,52 @@ extension TransferRecord {
         self.failure = json["error"].flatMap { Failure(json: $0) }
         self.ended = json["ended"]?.double
     }
+}
+
+extension TransferRecord.Hold {
+    /// The hold as an object.
+    public var json: JSON {
+        [
+            "host": .string(self.host), "reason": .string(self.reason), "cause": .string(self.cause),
+            "message": .string(self.message), "since": .number(self.since),
+            "nextTry": self.nextTry.map { .number($0) } ?? .null,
+        ]
+    }
+
+    /// Reads what ``json`` writes.
+    public init?(json: JSON) {
+        guard let host = json["host"]?.string, let reason = json["reason"]?.string, let since = json["since"]?.double
+        else { return nil }
+        self.init(
+            host: host,
+            reason: reason,
+            cause: json["cause"]?.string ?? "",
+            message: json["message"]?.string ?? "",
+            since: since,
+            nextTry: json["nextTry"]?.double
+        )
+    }
+
+    /// Why its transfers wait, such as "host unreachable since 12:03, next try in 40 s: connection refused".
+    ///
+    /// - Parameters:
+    ///   - now: Seconds since 1970.
+    ///   - time: The time of day of ``since``.
+    ///   - namesHost: Whether the text has the host's name in place of "host".
+    /// - Returns: The text.
+    public func text(now: Double, since time: String, namesHost: Bool = false) -> String {
+        let place = self.reason == "network" ? "network" : namesHost ? self.host : "host"
+        if self.reason == "throttled" { return "\(place) asked to wait since \(time), \(self.next(now))" }
+        let text = "\(place) unreachable since \(time), \(self.next(now))"
+        return self.cause.isEmpty ? text : "\(text): \(self.cause)"
+    }
+
+    private func next(_ now: Double) -> String {
+        self.nextTry.map { "next try in \(Self.seconds($0 - now)) s" } ?? "trying now"
+    }
+
+    /// Whole seconds, at least 0; what a daemon says is not trusted to be a number that fits.
+    private static func seconds(_ time: Double) -> Int { time.isFinite ? Int(min(max(0, time.rounded(.up)), 1e12)) : 0 }
 }
 
 extension TransferRecord.Failure {

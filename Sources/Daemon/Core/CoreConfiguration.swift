@@ -22,6 +22,8 @@ package struct CoreConfiguration: Sendable {
     package var conditions: any SystemConditions = LocalConditions()
     /// The present; a port for tests.
     package var clock = CoreClock()
+    /// The maximum number of running transfers over all queues, for which there are file descriptors.
+    package var mostAtOnce = Int.max
     /// Seconds between two attempts to write to a full disk.
     package var fullRetry: Double = 3
     /// Seconds for which a program may take to begin reading after it opened its session.

@@ -1,16 +1,19 @@
 internal import Control
 internal import QueueStore
+internal import TransferCore
 
 /// What the core reads from the store at its start.
 struct CoreStart: Sendable {
-    var counts: [CountKey: Int]
+    var counts: [String?: LaneCounts] = [:]
     var sessions: [String: SessionState] = [:]
     var options = TransferOptions()
     var hostLimits: [String: Int] = [:]
     var schedule: Schedule?
 
     init(_ reader: borrowing QueueReader) throws(QueueStoreError) {
-        self.counts = try reader.counts()
+        for (key, count) in try reader.counts() {
+            self.counts[key.session, default: LaneCounts()].add(count, key.state)
+        }
         for stored in try reader.sessions() {
             self.sessions[stored.identifier] = SessionState(
                 text: stored.configuration,
@@ -30,6 +33,24 @@ struct CoreStart: Sendable {
 
     private static func setting(_ name: SettingName, _ reader: borrowing QueueReader) throws(QueueStoreError) -> JSON? {
         try reader.setting(name.rawValue).flatMap { try? JSON(parsing: $0) }
+    }
+}
+
+extension LaneCounts {
+    /// The counts that the store gives.
+    init(_ counts: [TransferRecord.State: Int]) {
+        self.init()
+        for (state, count) in counts { self.add(count, state) }
+    }
+
+    mutating func add(_ count: Int, _ state: TransferRecord.State) {
+        switch state {
+        case .waiting, .active: self.waiting += count
+        case .paused: self.paused += count
+        case .finished: self.finished += count
+        case .failed: self.failed += count
+        case .removed: self.removed += count
+        }
     }
 }
 

@@ -25,11 +25,12 @@ extension DaemonCore {
         }
         guard !transfers.isEmpty else { return [] }
         let groups = Self.groups(transfers)
-        try await self.write { (writer) throws(QueueStoreError) in
-            for group in groups { try writer.add(group, at: position) }
-        }
-        for group in groups { self.added(group, at: position) }
-        self.publish()
+        let sessions = Set(groups.compactMap(\.first).map(\.session))
+        try await self.change(
+            { (writer) throws(QueueStoreError) in for group in groups { try writer.add(group, at: position) } },
+            touching: { _ in sessions },
+            then: { core, _ in for group in groups { core.added(group, at: position) } }
+        )
         return transfers.map(\.id)
     }
 
@@ -54,7 +55,7 @@ extension DaemonCore {
         // What has become a member of its own is not stored twice.
         for name in [OptionName.gid, .pause, .position, .dir] { stored.options[name] = nil }
         stored.priority = try RequestPlan.priority(entry.options)
-        try self.checkOptions(stored)
+        try self.checkFirst(stored)
         try self.checkFiles(stored)
         return stored
     }
@@ -70,8 +71,16 @@ extension DaemonCore {
         }
     }
 
+    /// Throws where a transfer cannot be made, and keeps what it is to be until it is staged.
+    private func checkFirst(_ stored: StoredTransfer) throws(ControlError) {
+        guard stored.state == .waiting, self.plans.count < Self.mostPlans, let lane = self.lanes[stored.session] else {
+            return try self.checkOptions(stored)
+        }
+        self.plans[stored.id] = try lane.plan(stored)
+    }
+
     /// Throws where a transfer cannot be made from what is stored about it.
-    func checkOptions(_ stored: StoredTransfer) throws(ControlError) {
+    nonisolated func checkOptions(_ stored: StoredTransfer) throws(ControlError) {
         _ = try RequestPlan(
             urls: stored.urls,
             upload: stored.upload,
@@ -83,7 +92,7 @@ extension DaemonCore {
     }
 
     /// Where a transfer's file goes.
-    func directory(_ options: TransferOptions) throws(ControlError) -> String {
+    nonisolated func directory(_ options: TransferOptions) throws(ControlError) -> String {
         let directory = options[.dir] ?? self.globalOptions[.dir] ?? self.configuration.directory
         guard directory.hasPrefix("/"), !directory.utf8.contains(0) else {
             throw ControlError(.badParameter, "the option 'dir' is no absolute path", remedy: "begin it with '/'")
@@ -106,14 +115,11 @@ extension DaemonCore {
 
     private func added(_ group: [StoredTransfer], at position: Int?) {
         guard let session = group.first?.session as String?? else { return }
-        let waiting = group.count { $0.state == .waiting }
-        self.book.add(waiting, session, .waiting)
-        self.book.add(group.count - waiting, session, .paused)
         if self.isHeard {
             for transfer in group { self.tell(.queued(self.record(transfer))) }
         }
-        guard waiting > 0 else { return }
-        self.nowWaits(session, priority: group.map(\.priority).max() ?? 0, mayPrecede: position != nil)
+        guard let priority = group.lazy.filter({ $0.state == .waiting }).map(\.priority).max() else { return }
+        self.nowWaits(session, priority: priority, mayPrecede: position != nil)
     }
 
     /// Something waits that did not.
@@ -123,12 +129,7 @@ extension DaemonCore {
     ///   - priority: The greatest priority among what was added.
     ///   - mayPrecede: Whether it may have its place before some that wait.
     func nowWaits(_ session: String?, priority: Int, mayPrecede: Bool) {
-        let lane = self.lane(session)
-        if mayPrecede || lane.queue.precedes(priority: priority) {
-            self.reorder(lane)
-        } else {
-            lane.queue.added(priority: priority)
-            self.refill(lane)
-        }
+        self.lane(session)
+        self.machine.added(session, priority: priority, mayPrecede: mayPrecede)
     }
 }

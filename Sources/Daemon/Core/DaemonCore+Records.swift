@@ -1,5 +1,7 @@
 internal import Control
 internal import QueueStore
+internal import TransferCore
+internal import TransferEngine
 
 extension TransferRecord {
     /// A transfer as the store has it.
@@ -36,66 +38,73 @@ extension TransferRecord {
 
 extension DaemonCore {
     /// A transfer that a lane has, as it is now.
-    func record(_ lane: Lane, _ entry: LaneQueue.Entry, _ state: TransferRecord.State) -> TransferRecord {
-        var record = TransferRecord(entry.transfer)
+    func record(_ lane: Lane, _ stored: StoredTransfer, _ state: TransferRecord.State) -> TransferRecord {
+        var record = TransferRecord(stored)
         record.state = state
-        guard let live = lane.live[entry.transfer.id] else { return record }
+        guard let live = lane.live[stored.id] else { return record }
         record.path = live.path ?? record.path
         record.bytes = live.bytes
         record.total = live.total ?? record.total
         if state == .active {
             record.rate = live.rate
             record.connections = live.connections
+            if live.rate == 0, live.connections == 0 { self.explain(&record, stored, lane) }
         }
         return record
     }
 
-    /// A transfer that was read, with what memory knows beside it.
+    /// A transfer that was read, with what memory knows besides.
     func record(_ stored: StoredTransfer) -> TransferRecord {
-        let lane = self.lanes[stored.session]
         if stored.state.isEnd { return TransferRecord(stored) }
-        guard let lane, var entry = lane.queue.entries[stored.id], entry.hasStarted else {
+        let lane = self.lanes[stored.session]
+        guard let lane, let entry = self.machine.entry(stored.id.rawValue, in: stored.session), entry.hasStarted else {
             var record = TransferRecord(stored)
-            if stored.state == .waiting { record.waitingFor = self.waitReason(stored.session) }
+            if stored.state == .waiting { self.explain(&record, stored, lane) }
             return record
         }
-        entry.transfer = stored
-        let isCut = entry.phase == .stopping
-        var record = self.record(lane, entry, isCut ? stored.state : .active)
-        if isCut, stored.state == .waiting { record.waitingFor = self.waitReason(stored.session) }
-        return record
-    }
-
-    /// Why a queue's transfers wait beside their turn.
-    func waitReason(_ session: String?) -> TransferRecord.WaitReason? {
-        if self.isStopping { return .stopping }
-        if self.isFull { return .diskFull }
-        let holds = self.lanes[session]?.queue.holds ?? []
-        for reason in [TransferRecord.WaitReason.schedule, .conditions, .held] where holds.contains(reason) {
-            return reason
+        guard entry.isActive else {
+            var record = self.record(lane, stored, stored.state)
+            if stored.state == .waiting { self.explain(&record, stored, lane) }
+            return record
         }
-        return self.isInSchedule ? nil : .schedule
+        return self.record(lane, stored, .active)
     }
 
-    /// Those that run, of a session, of the shared queue, or all; in the order in which they began.
+    /// Says why a transfer waits besides its turn.
+    private func explain(_ record: inout TransferRecord, _ stored: StoredTransfer, _ lane: Lane?) {
+        let holds = self.machine.holds(of: stored.session)
+        let reasons: [(QueueMachine.Hold, TransferRecord.WaitReason)] = [
+            (.stopping, .stopping), (.diskFull, .diskFull), (.descriptors, .descriptors), (.schedule, .schedule),
+            (.conditions, .conditions), (.paused, .held),
+        ]
+        record.waitingFor = reasons.first { holds.contains($0.0) }?.1 ?? (self.isInSchedule ? nil : .schedule)
+        guard record.waitingFor == nil, let hold = lane?.hold(of: stored) else { return }
+        record.waitingFor = .host
+        record.hold = TransferRecord.Hold(
+            host: hold.place,
+            reason: hold.reason.rawValue,
+            cause: hold.cause,
+            message: hold.message.isEmpty ? hold.cause : hold.message,
+            since: Double(hold.since),
+            nextTry: hold.nextTry.map { Double($0) }
+        )
+    }
+
+    /// Those that run, of a session, of the shared queue, or all; in the order in which they were taken.
     func active(_ session: String??) -> [TransferRecord] {
         let lanes: [Lane] =
             switch session {
-            case .none: Array(self.lanes.values)
+            case .none: self.lanes.values.sorted { $0.session ?? "" < $1.session ?? "" }
             case .some(let one): self.lanes[one].map { [$0] } ?? []
             }
-        var found: [(serial: Int, run: UInt64, record: TransferRecord)] = []
+        var found: [(order: UInt64, record: TransferRecord)] = []
         for lane in lanes {
-            for entry in lane.queue.entries.values where entry.isActive {
-                found.append((lane.serial, entry.run, self.record(lane, entry, .active)))
+            for (id, live) in lane.live {
+                guard let entry = self.machine.entry(id.rawValue, in: lane.session), entry.isActive else { continue }
+                found.append((entry.order, self.record(lane, live.transfer, .active)))
             }
         }
-        found.sort { ($0.serial, $0.run) < ($1.serial, $1.run) }
+        found.sort { $0.order < $1.order }
         return found.map(\.record)
     }
-}
-
-extension LaneQueue.Entry {
-    /// Whether it is told as active.
-    var isActive: Bool { self.hasStarted && self.phase != .stopping }
 }

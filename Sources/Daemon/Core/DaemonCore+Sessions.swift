@@ -4,6 +4,8 @@ internal import Logging
 internal import Martlet
 internal import QueueStore
 internal import Synchronization
+internal import TransferCore
+internal import TransferEngine
 
 extension DaemonCore {
     /// Waits for programs that were woken.
@@ -38,7 +40,7 @@ extension DaemonCore {
         }
         try self.checkHold(identifier, instance)
         let text = configuration.text
-        let opened = try await self.write { (writer) throws(QueueStoreError) in
+        let opened = try await self.change({ (writer) throws(QueueStoreError) in
             if try writer.reader.session(identifier)?.configuration != text {
                 try writer.saveSession(identifier, configuration: text)
             }
@@ -50,7 +52,7 @@ extension DaemonCore {
                 fromEnd: false
             )
             return (try writer.reader.session(identifier), transfers)
-        }
+        })
         // Another program may have come in between.
         try self.checkHold(identifier, instance)
         let stored = opened.0 ?? StoredSession(identifier: identifier, configuration: text, acknowledged: 0, last: 0)
@@ -70,11 +72,15 @@ extension DaemonCore {
         self.sessions[identifier] = state
         if isAhead { state.reader?.wake() }
         if let lane = self.lanes[identifier], isChanged {
-            lane.change(self.settings(identifier), renewsEngines: true)
-            self.reorder(lane)
-        } else if self.book[identifier, .waiting] > 0 {
-            self.refill(self.lane(identifier))
+            let settings = self.settings(identifier)
+            lane.change(settings, renewsEngines: true)
+            self.machine.setLimit(settings.engine.concurrentTransfers, of: identifier)
+            self.plans = [:]
+            self.machine.restaged(identifier)
+        } else if self.machine.counts(of: identifier).waiting > 0 {
+            self.lane(identifier)
         }
+        self.pump()
         return SessionOpening(
             transfers: opened.1.map { self.record($0) },
             acknowledged: stored.acknowledged,
@@ -148,18 +154,16 @@ extension DaemonCore {
             throw ControlError(.notFound, "there is no session '\(identifier)'", remedy: "open it first")
         }
         // The store decides which events there are: a reader has them before this core has heard that they are stored.
-        let (before, after, last) = try await self.write { (writer) throws(QueueStoreError) in
-            let last = try writer.reader.session(identifier)?.last ?? 0
-            let before = try writer.reader.counts(session: identifier)
-            guard number >= 0, number <= last else { return (before, before, last) }
-            try writer.acknowledge(session: identifier, upTo: number)
-            return (before, try writer.reader.counts(session: identifier), last)
-        }
+        let last = try await self.change(
+            { (writer) throws(QueueStoreError) in
+                let last = try writer.reader.session(identifier)?.last ?? 0
+                if number >= 0, number <= last { try writer.acknowledge(session: identifier, upTo: number) }
+                return last
+            },
+            touching: { _ in [identifier] }
+        )
         guard number >= 0, number <= last else {
             throw ControlError(.badParameter, "there is no event \(number); the last one is \(last)")
-        }
-        for (state, count) in before where state.isEnd {
-            self.book.add((after[state] ?? 0) - count, identifier, state)
         }
         if let known = self.sessions[identifier]?.acknowledged {
             self.sessions[identifier]?.acknowledged = max(known, number)
@@ -180,21 +184,19 @@ extension DaemonCore {
         if !keepsTransfers {
             _ = try await self.perform(.remove(deletesPartial: true), on: .all(session: identifier))
         }
-        let unfinished = self.book.unfinished(identifier)
+        let unfinished = self.machine.counts(of: identifier).unfinished
         let state = self.sessions[identifier]
         let isEmpty = state.map { $0.last <= $0.acknowledged } ?? true
         if unfinished == 0, !keepsTransfers || isEmpty {
             // What is written from now on is no event of this session: that would make it again.
             self.sessions[identifier] = nil
             do throws(ControlError) {
-                try await self.write { (writer) throws(QueueStoreError) in try writer.removeSession(identifier) }
+                try await self.change({ (writer) throws(QueueStoreError) in try writer.removeSession(identifier) })
             } catch {
                 self.sessions[identifier] = state
                 throw error
             }
-            for state in TransferRecord.State.allCases {
-                self.book.add(-self.book[identifier, state], identifier, state)
-            }
+            self.machine.forget(identifier)
             state?.reader?.finish()
             self.lanes[identifier] = nil
             self.publish()
@@ -213,7 +215,7 @@ extension DaemonCore {
             .map { identifier, state in
                 SessionSummary(
                     identifier: identifier,
-                    unfinished: self.book.unfinished(identifier),
+                    unfinished: self.machine.counts(of: identifier).unfinished,
                     unacknowledged: Int(clamping: max(0, state.last - state.acknowledged)),
                     program: state.hold.isHeld(at: now) ? state.hold.program : nil
                 )

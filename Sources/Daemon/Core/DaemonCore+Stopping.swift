@@ -2,15 +2,16 @@ package import Control
 internal import Logging
 internal import QueueStore
 internal import Synchronization
+internal import TransferCore
 internal import TransferEngine
 
 extension DaemonCore {
     /// Writes everything that is not durable yet.
     package func save() async throws(ControlError) {
         let progress = self.progressToStore()
-        try await self.write { (writer) throws(QueueStoreError) in
+        try await self.change({ (writer) throws(QueueStoreError) in
             if !progress.isEmpty { try writer.setProgress(progress) }
-        }
+        })
     }
 
     /// Begins to stop; returns at once.
@@ -30,7 +31,8 @@ extension DaemonCore {
 
     private func shutDown(isForced: Bool) async {
         self.isStopping = true
-        for lane in self.lanes.values { _ = lane.queue.hold(.stopping, cutsRunning: false) }
+        self.machine.hold(.stopping)
+        self.pump()
         for state in self.sessions.values { state.reader?.finish() }
         let engines = self.lanes.values.flatMap(\.engines)
         await Self.stop(engines, within: isForced ? .milliseconds(500) : .seconds(4))
@@ -48,10 +50,14 @@ extension DaemonCore {
         self.drain()
         await self.store.close()
         self.drain()
+        self.hasStopped = true
+        self.timer?.cancel()
         self.endSignals()
         for task in self.work { task.cancel() }
         for waiters in self.leaveWaiters.values { for waiter in waiters { waiter.resume() } }
         self.leaveWaiters = [:]
+        for waiters in self.orderWaiters.values { for waiter in waiters { waiter.resume() } }
+        self.orderWaiters = [:]
         self.broadcast.finish()
         self.snapshot.withLock { $0.stop = .done }
         for waiter in self.stopWaiters { waiter.resume() }

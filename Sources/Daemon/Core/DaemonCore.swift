@@ -5,6 +5,7 @@ internal import Logging
 internal import Martlet
 package import QueueStore
 internal import Synchronization
+internal import TransferCore
 internal import TransferEngine
 
 /// The daemon's queue: what the store has is run by engines, and what becomes of it is stored before it is told.
@@ -20,8 +21,10 @@ package actor DaemonCore: TransferService {
         var options: TransferOptions
         var hostLimits: [String: Int]
         var schedule: Schedule?
-        /// Why the queue does not go on, where it cannot.
+        /// Why nothing can be stored.
         var trouble: String?
+        /// When that was logged last.
+        var troubleLogged: ContinuousClock.Instant?
         var stop = Stop.no
 
         enum Stop: Sendable, Hashable { case no, asked, done }
@@ -32,32 +35,40 @@ package actor DaemonCore: TransferService {
     nonisolated let snapshot: Mutex<Snapshot>
     nonisolated let broadcast = EventBroadcast()
     nonisolated let outbox: Outbox
+    /// The lists that clients are reading.
+    nonisolated let lists = ListBook()
     private nonisolated let signals: AsyncStream<Void>
     private nonisolated let signal: AsyncStream<Void>.Continuation
     let parts: EngineParts
+    private nonisolated let beginning = ContinuousClock.now
 
+    /// Decides what is taken out of the store, given to engines and taken back.
+    var machine = QueueMachine()
     var lanes: [String?: Lane] = [:]
-    var nextSerial = 0
     var sessions: [String: SessionState]
     var nextReader = 0
-    var book: CountBook
+    /// What is recorded to be stored.
     var pending = EndBatch()
-    var isWriting = false
-    /// Whether the disk under the store is full.
-    var isFull = false
-    /// What is forgetting the oldest of the history.
-    var trimming: Task<Void, Never>?
-    var lastTrim = 0.0
+    /// The transfers that have ended since the start.
+    var endedInAll = 0
+    /// What transfers that were added lately are to be, so that it is read once; bounded by ``mostPlans``.
+    var plans: [GID: RequestPlan] = [:]
     var isStopping = false
+    var hasStopped = false
     var wasBusy = false
     var lastProgressWrite = 0.0
     var lastGateLook = 0.0
+    /// The callers whose changes have taken effect.
+    var answered: [() -> Void] = []
+    /// Removed transfers that their engines had begun.
+    var beingCancelled: Set<GID> = []
     /// Those who wait until a transfer has left its engine.
     var leaveWaiters: [GID: [CheckedContinuation<Void, Never>]] = [:]
+    /// Those who wait until what a session's engine has follows the store's order.
+    var orderWaiters: [String?: [CheckedContinuation<Void, Never>]] = [:]
     var stopWaiters: [CheckedContinuation<Void, Never>] = []
-    /// Whether something that is stored whole is being read, changed and written.
-    var isChanging = false
-    var changeWaiters: [CheckedContinuation<Void, Never>] = []
+    /// The timer of the machine's next wake-up.
+    var timer: Task<Void, Never>?
     var work: [Task<Void, Never>] = []
 
     /// Opens the queue that a store holds, and begins to run it.
@@ -89,7 +100,6 @@ package actor DaemonCore: TransferService {
             pool: NIOBlockingPool(threadCount: 4),
             notes: UploadNotes(stateDirectory: configuration.stateDirectory)
         )
-        self.book = CountBook(start.counts)
         self.sessions = start.sessions
         self.snapshot = Mutex(
             Snapshot(
@@ -102,16 +112,20 @@ package actor DaemonCore: TransferService {
         self.signals = signals
         self.signal = signal
         self.outbox = Outbox { signal.yield() }
+        for (session, counts) in start.counts { self.machine.counted(session, counts) }
     }
 
     /// The time in which events are gathered before they are looked at again: more where there are many.
     private static func gathering(after heard: Int) -> Duration { .milliseconds(heard < 64 ? 10 : 30) }
-    /// The time in which changes of the order are gathered where there are many.
-    private static let reordering = Duration.milliseconds(100)
+    /// The plans that are kept of transfers that were added and not staged.
+    static let mostPlans = 2048
 
     private func begin() throws(ControlError) {
         _ = try LaneSettings(shared: self.configuration.shared, options: self.globalOptions)
-        self.wasBusy = self.book[.waiting] > 0
+        self.wasBusy = self.machine.totals.waiting > 0
+        self.watchStore()
+        self.machine.setMostAtOnce(self.configuration.mostAtOnce)
+        self.setHistory()
         self.work = [
             Task { [weak self, signals = self.signals] in
                 for await _ in signals {
@@ -129,33 +143,31 @@ package actor DaemonCore: TransferService {
             },
         ]
         self.parts.pool.run { [notes = self.parts.notes] in notes.sweep() }
-        if self.book[nil, .waiting] > 0 { self.refill(self.lane(nil)) }
-        for identifier in self.sessions.keys where self.book[identifier, .waiting] > 0 {
-            self.refill(self.lane(identifier))
+        if self.machine.counts(of: nil).waiting > 0 { self.lane(nil) }
+        for identifier in self.sessions.keys where self.machine.counts(of: identifier).waiting > 0 {
+            self.lane(identifier)
         }
-        self.trim()
+        self.pump()
         self.publish()
     }
 
     // MARK: Lanes
 
-    /// A session's lane, or the shared queue's; made where there is none.
+    /// A session's lane, or the shared queue's; made if there is none.
+    @discardableResult
     func lane(_ session: String?) -> Lane {
         if let lane = self.lanes[session] { return lane }
-        self.nextSerial += 1
         let lane = Lane(
             session: session,
-            serial: self.nextSerial,
             settings: self.settings(session),
             hostLimits: self.hostLimits,
             parts: self.parts,
             outbox: self.outbox
         )
         self.lanes[session] = lane
-        if self.isFull { _ = lane.queue.hold(.diskFull, cutsRunning: false) }
-        if self.isStopping { _ = lane.queue.hold(.stopping, cutsRunning: false) }
-        if !self.isInSchedule { _ = lane.queue.hold(.schedule, cutsRunning: true) }
-        if lane.settings.gate?.isOpen == false { _ = lane.queue.hold(.conditions, cutsRunning: true) }
+        self.machine.open(session, limit: lane.settings.engine.concurrentTransfers)
+        if !self.isInSchedule { self.machine.hold(.schedule) }
+        if lane.settings.gate?.isOpen == false { self.machine.hold(.conditions, session) }
         return lane
     }
 
@@ -172,71 +184,10 @@ package actor DaemonCore: TransferService {
             self.configuration.logger.error("the configuration of session \(session) cannot be read: \(error)")
         }
         configuration.conditions = self.configuration.conditions
-        return LaneSettings(session: configuration)
-    }
-
-    /// Reads what is next, where there is room for it.
-    func refill(_ lane: Lane) {
-        guard !self.isStopping else { return }
-        guard let fetch = lane.queue.nextFetch() else {
-            // A session that has nothing left needs no engine.
-            if let session = lane.session, lane.queue.entries.isEmpty, self.book[session, .waiting] == 0 {
-                self.lanes[session] = nil
-            }
-            return
-        }
-        let (session, serial, store) = (lane.session, lane.serial, self.store)
-        Task {
-            var found: [StoredTransfer]?
-            do throws(QueueStoreError) {
-                found = try await store.read { (reader) throws(QueueStoreError) in
-                    try reader.nextToRun(session: session, limit: fetch.limit, excluding: fetch.excluded)
-                }
-            } catch {
-                self.configuration.logger.error("the queue cannot be read: \(error.message)")
-            }
-            self.fetched(session, serial, fetch, found)
-        }
-    }
-
-    private func fetched(_ session: String?, _ serial: Int, _ fetch: LaneQueue.Fetch, _ found: [StoredTransfer]?) {
-        guard let lane = self.lanes[session], lane.serial == serial else { return }
-        guard let found else {
-            // The next tick asks again.
-            return lane.queue.fetchFailed(fetch)
-        }
-        for entry in lane.queue.fetched(fetch, found) {
-            do throws(StagingFailure) {
-                try lane.stage(entry)
-            } catch {
-                self.ended(lane, entry.transfer.id, run: entry.run, failure: error.failure)
-            }
-        }
-        self.flush()
-        self.refill(lane)
-    }
-
-    /// Takes back what has not begun, for it may no longer be next, and reads anew.
-    ///
-    /// That passes over everything taken: where it is asked for very often it is done now and then, for all of them.
-    func reorder(_ lane: Lane) {
-        guard !lane.isReorderPlanned else { return }
-        guard lane.reorders.allows(at: .now) else {
-            lane.isReorderPlanned = true
-            Task { [weak lane] in
-                try? await Task.sleep(for: Self.reordering)
-                guard let lane, self.lanes[lane.session] === lane else { return }
-                lane.isReorderPlanned = false
-                self.reorderNow(lane)
-            }
-            return
-        }
-        self.reorderNow(lane)
-    }
-
-    private func reorderNow(_ lane: Lane) {
-        for entry in lane.queue.takeBackStaged() { lane.giveBack(entry.transfer.id) }
-        self.refill(lane)
+        var settings = LaneSettings(session: configuration)
+        // A session's configuration does not say how long an outage is waited out.
+        settings.defaults[.outageTimeout] = self.globalOptions[.outageTimeout]
+        return settings
     }
 
     // MARK: What everyone may ask
@@ -245,6 +196,34 @@ package actor DaemonCore: TransferService {
     package nonisolated var counts: QueueCounts { self.snapshot.withLock { $0.counts } }
     /// Why the queue does not go on, where it cannot: for `/health`.
     nonisolated var trouble: String? { self.snapshot.withLock { $0.trouble } }
+
+    /// Reports failing writes, and logs them once a minute.
+    private func watchStore() {
+        self.store.onFailure { [weak self] failure in
+            guard let self, let failure else { return }
+            let text = failure.code == .full ? "the disk under the queue is full" : failure.message
+            let now = ContinuousClock.now
+            let isDue = self.snapshot.withLock { snapshot in
+                snapshot.trouble = text
+                guard snapshot.troubleLogged.map({ now - $0 >= .seconds(60) }) ?? true else { return false }
+                snapshot.troubleLogged = now
+                return true
+            }
+            if isDue { self.configuration.logger.error("the queue cannot be stored: \(text)") }
+        }
+    }
+
+    /// Something was written.
+    func storeWorks() {
+        // Small changes may fit while ends do not.
+        guard !self.isFull else { return }
+        let hadTrouble = self.snapshot.withLock { snapshot in
+            defer { (snapshot.trouble, snapshot.troubleLogged) = (nil, nil) }
+            return snapshot.trouble != nil
+        }
+        if hadTrouble { self.configuration.logger.notice("the queue can be stored again") }
+    }
+
     /// Bytes of bodies that were received for the transfers that have ended since the start.
     package nonisolated var receivedBytes: Int64? { self.snapshot.withLock { $0.receivedBytes } }
     /// The queue's own options, and the defaults.
@@ -273,16 +252,15 @@ package actor DaemonCore: TransferService {
     func publish() {
         var counts = QueueCounts()
         var rate: Int64 = 0
-        for lane in self.lanes.values {
-            counts.active += lane.queue.activeCount
-            for live in lane.live.values { rate += live.rate }
-        }
-        counts.waiting = max(0, self.book[.waiting] - counts.active)
-        counts.paused = self.book[.paused]
-        counts.finished = self.book[.finished]
-        counts.failed = self.book[.failed]
-        counts.removed = self.book[.removed]
-        counts.endedInAll = self.book.endedInAll
+        for lane in self.lanes.values { for live in lane.live.values { rate += live.rate } }
+        let totals = self.machine.totals
+        counts.active = self.machine.activeCount
+        counts.waiting = max(0, totals.waiting - counts.active)
+        counts.paused = totals.paused
+        counts.finished = totals.finished
+        counts.failed = totals.failed
+        counts.removed = totals.removed
+        counts.endedInAll = self.endedInAll
         counts.rate = rate
         let isBusy = counts.waiting + counts.active > 0
         self.snapshot.withLock { $0.counts = counts }
@@ -290,16 +268,71 @@ package actor DaemonCore: TransferService {
         self.wasBusy = isBusy
     }
 
-    /// Writes in a transaction; errors are in the interface's words.
-    func write<T: Sendable>(
-        _ work: @escaping @Sendable (borrowing QueueWriter) throws(QueueStoreError) -> T
+    /// Nanoseconds since the core was made.
+    nonisolated var uptime: Int64 {
+        let time = (ContinuousClock.now - self.beginning).components
+        return time.seconds * 1_000_000_000 + time.attoseconds / 1_000_000_000
+    }
+
+    /// Changes the store, and what follows from it, in the order of the store's transactions.
+    ///
+    /// - Parameters:
+    ///   - work: The change.
+    ///   - touched: The sessions whose transfers are counted afterwards.
+    ///   - apply: What follows, once it is stored; after it the machine's effects are performed.
+    /// - Returns: What `work` returns.
+    /// - Throws: The store's error.
+    @discardableResult
+    func change<T: Sendable>(
+        _ work: @escaping @Sendable (borrowing QueueWriter) throws(QueueStoreError) -> T,
+        touching touched: @escaping @Sendable (T) -> Set<String?> = { _ in [] },
+        then apply: @escaping @Sendable (isolated DaemonCore, T) -> Void = { _, _ in }
     ) async throws(ControlError) -> T {
         guard !self.isStopping else { throw Self.stopping }
+        let result: Result<T, QueueStoreError> = await withCheckedContinuation { continuation in
+            self.later(work, touching: touched, isAwaited: true) { core, result in
+                if case .success(let value) = result { apply(core, value) }
+                core.answered.append { continuation.resume(returning: result) }
+            }
+        }
         do throws(QueueStoreError) {
-            return try await self.store.write(work)
+            return try result.get()
         } catch {
             throw ControlError(error)
         }
+    }
+
+    /// Asks the store for a change; `done` is called on the core, in the order of the store's transactions.
+    func later<T: Sendable>(
+        _ work: @escaping @Sendable (borrowing QueueWriter) throws(QueueStoreError) -> T,
+        touching touched: @escaping @Sendable (T) -> Set<String?> = { _ in [] },
+        isAwaited: Bool = false,
+        writes: Bool = true,
+        done: @escaping @Sendable (isolated DaemonCore, Result<T, QueueStoreError>) -> Void
+    ) {
+        self.store.writeLater(
+            { (writer) throws(QueueStoreError) -> (T, [(String?, LaneCounts)]) in
+                let value = try work(writer)
+                var counts: [(String?, LaneCounts)] = []
+                for session in touched(value) {
+                    counts.append((session, LaneCounts(try writer.reader.counts(session: session))))
+                }
+                return (value, counts)
+            },
+            done: { [outbox = self.outbox, weak self] result in
+                outbox.put(
+                    .answer { core in
+                        if case .success(let (_, counts)) = result {
+                            if writes { core.storeWorks() }
+                            for (session, counts) in counts { core.machine.counted(session, counts) }
+                        }
+                        done(core, result.map(\.0))
+                    }
+                )
+                // A client waits: it is not gathered with what comes next.
+                if isAwaited { Task { await self?.drain() } }
+            }
+        )
     }
 
     /// Reads a consistent state; errors are in the interface's words.
@@ -315,6 +348,9 @@ package actor DaemonCore: TransferService {
     }
 
     static let stopping = ControlError(.stopping, "the daemon is stopping", remedy: "start it again")
+
+    /// Whether nothing can be stored for want of room.
+    var isFull: Bool { self.machine.holds.contains(.diskFull) }
 
     func endSignals() { self.signal.finish() }
 }

@@ -141,6 +141,15 @@ struct QueueOptions: ParsableArguments {
         )
     )
     var maxDownloadResult: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "Seconds that transfers wait while their host or the network is unreachable. (default: 86400, or what was set last)",
+            discussion: "0 counts an outage as any other failure.",
+            valueName: "seconds"
+        )
+    )
+    var outageTimeout: Double?
 }
 
 /// The commands that the daemon runs.

@@ -97,6 +97,7 @@ enum DaemonProcess {
         var configuration = CoreConfiguration(stateDirectory: settings.state.path, directory: settings.directory)
         configuration.options = settings.options
         configuration.logger = logger
+        configuration.mostAtOnce = Self.mostTransfers
         if !settings.hooks.isEmpty { configuration.onEvent = { hooks.handle($0) } }
         let store: QueueStore
         do throws(QueueStoreError) {
@@ -121,6 +122,19 @@ enum DaemonProcess {
             configuration.token = try settings.secret()
         }
         return configuration
+    }
+
+    /// The number of transfers for which there are file descriptors: each may have a connection, a file and a journal,
+    /// and the daemon itself needs some for its listeners, clients, event loops, database and log.
+    static var mostTransfers: Int {
+        var limit = rlimit()
+        #if canImport(Glibc)
+        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+        #else
+        let resource = RLIMIT_NOFILE
+        #endif
+        guard getrlimit(resource, &limit) == 0 else { return .max }
+        return max(1, (Int(clamping: limit.rlim_cur) - 64) / 4)
     }
 
     /// What holds for the whole process.

@@ -50,6 +50,13 @@ struct DaemonSettings: Sendable {
         var options = TransferOptions()
         options[.maxConcurrentDownloads] = try Self.count(command.queue.maxConcurrentDownloads, 1, "-j")
         options[.maxDownloadResult] = try Self.count(command.queue.maxDownloadResult, 0, "--max-download-result")
+        if let seconds = command.queue.outageTimeout {
+            do throws(OptionProblem) {
+                options[.outageTimeout] = try OptionRule.seconds.value("\(seconds)")
+            } catch {
+                throw ControlError(.badParameter, "--outage-timeout \(seconds) is none", remedy: "give \(error.wanted)")
+            }
+        }
         self.options = options
         self.hooks = command.hooks.commands
         guard let level = Logger.Level(rawValue: command.log.logLevel) else {

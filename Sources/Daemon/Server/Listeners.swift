@@ -32,17 +32,12 @@ struct Listeners: Service {
                     port: channel?.localAddress?.port ?? listen.port
                 )
             }
-            if let path = self.configuration.socketPath {
+            var socket = self.configuration.socketPath.map { LocalSocket($0) }
+            defer { socket?.remove() }
+            if let path = socket?.provisional {
                 _ = try await self.start(router, .unixDomainSocket(path: path), isLocal: true, in: &group)
-                // Not by umask, which other threads' files would get as well; until here the peer's user is the guard.
-                guard chmod(path, 0o600) == 0 else {
-                    throw ServerError(
-                        .cannotMakeSocket,
-                        "\(path): mode 0600 cannot be set (errno \(errno))",
-                        remedy: "use a directory on a local file system"
-                    )
-                }
-                bound.socketPath = path
+                try socket?.publish()
+                bound.socketPath = socket?.path
             }
             self.onReady(bound)
             try await group.waitForAll()
@@ -87,7 +82,7 @@ struct Listeners: Service {
                 try await application.run()
                 continuation.finish()
             } catch {
-                let error = Self.error(error, address, isLocal)
+                let error = Self.error(error, address, isLocal, parts.configuration)
                 continuation.finish(throwing: error)
                 throw error
             }
@@ -96,12 +91,17 @@ struct Listeners: Service {
         return nil
     }
 
-    private static func error(_ error: any Error, _ address: BindAddress, _ isLocal: Bool) -> any Error {
+    private static func error(
+        _ error: any Error,
+        _ address: BindAddress,
+        _ isLocal: Bool,
+        _ configuration: ServerConfiguration
+    ) -> any Error {
         guard let cause = error as? IOError else { return error }
         if isLocal {
             return ServerError(
                 .cannotMakeSocket,
-                "\(address): \(cause.description)",
+                "\(configuration.socketPath ?? ""): \(cause.description)",
                 remedy: "the directory must be there and writable, and the path at most 107 bytes long"
             )
         }

@@ -30,6 +30,18 @@ package protocol TransferService: AnyObject, Sendable {
     /// A page of transfers.
     func list(_ query: ListQuery) async throws(ControlError) -> [TransferRecord]
 
+    /// Copies transfers as they are now into a list: those that have not ended in the line's order, then those that have.
+    ///
+    /// - Parameter query: The states and the session; what is running counts as waiting.
+    /// - Returns: The list's name, and how many there are.
+    /// - Throws: `diskFull`, `storage`.
+    func openList(_ query: ListQuery) async throws(ControlError) -> (list: String, count: Int)
+
+    /// The next transfers of a list; none at its end, when it is dropped. One that nobody reads for a minute is dropped too.
+    ///
+    /// - Throws: `notFound`, `storage`.
+    func readList(_ name: String, limit: Int) async throws(ControlError) -> [TransferRecord]
+
     /// The counts of now, without any I/O; of the shared queue and all sessions together.
     var counts: QueueCounts { get }
 

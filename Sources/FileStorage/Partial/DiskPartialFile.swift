@@ -134,6 +134,21 @@ final class DiskPartialFile: PartialFile {
         }
     }
 
+    func releaseReserve() {
+        try? self.exclusively { () throws(StorageError) in
+            var end: Int64 = 0
+            for extent in self.table.extents() {
+                if extent.lowerBound > end {
+                    _ = LinuxCalls.punchHole(self.data.raw, end, length: extent.lowerBound - end)
+                }
+                end = extent.upperBound
+            }
+            // Some filesystems release the blocks beyond the end only if the size changes.
+            guard end < JournalMark.maximum, self.data.truncate(end + 1) == 0 else { return }
+            _ = self.data.truncate(end)
+        }
+    }
+
     func keep() {
         // If it fails, the next run trusts only the bytes made durable by an earlier checkpoint.
         try? self.checkpoint()

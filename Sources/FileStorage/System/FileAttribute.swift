@@ -53,12 +53,12 @@ extension RecordedVersion {
         text.append(contentsOf: String(size).utf8)
         text.append(0x20)
         text.append(contentsOf: String(modified).utf8)
-        var separator: UInt8 = 0x20
-        for field in [self.entityTag, self.lastModified, self.date] {
-            text.append(separator)
-            separator = 0x0A
-            if let field { text.append(contentsOf: field.utf8) }
-        }
+        text.append(0x20)
+        if let field = self.entityTag { text.append(contentsOf: field.utf8) }
+        text.append(0x0A)
+        if let field = self.lastModified { text.append(contentsOf: field.utf8) }
+        text.append(0x0A)
+        if let field = self.date { text.append(contentsOf: field.utf8) }
         guard text.count <= FileAttribute.longest else { return }
         _ = LinuxCalls.setAttribute(file.raw, FileAttribute.version.rawValue, text)
     }

@@ -57,6 +57,12 @@ enum LinuxCalls {
         return allocateCall(descriptor, 1, 0, Int(length))
     }
 
+    /// fallocate(2) with `FALLOC_FL_PUNCH_HOLE` and `FALLOC_FL_KEEP_SIZE`.
+    static func punchHole(_ descriptor: Int32, _ offset: Int64, length: Int64) -> Int32 {
+        guard let allocateCall else { return unsupported() }
+        return allocateCall(descriptor, 2 | 1, Int(offset), Int(length))
+    }
+
     /// The filesystem's magic number from fstatfs(2), or 0 where it is unknown.
     static func filesystemMagic(_ descriptor: Int32) -> UInt32 {
         guard let statusCall else { return 0 }

@@ -51,6 +51,12 @@ final class Lane: @unchecked Sendable {
         return url.scheme == .http ? .forwarded(proxy) : .tunnelled(url.origin, proxy)
     }
 
+    /// The proxy through which a URL is requested; from any thread.
+    func proxy(for url: HTTPURL) -> Origin? {
+        if self.isDirect { return nil }
+        return (try? self.configuration.proxy.proxy(for: url)).flatMap { $0 }?.origin
+    }
+
     /// Takes an unused connection over a route.
     func takeConnection(over route: Route) -> Connection? { self.pool.take(route) }
 

@@ -22,8 +22,7 @@ enum RequestHead {
         // A proxy is given the whole URL (RFC 9112 §3.2.2).
         let target = proxy == nil ? request.url.requestTarget : request.url.withoutUserInfo
         let host = request.fields["Host"] ?? request.url.hostField
-        guard target.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F }), host.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F })
-        else { return nil }
+        guard Self.isVisible(target), Self.isVisible(host) else { return nil }
         var buffer = allocator.buffer(capacity: 512)
         buffer.writeString(request.method)
         buffer.writeStaticString(" ")
@@ -38,10 +37,16 @@ enum RequestHead {
             isValid =
                 isValid && !name.isEmpty && name.allSatisfy(Self.isToken) && value.allSatisfy(Self.isFieldByte)
             guard !Self.isOurs(name, keepsCredentials: keepsCredentials) else { return }
-            buffer.writeBytes(name)
-            buffer.writeStaticString(": ")
-            buffer.writeBytes(value)
-            buffer.writeStaticString("\r\n")
+            let count = name.count + value.count + 4
+            buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { line in
+                line.copyMemory(from: name)
+                line[name.count] = 0x3A
+                line[name.count + 1] = 0x20
+                UnsafeMutableRawBufferPointer(rebasing: line[(name.count + 2)...]).copyMemory(from: value)
+                line[count - 2] = 0x0D
+                line[count - 1] = 0x0A
+                return count
+            }
         }
         guard isValid else { return nil }
         if let length = request.content.map(\.length) ?? request.body.map({ Int64($0.count) }) {
@@ -103,6 +108,12 @@ enum RequestHead {
             for index in 0..<other.count where ASCII.lowercase(name[index]) != other[index] { return false }
             return true
         }
+    }
+
+    /// Whether a text has neither a space nor a control character.
+    private static func isVisible(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { bytes in bytes.allSatisfy { $0 > 0x20 && $0 != 0x7F } }
     }
 
     private static func isFieldByte(_ byte: UInt8) -> Bool { byte != 0x0D && byte != 0x0A && byte != 0x00 }

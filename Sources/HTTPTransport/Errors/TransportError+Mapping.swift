@@ -11,14 +11,24 @@ internal import TransferEngine
 extension TransportError {
     /// Converts a failure to connect.
     static func connecting(to peer: Peer, _ error: any Error) -> TransportError {
+        Self.mapped(to: peer, error).about(peer)
+    }
+
+    private func about(_ peer: Peer) -> TransportError {
+        var error = self
+        error.peer = peer.origin
+        return error
+    }
+
+    private static func mapped(to peer: Peer, _ error: any Error) -> TransportError {
         if let error = error as? NIOConnectionError {
             // A host may have several addresses; a lack of our own resources says more than a refusal.
             let failures = error.connectionErrors.map { Self.connecting(to: peer, $0.error) }
             if let failure = failures.first(where: { $0.code == .localResource }) ?? failures.first { return failure }
             // Without an address there was nothing to connect to.
-            return .unresolved(peer, error.dnsAError ?? error.dnsAAAAError)
+            return .unresolved(peer, [error.dnsAError, error.dnsAAAAError].compactMap { $0 })
         }
-        if error is SocketAddressError.UnknownHost { return .unresolved(peer, error) }
+        if error is SocketAddressError.UnknownHost { return .unresolved(peer, [error]) }
         if case .connectTimeout? = error as? ChannelError { return .connectTimeout(peer, during: "connecting") }
         if let error = error as? IOError { return Self.connecting(to: peer, errno: error.errnoCode) }
         return Self.handshaking(with: peer, error)
@@ -45,16 +55,29 @@ extension TransportError {
         }
     }
 
-    /// Says that a name has no address.
-    private static func unresolved(_ peer: Peer, _ error: (any Error)?) -> TransportError {
-        // The resolver could not be asked, which says nothing about the name (getaddrinfo(3)).
-        let isTemporary = (error as? SocketAddressError.UnknownHost).map { $0.errorCode == Int(EAI_AGAIN) } ?? false
+    /// Says that a name could not be resolved: for good, or because no name server responded.
+    private static func unresolved(_ peer: Peer, _ errors: [any Error]) -> TransportError {
+        let codes = errors.compactMap { ($0 as? SocketAddressError.UnknownHost)?.errorCode }
+        if !codes.isEmpty, codes.allSatisfy(Self.isUnknownName) {
+            return TransportError(.unknownName, "cannot resolve \(peer.nameOfHost): check its spelling")
+        }
         return TransportError(
             .nameResolution,
-            isTemporary
-                ? "cannot resolve \(peer.nameOfHost) now: check the network and its name servers"
-                : "cannot resolve \(peer.nameOfHost): check its spelling and the network"
+            "cannot resolve \(peer.nameOfHost) now: check the network and its name servers"
         )
+    }
+
+    /// Whether the resolver's error is that the name has no address; any other means that it could not find out.
+    ///
+    /// - Source: getaddrinfo(3).
+    static func isUnknownName(_ code: Int) -> Bool {
+        // EAI_NODATA and EAI_ADDRFAMILY, which Glibc declares only with _GNU_SOURCE.
+        #if canImport(Glibc)
+        let others = [-5, -9]
+        #else
+        let others = [7, 1]
+        #endif
+        return code == Int(EAI_NONAME) || others.contains(code)
     }
 
     /// Says that time ran out before the request could be sent.
@@ -65,6 +88,7 @@ extension TransportError {
             remedy: "check the network",
             setting: .connectTimeout
         )
+        .about(peer)
     }
 
     /// Converts an error on an established connection.

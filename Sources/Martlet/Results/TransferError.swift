@@ -213,6 +213,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
             case .trust: "trust its authority by the configuration's TLS options"
             case .credentials: "give credentials in the configuration"
             case .concurrency: "run fewer tasks at once"
+            case .outageTimeout: ""
             }
         }
     }

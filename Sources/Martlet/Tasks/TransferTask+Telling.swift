@@ -18,7 +18,7 @@ extension TransferTask {
         case .cancelled:
             self.isOver.store(true, ordering: .releasing)
             self.wasCancelled(event.target)
-        case .started, .response, .retrying, .paused, .note, .drained, .missed: break
+        case .started, .response, .retrying, .paused, .note, .held, .released, .drained, .missed: break
         }
     }
 

@@ -6,7 +6,9 @@ struct Transaction {
     // Alone in its transaction, a write needs no savepoint, which costs a copy of each page that it changes.
     private let isSingle: Bool
     private var outcomes: [Work.Outcome] = []
-    private var failure: QueueStoreError?
+    private(set) var failure: QueueStoreError?
+    /// Why nothing is stored, or the first error of a work that lies in the disk or the file.
+    private(set) var diskFailure: QueueStoreError?
 
     init(connection: Connection, isSingle: Bool) {
         self.connection = connection
@@ -46,12 +48,15 @@ struct Transaction {
         }
     }
 
-    /// Puts the group on disk and tells everyone.
-    mutating func commit() {
+    /// Puts the group on disk.
+    mutating func end() {
         if self.failure == nil, self.connection.database.isInsideTransaction { self.run("COMMIT") }
         if self.connection.database.isInsideTransaction { self.rollback() }
-        for outcome in self.outcomes { outcome.finish(self.failure) }
+        self.diskFailure = self.failure ?? self.outcomes.lazy.compactMap(\.error).first(where: \.isOfTheDisk)
     }
+
+    /// Reports to everyone how it ended.
+    func finish() { for outcome in self.outcomes { outcome.finish(self.failure) } }
 
     private mutating func run(_ sql: String) {
         guard self.failure == nil else { return }

@@ -5,25 +5,63 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// Keeps the write-ahead log from growing where readers follow one another without a pause.
-///
-/// SQLite's own checkpoint, at a commit, starts the log anew only when nobody reads from it.
-struct WriteAheadLog: Sendable {
-    /// Pages after which SQLite checkpoints by itself: 16 MiB.
+internal import GRDBSQLite
+internal import Synchronization
+
+/// Checkpoints the write-ahead log, and keeps it from growing where readers follow one another without a pause.
+final class WriteAheadLog: Sendable {
+    /// Pages after which the log is written back: 16 MiB.
     static let pages = 4096
+    /// Pages after which it is written back between steps in the background, for which others wait: 4 MiB.
+    static let fewPages = 1024
     /// The file's size that is left after a checkpoint.
     static let keptBytes = 16 << 20
 
     /// The database.
-    var path: String
+    let path: String
     /// The size from which readers are waited for.
-    var limit = 64 << 20
+    private let limit: Int
+    /// The log's pages after the last commit.
+    private let count = Atomic(0)
+    /// Its pages when it was written back last.
+    private let checked = Atomic(0)
 
-    /// Empties the log where it is too long; waits for those who read now, and not for those who come meanwhile.
-    func limit(_ database: Database) {
-        guard self.size > self.limit else { return }
-        // Tried again at the next commit where it does not succeed now.
-        _ = try? database.checkpoint(.truncate)
+    init(path: String, limit: Int = 64 << 20) {
+        self.path = path
+        self.limit = limit
+    }
+
+    /// Counts the pages of a connection's commits, in place of SQLite's own checkpoints.
+    ///
+    /// The connection must not be used any more when this is gone.
+    func observe(_ database: Database) {
+        sqlite3_wal_hook(
+            database.sqliteConnection,
+            { context, _, _, pages in
+                guard let context else { return SQLITE_OK }
+                Unmanaged<WriteAheadLog>.fromOpaque(context).takeUnretainedValue()
+                    .count.store(Int(pages), ordering: .relaxed)
+                return SQLITE_OK
+            },
+            Unmanaged.passUnretained(self).toOpaque()
+        )
+    }
+
+    /// Writes back the log where it is long; waits for those who read now only where it is much too long.
+    ///
+    /// - Returns: Whether some of it was written back.
+    func limit(_ database: Database, after pages: Int = WriteAheadLog.pages) -> Bool {
+        let count = self.count.load(ordering: .relaxed)
+        // A log that was written back begins again at the next commit, unless someone reads from it.
+        if count < self.checked.load(ordering: .relaxed) { self.checked.store(0, ordering: .relaxed) }
+        let isLong = self.size > self.limit
+        guard isLong || count - self.checked.load(ordering: .relaxed) >= pages else { return false }
+        self.checked.store(count, ordering: .relaxed)
+        do {
+            // Tried again later where it does not succeed now.
+            _ = try database.checkpoint(isLong ? .truncate : .passive)
+            return true
+        } catch { return false }
     }
 
     /// The file's size; 0 where there is none.

@@ -138,6 +138,16 @@ struct Connection {
     /// How many rows the last statement changed.
     var changes: Int { self.database.changesCount }
 
+    /// Lets statements call `martlet_host(urls)`, the ``HostKey`` of a row's URLs.
+    func addHostFunction() {
+        self.database.add(
+            function: DatabaseFunction("martlet_host", argumentCount: 1, pure: true) { values in
+                let urls = String.fromDatabaseValue(values[0]).flatMap { TransferColumns.urls($0) }
+                return HostKey(urls ?? []).rawValue
+            }
+        )
+    }
+
     private func checkFault() throws(QueueStoreError) {
         if let error = self.fault?.error { throw error }
     }

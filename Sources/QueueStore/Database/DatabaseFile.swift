@@ -34,6 +34,12 @@ enum DatabaseFile {
         }
     }
 
+    /// The directory that a path is in.
+    static func directory(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
     private static func error(_ path: String, _ what: String, _ number: Int32) -> QueueStoreError {
         let reason = String(cString: strerror(number))
         if number == ENOSPC || number == EDQUOT { return .full(path, reason) }

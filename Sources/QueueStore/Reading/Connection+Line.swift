@@ -19,10 +19,17 @@ struct Standing {
     var number: Int64
     /// Its queue's number.
     var queue: Int64
-    /// Its state's number.
+    /// Its state's number; 4 also for one that counts as removed and has no end yet.
     var state: Int64
+    /// The code that its row has.
+    var code: Int64
     /// Its position in the line, or the number of its end.
     var position: Int64
+    /// Its host, see ``HostKey``.
+    var host: Int64
+
+    /// Whether it is removed, and its row is not changed yet.
+    var isLeaving: Bool { self.code < 2 && self.state > 1 }
 }
 
 /// Where a page begins.
@@ -43,12 +50,17 @@ extension Connection {
     /// Where a transfer is; `nil` where it is not.
     func standing(of id: GID) throws(QueueStoreError) -> Standing? {
         let path = self.path
-        return try self.first("SELECT number, queue, state, position FROM transfers WHERE id = ?", [id.bits]) {
-            (row) throws(QueueStoreError) in
+        return try self.first(
+            """
+            SELECT number, queue, \(TransferColumns.state), state, position, host FROM transfers
+            WHERE id = ? AND \(TransferColumns.isPresent)
+            """,
+            [id.bits]
+        ) { (row) throws(QueueStoreError) in
             guard let number = row.integer(0), let queue = row.integer(1), let state = row.integer(2),
-                let position = row.integer(3)
+                let code = row.integer(3), let position = row.integer(4), let host = row.integer(5)
             else { throw .damaged(path, "transfer \(id) cannot be read") }
-            return Standing(number: number, queue: queue, state: state, position: position)
+            return Standing(number: number, queue: queue, state: state, code: code, position: position, host: host)
         }
     }
 
@@ -85,9 +97,13 @@ extension Connection {
         let inside = try self.integer(
             """
             SELECT count(*) FROM transfers INDEXED BY line
-            WHERE queue = ? AND position >= ? AND position < ? AND state < 2 AND (? >> state) & 1
+            WHERE queue = ? AND position >= ? AND position < ? AND state < 2
+            AND (? >> (state + \(StateClasses.shift))) & 1
             """,
-            [standing.queue, bucket << Tally.lineShift, standing.position, half.mask]
+            [
+                standing.queue, bucket << Tally.lineShift, standing.position,
+                try self.classes(of: standing.queue).mask(half.mask),
+            ]
         )
         return Int(clamping: before ?? 0) + Int(clamping: inside ?? 0)
     }
@@ -99,48 +115,11 @@ extension Connection {
         return try self.integer(
             """
             SELECT position FROM transfers INDEXED BY line
-            WHERE queue = ? AND position >= ? AND state < 2 ORDER BY position LIMIT 1 OFFSET ?
+            WHERE queue = ? AND position >= ? AND state < 2 AND (? >> (state + \(StateClasses.shift))) & 1
+            ORDER BY position LIMIT 1 OFFSET ?
             """,
-            [queue, first.position, start.left]
+            [queue, first.position, try self.classes(of: queue).mask(0b11), start.left]
         )
-    }
-
-    /// The number of the ended transfer that has `count` others of its queue before it.
-    func end(after count: Int, queue: Int64) throws(QueueStoreError) -> Int64? {
-        let half = Half(isEnded: true, queues: queue...queue, mask: 0b11100)
-        let start = try self.start(of: half, offset: count, isBackward: false)
-        guard let first = start.first else { return nil }
-        return try self.integer(
-            """
-            SELECT position FROM transfers INDEXED BY history
-            WHERE position >= ? AND state > 1 AND queue = ? ORDER BY position LIMIT 1 OFFSET ?
-            """,
-            [first.position, queue, start.left]
-        )
-    }
-
-    /// The number of the shared queue's first end, from `first` on, that is not before `time`, or of the one that has
-    /// `most` others before it; beyond all numbers where there is none.
-    func firstEnd(since time: Double, after first: Int64, most: Int) throws(QueueStoreError) -> Int64 {
-        let path = self.path
-        var left = most
-        var found = Int64.max
-        try self.each(
-            """
-            SELECT position, ended FROM transfers INDEXED BY history
-            WHERE position >= ? AND state > 1 AND queue = 0 ORDER BY position
-            """,
-            [first]
-        ) { (row) throws(QueueStoreError) in
-            guard let position = row.integer(0) else { throw .damaged(path, "the history cannot be read") }
-            guard left > 0, let ended = row.real(1), ended < time else {
-                found = position
-                return false
-            }
-            left -= 1
-            return true
-        }
-        return found
     }
 
     /// Finds the stretch in which the transfer with `offset` others before it lies.

@@ -30,6 +30,47 @@ extension QueueReader {
         return page.transfers
     }
 
+    /// A page of transfers in the order in which they were added, behind a row's number.
+    ///
+    /// Those that are there all the time are found exactly once, whatever is moved, ends or is added between the pages.
+    ///
+    /// - Parameters:
+    ///   - number: 0 for the first page, then what the page before gave.
+    ///   - states: The states, not empty.
+    ///   - session: `.some(nil)` the shared queue alone, `nil` everything.
+    ///   - limit: At most how many rows are looked at.
+    /// - Returns: Those of the rows that are in the states, and the number for the next page; `nil` at the end.
+    /// - Throws: ``QueueStoreError``.
+    package func transfers(
+        behind number: Int64,
+        in states: Set<TransferRecord.State>,
+        session: String??,
+        limit: Int
+    ) throws(QueueStoreError) -> (transfers: [StoredTransfer], next: Int64?) {
+        guard limit > 0, let queues = try self.queues(session) else { return ([], nil) }
+        let connection = self.connection
+        var names = SessionNames()
+        var found: [StoredTransfer] = []
+        var (last, count) = (number, 0)
+        try connection.each(
+            """
+            SELECT \(TransferColumns.names), \(TransferColumns.isPresent), number FROM transfers
+            WHERE number > ? ORDER BY number LIMIT ?
+            """,
+            [number, limit]
+        ) { (row) throws(QueueStoreError) in
+            count += 1
+            last = row.integer(15) ?? last
+            guard row.integer(14) == 1, let queue = row.integer(1), queues.contains(queue),
+                let state = row.integer(2), states.mask >> state & 1 == 1
+            else { return true }
+            let session = try names.name(of: queue, connection)
+            found.append(try TransferColumns.read(row, session: session, path: connection.path))
+            return true
+        }
+        return (found, count < limit ? nil : last)
+    }
+
     /// The places of unfinished transfers on pages of ``transfers(in:session:offset:limit:fromEnd:)``, from 0.
     ///
     /// Those that are not there, have ended or are in none of the states are left out.
@@ -55,7 +96,7 @@ extension QueueReader {
         return places.map { last - $0 }
     }
 
-    private func queues(_ session: String??) throws(QueueStoreError) -> ClosedRange<Int64>? {
+    func queues(_ session: String??) throws(QueueStoreError) -> ClosedRange<Int64>? {
         guard case .some(let session) = session else { return 0...Int64.max }
         return try self.connection.queue(of: session).map { $0...$0 }
     }
@@ -102,7 +143,8 @@ extension QueueReader {
             try self.fetch(
                 """
                 INDEXED BY history WHERE position \(page.comparison) ? AND state > 1
-                AND queue BETWEEN ? AND ? AND (? >> state) & 1 ORDER BY position \(page.direction) LIMIT ? OFFSET ?
+                AND queue BETWEEN ? AND ? AND (? >> state) & 1 AND \(TransferColumns.isPresent)
+                ORDER BY position \(page.direction) LIMIT ? OFFSET ?
                 """,
                 [position, half.queues.lowerBound, half.queues.upperBound, half.mask, page.limit, page.offset]
             )
@@ -119,9 +161,11 @@ extension QueueReader {
             try self.fetch(
                 """
                 INDEXED BY line WHERE queue = ? AND position \(page.comparison) ? AND state < 2
-                AND (? >> state) & 1 ORDER BY position \(page.direction) LIMIT ? OFFSET ?
+                AND (? >> (state + \(StateClasses.shift))) & 1 ORDER BY position \(page.direction) LIMIT ? OFFSET ?
                 """,
-                [queue, position, half.mask, page.limit, page.offset]
+                [
+                    queue, position, try self.connection.classes(of: queue).mask(half.mask), page.limit, page.offset,
+                ]
             )
         )
     }

@@ -6,7 +6,7 @@ package struct QueueReader: ~Copyable {
 
     /// One transfer, or `nil`.
     package func transfer(_ id: GID) throws(QueueStoreError) -> StoredTransfer? {
-        try self.fetch("WHERE id = ?", [id.bits]).first
+        try self.fetch("WHERE id = ? AND \(TransferColumns.isPresent)", [id.bits]).first
     }
 
     /// The one transfer whose identifier begins with these 1 to 16 hexadecimal digits.
@@ -20,7 +20,7 @@ package struct QueueReader: ~Copyable {
         let last = first | ((1 << shift) - 1)
         let path = self.connection.path
         let found = try self.connection.all(
-            "SELECT id FROM transfers WHERE id BETWEEN ? AND ? LIMIT 2",
+            "SELECT id FROM transfers WHERE id BETWEEN ? AND ? AND \(TransferColumns.isPresent) LIMIT 2",
             [Int64(bitPattern: first), Int64(bitPattern: last)]
         ) { (row) throws(QueueStoreError) in
             guard let id = row.integer(0).flatMap({ GID(rawValue: UInt64(bitPattern: $0)) }) else {
@@ -34,46 +34,18 @@ package struct QueueReader: ~Copyable {
         return found.first
     }
 
-    /// The waiting ones that are next to run, without some: greater priority first, then the line's order.
-    ///
-    /// - Parameters:
-    ///   - session: The session, or `nil` for the shared queue.
-    ///   - limit: At most how many.
-    ///   - excluded: Those that are passed over; few, for they are read.
-    /// - Returns: Those that are next, in their order.
-    /// - Throws: `damaged`, `inputOutput`.
-    package func nextToRun(
-        session: String?,
-        limit: Int,
-        excluding excluded: Set<GID> = []
-    ) throws(QueueStoreError) -> [StoredTransfer] {
-        guard limit > 0, let queue = try self.connection.queue(of: session) else { return [] }
-        let connection = self.connection
-        var found: [StoredTransfer] = []
-        try connection.each(
-            """
-            SELECT \(TransferColumns.names) FROM transfers INDEXED BY turn
-            WHERE queue = ? AND state = 0 ORDER BY priority DESC, position LIMIT ?
-            """,
-            [queue, limit + excluded.count]
-        ) { (row) throws(QueueStoreError) in
-            // Those passed over are not built.
-            if let id = row.integer(0).flatMap({ GID(rawValue: UInt64(bitPattern: $0)) }), excluded.contains(id) {
-                return true
-            }
-            found.append(try TransferColumns.read(row, session: session, path: connection.path))
-            return found.count < limit
-        }
-        return found
-    }
-
     /// How many a session has, or the shared queue, by state; without looking at each.
     package func counts(session: String?) throws(QueueStoreError) -> [TransferRecord.State: Int] {
         guard let queue = try self.connection.queue(of: session) else { return [:] }
         var counts: [TransferRecord.State: Int] = [:]
         let path = self.connection.path
-        try self.connection.each("SELECT state, sum(count) FROM tally WHERE queue = ? GROUP BY state", [queue]) {
-            (row) throws(QueueStoreError) in
+        try self.connection.each(
+            """
+            SELECT state, sum(count) FROM (SELECT state, count FROM tally WHERE queue = ?
+            UNION ALL SELECT 4, count FROM removals WHERE queue = ? AND count > 0) GROUP BY state
+            """,
+            [queue, queue]
+        ) { (row) throws(QueueStoreError) in
             guard let state = row.integer(0).flatMap({ TransferRecord.State(code: $0) }), let count = row.integer(1)
             else { throw .damaged(path, "the counts cannot be read") }
             counts[state] = Int(clamping: count)
@@ -93,8 +65,13 @@ package struct QueueReader: ~Copyable {
         var names = SessionNames()
         var counts: [CountKey: Int] = [:]
         let connection = self.connection
-        try connection.each("SELECT queue, state, sum(count) FROM tally GROUP BY queue, state") {
-            (row) throws(QueueStoreError) in
+        try connection.each(
+            """
+            SELECT queue, state, sum(count) FROM
+            (SELECT queue, state, count FROM tally UNION ALL SELECT queue, 4, count FROM removals WHERE count > 0)
+            GROUP BY queue, state
+            """
+        ) { (row) throws(QueueStoreError) in
             guard let queue = row.integer(0), let state = row.integer(1).flatMap({ TransferRecord.State(code: $0) }),
                 let count = row.integer(2)
             else { throw .damaged(connection.path, "the counts cannot be read") }
@@ -107,5 +84,13 @@ package struct QueueReader: ~Copyable {
     /// A setting's JSON text.
     package func setting(_ name: String) throws(QueueStoreError) -> String? {
         try self.connection.first("SELECT value FROM settings WHERE name = ?", [name.stored]) { $0.text(0) } ?? nil
+    }
+
+    /// Whether rows are left from orders for all of a queue, to be changed or deleted in the background.
+    package var isSweeping: Bool {
+        let left = try? self.connection.integer(
+            "SELECT EXISTS (SELECT 1 FROM forgotten) OR EXISTS (SELECT 1 FROM classes WHERE meaning > 1)"
+        )
+        return left == 1
     }
 }

@@ -7,7 +7,7 @@ struct Migration: Sendable {
     static let applicationIdentifier: Int64 = 0x4D72_746C
 
     /// All of them, from version 1 on.
-    static let all = [Migration(sql: Self.version1), Migration(sql: Self.version2), Migration(sql: Self.version3)]
+    static let all = [Self.version1, Self.version2, Self.version3, Self.version4].map { Migration(sql: $0) }
 
     /// What brings the version before to this one.
     var sql: String
@@ -36,6 +36,10 @@ extension [Migration] {
             )
         }
         guard version >= 0 else { throw .damaged(path, "its version is \(version)") }
+        guard version < self.count else { return }
+        connection.addHostFunction()
+        // Takes effect where there is no table yet.
+        if isEmpty { try connection.run("PRAGMA auto_vacuum = INCREMENTAL") }
         for (index, migration) in self.enumerated().dropFirst(Int(version)) {
             try connection.transaction(
                 """

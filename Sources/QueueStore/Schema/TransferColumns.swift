@@ -4,11 +4,31 @@ internal import Control
 enum TransferColumns {
     /// The columns that ``read(_:_:)`` takes, in its order.
     static let names = """
-        id, queue, state, priority, bytes, total, added, ended, directory, urls, options, path, failure, upload
+        id, queue, \(Self.state), priority, bytes, total, added, \(Self.ended), directory, urls, options, path, failure,
+        upload
+        """
+
+    /// The number of a row's state, see ``StateClasses``; 5 for one that is not there any more.
+    static let state = """
+        coalesce((SELECT meaning FROM classes WHERE classes.queue = transfers.queue AND code = transfers.state), state)
+        """
+
+    /// Whether a row is there: an order to forget all may have come, and the row not be deleted yet.
+    static let isPresent = """
+        iif(state < 2, \(Self.state) < 5,
+        position > coalesce((SELECT last FROM forgotten WHERE forgotten.queue = transfers.queue), 0))
+        """
+
+    private static let ended = """
+        coalesce(ended, (SELECT at FROM classes WHERE classes.queue = transfers.queue AND code = transfers.state))
         """
 
     /// Reads a row of ``names``.
-    static func read(_ row: StatementRow, session: String?, path: String) throws(QueueStoreError) -> StoredTransfer {
+    static func read(
+        _ row: some TransferRow,
+        session: String?,
+        path: String
+    ) throws(QueueStoreError) -> StoredTransfer {
         guard let id = row.integer(0).flatMap({ GID(rawValue: UInt64(bitPattern: $0)) }),
             let state = row.integer(2).flatMap({ TransferRecord.State(code: $0) }),
             let directory = row.text(8), let urls = row.text(9).flatMap({ Self.urls($0) })
@@ -50,7 +70,8 @@ enum TransferColumns {
     /// Options as text, or `nil` for none.
     static func text(_ options: TransferOptions) -> String? { options.isEmpty ? nil : options.json.text.stored }
 
-    private static func urls(_ text: String) -> [String]? {
+    /// What ``text(_:)`` wrote; `nil` where it cannot be read.
+    static func urls(_ text: String) -> [String]? {
         guard text.hasPrefix("[") else { return [text] }
         return (try? JSON(parsing: text))?.array?.compactMap(\.string)
     }

@@ -7,8 +7,9 @@ struct LinePlaces {
 
     private struct Entry {
         var number: Int64
-        var state: Int64
+        var code: Int64
         var position: Int64
+        var host: Int64
     }
 
     init(_ connection: Connection, queue: Int64, ignoring ignored: Int64 = -1) {
@@ -78,15 +79,20 @@ struct LinePlaces {
 
     private func move(_ entries: [Entry], to positions: ArraySlice<Int64>) throws(QueueStoreError) {
         var tally = Tally()
+        var heads = Heads()
+        let classes = try self.connection.classes(of: self.queue)
         for (entry, position) in zip(entries, positions) where entry.position != position {
             try self.connection.run(
                 "UPDATE transfers SET position = ? WHERE number = ?",
                 [position, entry.number]
             )
-            tally.count(-1, state: entry.state, queue: self.queue, position: entry.position)
-            tally.count(1, state: entry.state, queue: self.queue, position: position)
+            heads.touch(queue: self.queue, code: entry.code, host: entry.host)
+            guard let state = classes.state(of: entry.code), state < 2 else { continue }
+            tally.count(-1, state: state, queue: self.queue, position: entry.position)
+            tally.count(1, state: state, queue: self.queue, position: position)
         }
         try tally.store(self.connection)
+        try heads.store(self.connection)
     }
 
     /// Those from a position on (`nil` for the end of the line), including it.
@@ -98,16 +104,16 @@ struct LinePlaces {
         let path = self.connection.path
         return try self.connection.all(
             """
-            SELECT number, state, position FROM transfers INDEXED BY line
+            SELECT number, state, position, host FROM transfers INDEXED BY line
             WHERE queue = ? AND position \(isBackward ? "<=" : ">=") ? AND state < 2 AND number != ?
             ORDER BY position \(isBackward ? "DESC" : "ASC") LIMIT ?
             """,
             [self.queue, position ?? (isBackward ? Int64.max : Int64.min), self.ignored, limit]
         ) { (row) throws(QueueStoreError) in
-            guard let number = row.integer(0), let state = row.integer(1), let position = row.integer(2),
+            guard let number = row.integer(0), let code = row.integer(1), let position = row.integer(2),
                 position.magnitude <= LineSpacing.limit.magnitude
             else { throw .damaged(path, "the queue's order cannot be read") }
-            return Entry(number: number, state: state, position: position)
+            return Entry(number: number, code: code, position: position, host: row.integer(3) ?? 0)
         }
     }
 }

@@ -48,32 +48,67 @@ extension QueueWriter {
     ) throws(QueueStoreError) {
         var positions = positions
         var tally = Tally()
+        var heads = Heads()
+        let codes = try self.codes(transfers, queues)
         let first = try self.connection.integer("SELECT max(number) FROM transfers") ?? 0
         for (transfer, queue) in zip(transfers, queues) {
             guard let position = positions[queue]?.popFirst() else { continue }
             let state = transfer.state.code
-            let isNew = try self.connection.insert(
-                """
-                INSERT INTO transfers (
-                    id, queue, state, position, priority, bytes, total, added, ended, directory, urls, options, path,
-                    failure, upload
-                ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, NULL, ?)
-                """,
-                [
-                    transfer.id.bits, queue, state, position, transfer.priority, transfer.bytes, transfer.total,
-                    transfer.added.storedTime, transfer.directory.stored, TransferColumns.text(transfer.urls),
-                    TransferColumns.text(transfer.options), transfer.path?.stored,
-                    transfer.upload?.json.text.stored,
-                ]
-            )
-            guard isNew else {
+            guard let code = codes[CodeKey(queue: queue, isPaused: state == 1)] else { continue }
+            let host = transfer.host.rawValue
+            guard try self.insert(transfer, queue, code, position, host) else {
                 // Whoever catches this finds none of them there.
                 try self.connection.run("DELETE FROM transfers WHERE number > ?", [first])
                 throw QueueStoreError(.duplicate(transfer.id), "transfer \(transfer.id) is there already")
             }
             tally.count(1, state: state, queue: queue, position: position)
+            heads.touch(queue: queue, code: code, host: host)
         }
         try tally.store(self.connection)
+        try heads.store(self.connection)
+    }
+
+    private struct CodeKey: Hashable {
+        var queue: Int64
+        var isPaused: Bool
+    }
+
+    /// The codes that the rows get, before there is one.
+    private func codes(
+        _ transfers: [StoredTransfer],
+        _ queues: [Int64]
+    ) throws(QueueStoreError) -> [CodeKey: Int64] {
+        let keys = Set(zip(transfers, queues).map { CodeKey(queue: $1, isPaused: $0.state.code == 1) })
+        var book = ClassBook(self.connection)
+        var codes: [CodeKey: Int64] = [:]
+        for key in keys { codes[key] = try book.code(for: key.isPaused ? .paused : .waiting, queue: key.queue) }
+        return codes
+    }
+
+    /// Inserts a row; tells whether its identifier was free.
+    private func insert(
+        _ transfer: StoredTransfer,
+        _ queue: Int64,
+        _ code: Int64,
+        _ position: Int64,
+        _ host: Int64
+    ) throws(QueueStoreError) -> Bool {
+        let values: Connection.Arguments = [
+            transfer.id.bits, queue, code, position, transfer.priority, transfer.bytes, transfer.total,
+            transfer.added.storedTime, transfer.directory.stored, TransferColumns.text(transfer.urls),
+            TransferColumns.text(transfer.options), transfer.path?.stored, transfer.upload?.json.text.stored, host,
+        ]
+        let sql = """
+            INSERT INTO transfers (
+                id, queue, state, position, priority, bytes, total, added, ended, directory, urls, options, path,
+                failure, upload, host
+            ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, NULL, ?, ?)
+            """
+        if try self.connection.insert(sql, values) { return true }
+        // A row that is forgotten and not deleted yet makes room.
+        guard try self.connection.standing(of: transfer.id) == nil else { return false }
+        try self.deleteForgotten(transfer.id)
+        return try self.connection.insert(sql, values)
     }
 
     /// A session's queue; made where it is not there.

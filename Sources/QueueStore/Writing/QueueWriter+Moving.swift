@@ -25,6 +25,9 @@ extension QueueWriter {
         tally.count(-1, state: standing.state, queue: standing.queue, position: standing.position)
         tally.count(1, state: standing.state, queue: standing.queue, position: position)
         try tally.store(self.connection)
+        var heads = Heads()
+        heads.touch(standing)
+        try heads.store(self.connection)
         return target
     }
 }

@@ -22,10 +22,16 @@ extension QueueWriter {
     /// - Throws: `notFound`, `wrongState`.
     package func setURLs(_ urls: [String], of id: GID) throws(QueueStoreError) {
         for standing in try self.standings(of: [id], allowing: { !$0.isEnd || $0 == .failed }, "given other URLs") {
+            let host = HostKey(urls)
             try self.connection.run(
-                "UPDATE transfers SET urls = ? WHERE number = ?",
-                [TransferColumns.text(urls), standing.number]
+                "UPDATE transfers SET urls = ?, host = ? WHERE number = ?",
+                [TransferColumns.text(urls), host.rawValue, standing.number]
             )
+            guard standing.code < 2, host.rawValue != standing.host else { continue }
+            var heads = Heads()
+            heads.touch(standing)
+            heads.touch(queue: standing.queue, code: standing.code, host: host.rawValue)
+            try heads.store(self.connection)
         }
     }
 
@@ -33,12 +39,15 @@ extension QueueWriter {
     ///
     /// - Throws: `notFound`, `wrongState`; then none was changed.
     package func setPriority(_ priority: Int, of ids: [GID]) throws(QueueStoreError) {
+        var heads = Heads()
         for standing in try self.standings(of: ids, allowing: { !$0.isEnd }, "given a priority") {
             try self.connection.run(
                 "UPDATE transfers SET priority = ? WHERE number = ?",
                 [priority, standing.number]
             )
+            heads.touch(standing)
         }
+        try heads.store(self.connection)
     }
 
     /// Stores how far unfinished transfers have come; those that are not there or have ended are left out.

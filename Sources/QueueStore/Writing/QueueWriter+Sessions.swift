@@ -66,6 +66,7 @@ extension QueueWriter {
             """
             INDEXED BY owed WHERE state > 1 AND queue > 0 AND queue = ? AND NOT EXISTS
             (SELECT 1 FROM events WHERE events.queue = transfers.queue AND transfer = transfers.id)
+            AND \(TransferColumns.isPresent)
             """,
             [queue],
             of: queue

@@ -5,22 +5,33 @@ extension QueueWriter {
     ///
     /// - Throws: `notFound`, `wrongState`; then none was changed.
     package func setState(_ state: TransferRecord.State, of ids: [GID]) throws(QueueStoreError) {
-        let standings = try self.standings(of: ids, allowing: { !$0.isEnd && !state.isEnd }, "set \(state.rawValue)")
+        let what = "set \(state.rawValue)"
+        var standings = try self.standings(of: ids, allowing: { !$0.isEnd && !state.isEnd }, what)
+        var codes: [Int64: Int64] = [:]
+        var book = ClassBook(self.connection)
+        for queue in Set(standings.map(\.queue)) {
+            codes[queue] = try book.code(for: state == .paused ? .paused : .waiting, queue: queue)
+        }
+        // Rows may have other codes now.
+        if book.hasMerged { standings = try self.standings(of: ids, allowing: { !$0.isEnd }, what) }
         var tally = Tally()
+        var heads = Heads()
         for standing in standings where standing.state != state.code {
-            try self.connection.run(
-                "UPDATE transfers SET state = ? WHERE number = ?",
-                [state.code, standing.number]
-            )
+            guard let code = codes[standing.queue] else { continue }
+            try self.connection.run("UPDATE transfers SET state = ? WHERE number = ?", [code, standing.number])
+            heads.touch(standing)
+            heads.touch(queue: standing.queue, code: code, host: standing.host)
             tally.count(-1, state: standing.state, queue: standing.queue, position: standing.position)
             tally.count(1, state: state.code, queue: standing.queue, position: standing.position)
         }
         try tally.store(self.connection)
+        try heads.store(self.connection)
     }
 
-    /// Sets the state of all of one queue that are in `from`; gives how many.
+    /// Pauses (`.paused`) or resumes (`.waiting`) all of one queue that are in `from`; gives how many.
     ///
-    /// Other states than `waiting` and `paused` are neither set nor looked for.
+    /// The rows stay as they are, so that a million takes no longer than a few: see ``StateClasses``. Other states than
+    /// `waiting` and `paused` are neither set nor looked for.
     package func setState(
         _ state: TransferRecord.State,
         from: TransferRecord.State,
@@ -29,12 +40,12 @@ extension QueueWriter {
         guard !state.isEnd, !from.isEnd, state.code != from.code,
             let queue = try self.connection.queue(of: session)
         else { return 0 }
-        try self.connection.run(
-            "UPDATE transfers SET state = ? WHERE queue = ? AND state < 2 AND state = ?",
-            [state.code, queue, from.code]
-        )
-        let count = self.connection.changes
+        let half = Half(isEnded: false, queues: queue...queue, mask: 1 << from.code)
+        let count = try self.connection.count(half)
         guard count > 0 else { return 0 }
+        var classes = try self.connection.used(self.connection.classes(of: queue), of: queue)
+        if state == .paused { classes.pauseAll() } else { classes.resumeAll() }
+        try self.connection.store(classes, of: queue)
         try self.connection.run(
             """
             INSERT INTO tally (isEnded, queue, bucket, state, count)
@@ -65,7 +76,8 @@ extension QueueWriter {
             )
         }
         var tally = Tally()
-        var last = try self.connection.integer("SELECT max(position) FROM transfers INDEXED BY history WHERE state > 1")
+        var heads = Heads()
+        var number = try self.connection.lastEnd()
         var before: [TransferRecord.State?] = []
         before.reserveCapacity(ends.count)
         for end in ends {
@@ -74,8 +86,7 @@ extension QueueWriter {
                 continue
             }
             before.append(TransferRecord.State(code: standing.state))
-            let number = (last ?? 0) &+ 1
-            last = number
+            number &+= 1
             try self.connection.run(
                 """
                 UPDATE transfers SET state = ?, position = ?, bytes = ?, total = ?, ended = ?, path = coalesce(?, path),
@@ -88,8 +99,10 @@ extension QueueWriter {
             )
             tally.count(-1, state: standing.state, queue: standing.queue, position: standing.position)
             tally.count(1, state: end.state.code, queue: standing.queue, position: number)
+            heads.touch(standing)
         }
         try tally.store(self.connection)
+        try heads.store(self.connection)
         return before
     }
 
@@ -99,19 +112,31 @@ extension QueueWriter {
     package func retry(_ ids: [GID]) throws(QueueStoreError) {
         let standings = try self.standings(of: ids, allowing: { $0 == .failed || $0 == .removed }, "tried again")
         var positions: [Int64: ArraySlice<Int64>] = [:]
+        var codes: [Int64: Int64] = [:]
+        var book = ClassBook(self.connection)
         for (queue, ended) in Dictionary(grouping: standings, by: \.queue) {
             positions[queue] = try LinePlaces(self.connection, queue: queue).atEnd(ended.count)[...]
+            codes[queue] = try book.code(for: .waiting, queue: queue)
         }
         var tally = Tally()
+        var heads = Heads()
         for standing in standings {
-            guard let position = positions[standing.queue]?.popFirst() else { continue }
+            guard let position = positions[standing.queue]?.popFirst(), let code = codes[standing.queue] else {
+                continue
+            }
             try self.connection.run(
-                "UPDATE transfers SET state = 0, position = ?, ended = NULL, failure = NULL WHERE number = ?",
-                [position, standing.number]
+                """
+                UPDATE transfers SET state = ?, position = ?, ended = NULL, failure = NULL, host = martlet_host(urls)
+                WHERE number = ?
+                """,
+                [code, position, standing.number]
             )
+            let host = try self.connection.integer("SELECT host FROM transfers WHERE number = ?", [standing.number])
+            heads.touch(queue: standing.queue, code: code, host: host ?? 0)
             tally.count(-1, state: standing.state, queue: standing.queue, position: standing.position)
             tally.count(1, state: 0, queue: standing.queue, position: position)
         }
         try tally.store(self.connection)
+        try heads.store(self.connection)
     }
 }

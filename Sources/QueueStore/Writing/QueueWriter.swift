@@ -34,9 +34,10 @@ package struct QueueWriter: ~Copyable {
         var seen: Set<GID> = []
         var standings: [Standing] = []
         for id in ids where seen.insert(id).inserted {
-            guard let standing = try self.connection.standing(of: id) else {
+            guard var standing = try self.connection.standing(of: id) else {
                 throw QueueStoreError(.notFound(id), "there is no transfer \(id)")
             }
+            if standing.isLeaving { standing = try self.settle(standing) }
             guard let state = TransferRecord.State(code: standing.state) else {
                 throw .damaged(self.connection.path, "transfer \(id) cannot be read")
             }

@@ -93,7 +93,7 @@ package enum DownloadAction: Sendable {
 
     case started
     /// Report the head of a response that is taken, and the length of the whole if known.
-    indirect case respond(ResponseHead, expected: Int64?)
+    case respond(ResponseHead, expected: Int64?)
     indirect case progress(RunProgress)
     case note(String)
 }
@@ -141,7 +141,7 @@ package struct FetchPlan: Sendable {
 package struct PartialPlan: Sendable {
     package var request: DownloadAction.RequestNumber
     package var target: FileTarget
-    package var facts: ResourceFacts
+    package var facts: Boxed<ResourceFacts>
     /// What happens to the partial file that is open.
     package var current: Current
     /// The algorithms of the digests to compute while the bytes are written in order.

@@ -25,7 +25,7 @@ package struct DownloadHistory: Sendable {
         /// The number of bytes delivered.
         package var count: Int64 = 0
         /// The facts of the response that they are from.
-        package var facts: ResourceFacts?
+        package var facts: Boxed<ResourceFacts>?
         /// The digests of the whole that the server declared.
         package var serverDigests: [ExpectedDigest] = []
     }

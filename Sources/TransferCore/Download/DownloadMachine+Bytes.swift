@@ -164,7 +164,7 @@ extension DownloadMachine {
                 return self.restart(index, "it has another digest than the expected one", now)
             }
             self.requests[index].isPaused = true
-            var copied = facts
+            var copied = facts.value
             copied.consistency = .overlap
             return self.emit(.copyExisting(self.name.target, copied))
         }
@@ -185,7 +185,7 @@ extension DownloadMachine {
     package mutating func existingCopied(_ facts: ResourceFacts, _ now: Int64) -> [DownloadAction] {
         guard self.wantsCopy, let request = self.requests.first else { return [] }
         self.fetching?.held = .partial
-        self.fetching?.recorded = facts
+        self.fetching?.recorded = Boxed(facts)
         self.publishTarget()
         guard self.acceptRange(0, now) else {
             let failure = TransferFailure(.fileIO, "the part does not fit the file", isRetryable: true)

@@ -239,7 +239,7 @@ extension DownloadMachine {
         guard small.received >= Self.smallestKept, small.received < small.length, self.terms.asksForWhole else {
             return .discard
         }
-        return .keepSmall(self.name.target, small.facts, received: small.received)
+        return .keepSmall(self.name.target, small.facts.value, received: small.received)
     }
 
     /// The minimum number of bytes worth keeping; fewer are faster to fetch again.

@@ -79,7 +79,7 @@ extension DownloadMachine {
             self.name.overwrites = overwrites
             self.continueExisting(existing, now)
         case .examine(let existing):
-            self.existing = existing
+            self.existing = Boxed(existing)
             self.phase = .locating(.examining(existing))
             self.launchFirst(.examine(byGET: false), now)
         case .compareDigests(let existing, let overwrites):
@@ -110,7 +110,7 @@ extension DownloadMachine {
 
     /// Continues a copy of the existing file if the response begins with its last bytes (`--if-exists resume`).
     private mutating func continueExisting(_ existing: ExistingFile, _ now: Int64) {
-        self.existing = existing
+        self.existing = Boxed(existing)
         let fetching = Fetching(
             .existing(existing),
             SegmentPlanner(length: nil, have: [0..<existing.size]),
@@ -167,8 +167,9 @@ extension DownloadMachine {
             // Without a length only an extent that begins at byte 0 can be continued.
             plan = SegmentPlanner(length: nil, have: first.lowerBound == 0 ? [first] : [])
         }
-        var fetching = Fetching(.partial, plan, facts: facts, now: now)
-        fetching.recorded = facts
+        let boxed = Boxed(facts)
+        var fetching = Fetching(.partial, plan, facts: boxed, now: now)
+        fetching.recorded = boxed
         fetching.isForeign = isForeign
         fetching.digests = Self.digests(of: facts)
         fetching.doesRanges = self.history.ranges.isProven

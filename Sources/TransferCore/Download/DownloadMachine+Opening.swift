@@ -32,7 +32,7 @@ extension DownloadMachine {
         guard let index = self.index(of: pending.request) else { return }
         let (head, length, part) = (pending.head, pending.length, pending.part)
         let isSmall = part == nil && length.map { $0 <= Self.smallLimit } ?? false
-        let facts = self.facts(of: head, from: self.requests[index], length: length, includesMediaType: !isSmall)
+        let facts = self.facts(of: head, from: index, length: length, includesMediaType: !isSmall)
         let accepted = self.accept(facts, head, index, part: part)
         self.publishTarget()
         self.report(head, length)
@@ -47,7 +47,7 @@ extension DownloadMachine {
 
     /// Adopts the response for which the file is created.
     mutating func accept(
-        _ facts: ResourceFacts,
+        _ facts: Boxed<ResourceFacts>,
         _ head: ResponseHead,
         _ index: Int,
         part: ByteRange?
@@ -61,7 +61,7 @@ extension DownloadMachine {
         return Opening.Accepted(
             request: self.requests[index].number,
             facts: facts,
-            digests: part == nil ? Self.digests(in: head) : Self.digests(of: facts),
+            digests: part == nil ? Self.digests(in: head) : Self.digests(of: facts.value),
             doesRanges: !self.refusesRanges && acceptsRanges,
             verifiedLength: head.framing != .untilClose,
             target: self.name.target
@@ -75,20 +75,20 @@ extension DownloadMachine {
 
     mutating func facts(
         of head: ResponseHead,
-        from request: FetchRequest,
+        from index: Int,
         length: Int64?,
         includesMediaType: Bool = true
-    ) -> ResourceFacts {
+    ) -> Boxed<ResourceFacts> {
         var facts = ResourceFacts(
-            url: self.terms.sources[request.source].withoutUserInfo,
-            finalURL: request.url.redacted,
+            url: self.terms.sources[self.requests[index].source].withoutUserInfo,
+            finalURL: self.requests[index].url.redacted,
             length: length,
             fields: head.fields,
             received: self.wallNow,
             includesMediaType: includesMediaType
         )
-        facts.isUnreliable = self.history.takesSingleResponse
-        return facts
+        if self.history.takesSingleResponse { facts.isUnreliable = true }
+        return Boxed(facts)
     }
 
     // MARK: Small files
@@ -195,7 +195,7 @@ extension DownloadMachine {
         part: ByteRange? = nil,
         _ now: Int64
     ) {
-        let facts = self.facts(of: head, from: self.requests[index], length: length)
+        let facts = self.facts(of: head, from: index, length: length)
         let accepted = self.accept(facts, head, index, part: part)
         self.history.stream.facts = facts
         self.history.stream.serverDigests = accepted.digests

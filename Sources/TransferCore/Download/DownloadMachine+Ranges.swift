@@ -27,7 +27,7 @@ extension DownloadMachine {
             return self.openStream(index, head, total, part: part, now)
         }
         let request = self.requests[index]
-        let response = self.facts(of: head, from: request, length: total)
+        let response = self.facts(of: head, from: index, length: total)
         switch self.continuation(of: response, fetching, request, range) {
         case .accepted(let consistency): self.takeRange(index, head, response, range, total, basis: consistency, now)
         case .compared: self.takeRange(index, head, response, range, total, basis: nil, now)
@@ -37,7 +37,7 @@ extension DownloadMachine {
     }
 
     private func continuation(
-        of response: ResourceFacts,
+        of response: Boxed<ResourceFacts>,
         _ fetching: Fetching,
         _ request: FetchRequest,
         _ range: ByteRange
@@ -50,14 +50,14 @@ extension DownloadMachine {
         }
         if fetching.planner.completed == 0, !isAdditional {
             // The response need not continue anything: nothing is held yet.
-            if case .different(let reason) = VersionJudge.relation(of: response, to: held) {
+            if case .different(let reason) = VersionJudge.relation(of: response.value, to: held.value) {
                 return .refused(reason)
             }
             return .accepted(.singleResponse)
         }
         return VersionJudge.continuation(
-            of: response,
-            after: held,
+            of: response.value,
+            after: held.value,
             self.context(fetching, request),
             isAdditional: isAdditional,
             overlap: overlap,
@@ -69,7 +69,7 @@ extension DownloadMachine {
     private mutating func takeRange(
         _ index: Int,
         _ head: ResponseHead,
-        _ response: ResourceFacts,
+        _ response: Boxed<ResourceFacts>,
         _ range: ByteRange,
         _ total: Int64?,
         basis: Consistency?,
@@ -106,7 +106,7 @@ extension DownloadMachine {
         let isJoined =
             fetching.planner.completed > 0
             || self.requests.contains { $0.number != request.number && $0.isTaken }
-        var facts = fetching.facts ?? response
+        var facts = (fetching.facts ?? response).value
         var isForeign = fetching.isForeign
         if fetching.facts == nil {
             facts.consistency = .overlap
@@ -117,7 +117,7 @@ extension DownloadMachine {
             }
             if isForeign || !isJoined {
                 // From now on the response's validators are the reference, and the file belongs to this transfer.
-                var next = response
+                var next = response.value
                 next.consistency = isJoined ? facts.consistency : nil
                 next.formerVersions = facts.formerVersions
                 next.isUnreliable = facts.isUnreliable
@@ -127,22 +127,23 @@ extension DownloadMachine {
             if facts.length == nil { facts.length = response.length }
             if facts.representationDigest == nil { facts.representationDigest = response.representationDigest }
         }
-        self.fetching?.facts = facts
+        let boxed = Boxed(facts)
+        self.fetching?.facts = boxed
         self.fetching?.isForeign = isForeign
         if let total = response.length, fetching.planner.length == nil {
             guard self.fetching?.planner.setLength(total) ?? false else { return false }
         }
         switch fetching.held {
         case .partial:
-            if facts != fetching.recorded {
-                self.fetching?.recorded = facts
+            if boxed != fetching.recorded {
+                self.fetching?.recorded = boxed
                 self.emit(.recordFacts)
             }
             if !request.hasExtent, let piece = self.fetching?.planner.piece(of: request.number) {
                 self.requests[index].hasExtent = true
                 self.emit(.beginExtent(request.number, at: piece.written))
             }
-        case .stream: self.history.stream.facts = facts
+        case .stream: self.history.stream.facts = boxed
         case .existing: break
         }
         self.requests[index].bodySince = now
@@ -202,7 +203,7 @@ extension DownloadMachine {
             guard fetching.isPartial else {
                 return self.rangesFailed(index, "the server sent a part that was not requested", atOnce: false, now)
             }
-            let response = self.facts(of: head, from: self.requests[index], length: total)
+            let response = self.facts(of: head, from: index, length: total)
             self.replace(index, head, response, of: fetching.facts ?? response, beside: false, part: range)
         case .locating, .opening, .small, .committing, .ended, .borrowed: self.retire(index)
         }

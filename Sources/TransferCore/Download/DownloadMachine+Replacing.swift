@@ -29,11 +29,11 @@ extension DownloadMachine {
         _ now: Int64
     ) {
         let request = self.requests[index]
-        let response = self.facts(of: head, from: request, length: length)
+        let response = self.facts(of: head, from: index, length: length)
         let held = fetching.facts ?? response
         let context = self.context(fetching, request)
         let hasOthers = self.requests.count > 1
-        var replacement = VersionJudge.replacement(by: response, of: held, context)
+        var replacement = VersionJudge.replacement(by: response.value, of: held.value, context)
         if case .same = replacement, request.sentIfRange {
             // The server responds as if the file had changed, although the validator is the same.
             self.history.ranges.omitsIfRange = true
@@ -41,7 +41,7 @@ extension DownloadMachine {
         }
         let isSuspicious = if case .suspicious = replacement { true } else { false }
         if request.sentIfRange, !hasOthers, !held.isUnreliable, !isSuspicious,
-            VersionJudge.relation(of: response, to: held, context) == .comparable
+            VersionJudge.relation(of: response.value, to: held.value, context) == .comparable
         {
             // Nodes may generate different tags: without the condition the server sends a part, to be compared.
             self.history.ranges.omitsIfRange = true
@@ -50,7 +50,7 @@ extension DownloadMachine {
         }
         if hasOthers { return self.dismiss(index, isRefusal: true, now) }
         if held.isUnreliable || self.history.takesSingleResponse, case .same = replacement {
-            replacement = .restart(Self.alternation(held))
+            replacement = .restart(Self.alternation(held.value))
         } else if !self.isVouched(fetching), case .same = replacement {
             replacement = .restart("nothing vouches for what is held: the value of its digest is lost")
         }
@@ -88,7 +88,7 @@ extension DownloadMachine {
     private mutating func passOver(
         _ index: Int,
         _ head: ResponseHead,
-        _ response: ResourceFacts,
+        _ response: Boxed<ResourceFacts>,
         _ consistency: Consistency,
         _ now: Int64
     ) {
@@ -126,12 +126,12 @@ extension DownloadMachine {
     mutating func replace(
         _ index: Int,
         _ head: ResponseHead,
-        _ response: ResourceFacts,
-        of held: ResourceFacts,
+        _ response: Boxed<ResourceFacts>,
+        of held: Boxed<ResourceFacts>,
         beside: Bool,
         part: ByteRange? = nil
     ) {
-        let facts = VersionJudge.successor(response, of: held)
+        let facts = Boxed(VersionJudge.successor(response.value, of: held.value))
         var accepted = self.accept(facts, head, index, part: part)
         let target = self.name.target
         if beside {
@@ -193,7 +193,7 @@ extension DownloadMachine {
     mutating func mayRestart(_ reason: String) -> Bool {
         self.history.restarts += 1
         guard self.history.restarts > Self.restartLimit else { return true }
-        let versions = self.fetching?.facts.map { Self.alternation($0) } ?? reason
+        let versions = self.fetching?.facts.map { Self.alternation($0.value) } ?? reason
         let message = versions == reason ? reason : "\(reason); \(versions)"
         self.end(
             .failed(
@@ -252,17 +252,17 @@ extension DownloadMachine {
     ) {
         let request = self.requests[index]
         let given = self.history.stream.count
-        let response = self.facts(of: head, from: request, length: length)
+        let response = self.facts(of: head, from: index, length: length)
         let keepsBytes = self.terms.destination == .memory(keepsBytes: true)
         let tail = min(given, VersionJudge.overlap)
         var continuation = VersionJudge.Continuation.refused("nothing is known of what was received before")
         if let held = fetching.facts {
             continuation =
                 held.isUnreliable
-                ? .refused(Self.alternation(held))
+                ? .refused(Self.alternation(held.value))
                 : VersionJudge.continuation(
-                    of: response,
-                    after: held,
+                    of: response.value,
+                    after: held.value,
                     self.context(fetching, request),
                     isAdditional: false,
                     overlap: keepsBytes ? given : tail,

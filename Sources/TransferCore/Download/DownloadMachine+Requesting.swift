@@ -84,7 +84,7 @@ extension DownloadMachine {
         if self.history.ranges.wantsOverlap { return longest }
         if self.isDigestKnown(fetching) { return shortest }
         if self.isOtherResource(fetching, source), !self.history.sources.proven.contains(source) { return longest }
-        return Validators(facts).isStrong ? shortest : longest
+        return Validators(facts.value).isStrong ? shortest : longest
     }
 
     /// Describes the request; records in it what its response has to be related to.
@@ -121,7 +121,7 @@ extension DownloadMachine {
         let isTail = range.upperBound == Int64.max || range.upperBound == fetching.planner.length
         plan.range = isTail ? RangeField.bytes(from: range.lowerBound) : RangeField.bytes(range)
         if let facts = fetching.facts, !self.history.ranges.omitsIfRange,
-            !self.isOtherResource(fetching, request.source), let validator = Validators(facts).ifRange
+            !self.isOtherResource(fetching, request.source), let validator = Validators(facts.value).ifRange
         {
             plan.ifRange = validator
             request.sentIfRange = true
@@ -240,7 +240,7 @@ extension DownloadMachine {
         guard case .fetching(let fetching) = self.phase, fetching.isPartial, fetching.doesRanges,
             fetching.planner.length != nil, let facts = fetching.facts, !self.refusesRanges,
             VersionJudge.allowsParallelRanges(
-                facts,
+                facts.value,
                 VersionJudge.Context(isDigestKnown: self.isDigestKnown(fetching))
             )
         else { return 1 }

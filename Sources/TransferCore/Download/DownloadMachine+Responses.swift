@@ -114,7 +114,7 @@ extension DownloadMachine {
     ) {
         switch verdict {
         case .whole:
-            let isCurrent = self.existing.map { self.isCurrent($0, head) } ?? false
+            let isCurrent = self.existing.map { self.isCurrent($0.value, head) } ?? false
             self.drain(index, head, then: .examined(agrees: isCurrent), now)
         case .failed(let failure):
             if failure.isRetryable { return self.drain(index, head, then: .fail(failure), now) }

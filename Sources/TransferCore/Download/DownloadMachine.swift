@@ -5,7 +5,7 @@
 /// as further events. The byte path is a direct call: `bytesReceived`, then `wrote`.
 ///
 /// Events about a request that is no longer part of the run are ignored: they overtook the action that closed it.
-package struct DownloadMachine: Sendable {
+package struct DownloadMachine: ~Copyable, Sendable {
     /// The progress of a run; each case owns what only it needs.
     enum Phase: Sendable {
         /// Determines the file's name and surveys the existing files under it.
@@ -25,8 +25,8 @@ package struct DownloadMachine: Sendable {
 
     enum Locating: Sendable {
         case surveying
-        case examining(ExistingFile)
-        case comparingDigests(ExistingFile)
+        indirect case examining(ExistingFile)
+        indirect case comparingDigests(ExistingFile)
         case openingPartial(FileTarget, isForeign: Bool)
     }
 
@@ -55,7 +55,7 @@ package struct DownloadMachine: Sendable {
     /// A slot without a request: that of the admission, or of a request that is replaced.
     var heldSlot: Origin?
     /// The existing file with which the server's is compared.
-    var existing: ExistingFile?
+    var existing: Boxed<ExistingFile>?
     /// The redirect targets of sources; further ranges are requested there directly.
     var pinned: [Int: HTTPURL] = [:]
     var connections: ConnectionPlan
@@ -95,8 +95,8 @@ package struct DownloadMachine: Sendable {
     ///   - received: The bytes of body received by earlier runs.
     ///   - now: The time.
     package init(
-        _ terms: DownloadTerms,
-        history: DownloadHistory = DownloadHistory(),
+        _ terms: consuming DownloadTerms,
+        history: consuming DownloadHistory = DownloadHistory(),
         reserved: FileTarget,
         base: String,
         isNamedByUser: Bool,
@@ -106,23 +106,22 @@ package struct DownloadMachine: Sendable {
         received: Int64 = 0,
         now: Int64
     ) {
-        self.constant = Constant(terms)
+        if !terms.asksForWhole { history.ranges.isRefused = true }
+        self.connections = ConnectionPlan(terms.connections)
         var name = Name(
             target: history.target ?? reserved,
             base: base,
             isGivenByUser: isNamedByUser,
             rule: terms.ifExists
         )
+        self.constant = Constant(terms)
         if let diversion = history.diversion {
             name.isGivenByUser = diversion.name != nil
             name.rule = diversion.ifExists
             name.base = diversion.name ?? base
         }
         self.name = name
-        var history = history
-        if !terms.asksForWhole { history.ranges.isRefused = true }
         self.history = history
-        self.connections = ConnectionPlan(terms.connections)
         self.heldSlot = slot
         self.lane = lane
         self.startedAt = now
@@ -197,7 +196,9 @@ package struct DownloadMachine: Sendable {
     package var path: String { self.isStream ? "" : self.name.target.path }
 
     /// The facts of the response that the held bytes are from.
-    package var facts: ResourceFacts? { self.fetching?.facts }
+    package var facts: ResourceFacts? {
+        if case .fetching(let fetching) = self.phase { fetching.facts?.value } else { nil }
+    }
 
     /// Whether the bytes go to a sink or to memory.
     package var isStream: Bool { self.destination != .file }
@@ -248,7 +249,7 @@ package struct DownloadMachine: Sendable {
 
     private final class Constant: Sendable {
         let terms: DownloadTerms
-        init(_ terms: DownloadTerms) { self.terms = terms }
+        init(_ terms: consuming DownloadTerms) { self.terms = terms }
     }
 
     var isFetching: Bool { if case .fetching = self.phase { true } else { false } }
@@ -269,15 +270,15 @@ struct Fetching: Sendable {
         case partial
         case stream
         /// A finished file that is copied and continued once the overlap agrees (`--if-exists resume`).
-        case existing(ExistingFile)
+        indirect case existing(ExistingFile)
     }
 
     var held: Held
     var planner: SegmentPlanner
     /// The facts of the response that the held bytes are from.
-    var facts: ResourceFacts?
+    var facts: Boxed<ResourceFacts>?
     /// The facts that the journal has.
-    var recorded: ResourceFacts?
+    var recorded: Boxed<ResourceFacts>?
     /// The digests of the whole that the server declared.
     var digests: [ExpectedDigest] = []
     var doesRanges = false
@@ -291,7 +292,7 @@ struct Fetching: Sendable {
     var sinceCheckpoint: Int64 = 0
     var lastCheckpoint: Int64
 
-    init(_ held: Held, _ planner: SegmentPlanner, facts: ResourceFacts?, now: Int64) {
+    init(_ held: Held, _ planner: SegmentPlanner, facts: Boxed<ResourceFacts>?, now: Int64) {
         self.held = held
         self.planner = planner
         self.facts = facts
@@ -307,7 +308,7 @@ enum Opening: Sendable {
     /// No response has been taken.
     case awaiting
     /// The response proposes a name, which is reserved and surveyed.
-    case naming(Pending)
+    indirect case naming(Pending)
     /// The file is being created.
     case creating(Accepted)
 
@@ -323,7 +324,7 @@ enum Opening: Sendable {
     /// What a response determines about the file.
     struct Accepted: Sendable {
         var request: DownloadAction.RequestNumber
-        var facts: ResourceFacts
+        var facts: Boxed<ResourceFacts>
         var digests: [ExpectedDigest]
         var doesRanges: Bool
         var verifiedLength: Bool
@@ -336,7 +337,7 @@ enum Opening: Sendable {
 struct SmallDownload: Sendable {
     var length: Int64
     var received: Int64 = 0
-    var facts: ResourceFacts
+    var facts: Boxed<ResourceFacts>
     var digests: [ExpectedDigest]
     var verifiedLength: Bool
 }
@@ -351,7 +352,7 @@ struct Committing: Sendable {
 
     var kind: Kind
     var length: Int64
-    var facts: ResourceFacts?
+    var facts: Boxed<ResourceFacts>?
     var digests: [ExpectedDigest]
     var verifiedLength: Bool
     /// The outcome of an interruption during the commit; it applies only if the commit fails.

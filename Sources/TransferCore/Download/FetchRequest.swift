@@ -13,13 +13,13 @@ struct FetchRequest: Sendable {
         /// For the connection, or for the response head.
         case waiting
         /// The policy decides; reading is paused.
-        case deciding(Question)
+        indirect case deciding(Question)
         /// The rest of an unwanted response is read, so that its connection can be reused.
-        case draining(Draining<AfterResponse>)
+        indirect case draining(Draining<AfterResponse>)
         /// The response is over; its successor waits for a slot of another host.
-        case following(Successor)
+        indirect case following(Successor)
         /// The response is over; the caller supplies a fresh URL.
-        case refreshing(TransferFailure)
+        indirect case refreshing(TransferFailure)
         /// The overlap is compared with the held bytes.
         case comparing
         /// The bytes are taken; the first `repeated` of them are held already.
@@ -103,7 +103,7 @@ struct FetchRequest: Sendable {
     /// The evidence that its bytes are of the held version; `nil` if only the comparison can provide it.
     var basis: Consistency?
     /// The facts of the response, adopted once its overlap matches.
-    var facts: ResourceFacts?
+    var facts: Boxed<ResourceFacts>?
     /// The number of overlap bytes compared so far.
     var compared: Int64 = 0
     /// Bytes of a whole response still to skip, because they are held already.

@@ -12,6 +12,12 @@ extension EngineMachine {
         case resume(WaiterID)
         /// Syncs the complete files; the first call of ``EngineMachine/takeGroup()`` has them.
         case sync
+        /// A transfer has failed because an outage lasted longer than it waits.
+        case expire(TransferID, Hold)
+        /// The transfers of a host, or all of them, wait from now on.
+        case held(Hold)
+        /// They may start again.
+        case released(Hold)
         /// Starts the periodic work of runs.
         case startTicking
         /// Calls ``EngineMachine/timeReached(_:now:)`` at a time.
@@ -34,6 +40,8 @@ extension EngineMachine {
     ///   - lane: The event loop of the caller, on which a transfer starts unless another one has fewer.
     /// - Returns: The step, which the driver must perform.
     package mutating func next(now: Int64, lane: Int? = nil) -> Step {
+        if !self.notices.isEmpty { return self.notices.removeFirst() }
+        if !self.expired.isEmpty, let step = self.expire() { return step }
         if self.unsyncedCount > 0, !self.isSyncing {
             self.isSyncing = true
             return .sync
@@ -109,11 +117,17 @@ extension EngineMachine {
             let turn = self.classes[index].nextHost { [entries = self.entries] in entries[$0.slot].ticket == $0.ticket }
             guard let (host, place) = turn else { return nil }
             let (id, fixed) = (self.entries[place.slot].id, self.entries[place.slot].fixedConnections)
-            guard !self.hosts[host].health.isHeld(at: now), self.isConnectionFree(host, id, fixed: fixed) else {
+            let permission = self.permission(host, now)
+            if case .held(let until) = permission {
+                self.park(host, in: index, until: until, now)
+                continue
+            }
+            guard self.isConnectionFree(host, id, fixed: fixed) else {
                 self.classes[index].endTurn(host, starts: false)
                 if yield == nil { yield = self.yieldRequest(host, now) }
                 continue
             }
+            if permission == .probe { self.startProbe(place.slot) }
             self.classes[index].endTurn(host, starts: true)
             self.classes[index].passedOver = 0
             for other in 0..<index where self.classes[other].count > 0 { self.classes[other].passedOver += 1 }

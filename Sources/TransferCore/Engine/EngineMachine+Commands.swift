@@ -49,6 +49,21 @@ extension EngineMachine {
         return .cancelled(keeping: keeping)
     }
 
+    /// Takes a transfer out of the queue that has never started; others are not touched.
+    ///
+    /// - Returns: Whether it had not started; it is forgotten then, without an end.
+    package mutating func withdraw(_ id: TransferID) -> Bool {
+        guard let slot = self.slots[id], self.entries[slot].state == .waiting, self.entries[slot].attempts == 0 else {
+            return false
+        }
+        self.leaveLine(slot)
+        self.end(slot, .cancelled)
+        return true
+    }
+
+    /// Whether places are free although transfers wait: their hosts permit no more.
+    package var hasIdlePlaces: Bool { self.waitingCount > 0 && self.freePlaces > 0 }
+
     /// Changes a transfer's priority: one that waits goes to the end of its new line, one that runs keeps running.
     package mutating func setPriority(_ priority: Priority, of id: TransferID) {
         guard let slot = self.slots[id], self.entries[slot].priority != priority else { return }
@@ -101,6 +116,17 @@ extension EngineMachine {
         return number
     }
 
+    /// Whether more transfers should be added: few wait, or none of those that wait may take the free places.
+    ///
+    /// - Parameters:
+    ///   - count: The number of waiting transfers that are always enough to choose from.
+    ///   - limit: The number of waiting transfers that is never exceeded.
+    /// - Returns: Whether more should be added.
+    package func isStarving(atMost count: Int, limit: Int) -> Bool {
+        if self.waitingCount <= count || self.isStopping { return true }
+        return self.waitingCount <= limit && self.isStarted && self.runCount < self.limit
+    }
+
     mutating func satisfiedWait() -> WaiterID? {
         guard let index = self.waits.firstIndex(where: { self.holds($0.condition) }) else { return nil }
         return self.waits.remove(at: index).number
@@ -111,6 +137,7 @@ extension EngineMachine {
         case .stopped: self.hasStopped
         case .drained: self.hasStopped || self.isDrained
         case .waiting(let most): self.waitingCount <= most || self.isStopping
+        case .starving(let most, let limit): self.isStarving(atMost: most, limit: limit)
         }
     }
 

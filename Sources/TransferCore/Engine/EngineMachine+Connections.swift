@@ -16,7 +16,7 @@ extension EngineMachine {
             self.connectionTaken(origin, by: id)
             return true
         }
-        guard !self.hosts[host].health.isHeld(at: now), !self.isAwaited(host) else { return false }
+        guard self.permission(host, now) == .free, !self.isAwaited(host) else { return false }
         if self.hosts[host].learnedUntil > now, self.hosts[host].connections >= self.hosts[host].learnedLimit {
             return false
         }
@@ -109,7 +109,7 @@ extension EngineMachine {
 
     /// The transfer that has the most connections to a host, if one of them is needed for a transfer that has none.
     func yieldRequest(_ host: Int, _ now: Int64) -> YieldRequest? {
-        guard !self.hosts[host].health.isHeld(at: now) else { return nil }
+        guard self.permission(host, now) == .free else { return nil }
         let pending = self.yieldRequests.filter { $0.expiry > now }
         let needed =
             self.hosts[host].urgentClaims + min(self.hosts[host].waiting, self.freePlaces) - self.freeConnections(host)
@@ -141,7 +141,8 @@ extension EngineMachine {
     mutating func serveClaims(_ now: Int64) -> Step? {
         var yield: YieldRequest?
         for (index, host) in self.claimedHosts.enumerated() {
-            guard !self.hosts[host].health.isHeld(at: now) else { continue }
+            // An outage does not hold a running transfer, which finds out by itself whether the other host is back.
+            if let until = self.hosts.gate(of: host).health.throttledUntil, until > now { continue }
             guard let place = self.grantableClaim(host) else {
                 if yield == nil { yield = self.yieldRequest(host, now) }
                 continue

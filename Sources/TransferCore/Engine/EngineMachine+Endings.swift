@@ -19,7 +19,7 @@ extension EngineMachine {
         self.entries[slot].budget.kept(tally.kept)
         self.totals.received += tally.received
         self.totals.sent += tally.sent
-        if tally.hasAdvanced { self.hosts[Int(self.entries[slot].host)].health.served() }
+        let outage = self.judge(slot, reported, hasResponse: tally.hasResponse, now)
         let result = self.entries[slot].wish.map { $0.applied(to: reported) } ?? reported
         self.entries[slot].wish = nil
         switch result {
@@ -31,7 +31,9 @@ extension EngineMachine {
             }
             return self.finish(slot, isSkipped: isSkipped)
         case .failed: return self.fail(slot, .failed)
-        case .retry(let failure): return self.retry(slot, failure, now)
+        case .retry(let failure):
+            if let outage { return self.waitOut(outage, slot, now) }
+            return self.retry(slot, failure, now)
         case .paused:
             self.move(slot, to: .paused)
             return .paused
@@ -51,7 +53,7 @@ extension EngineMachine {
         return .finished
     }
 
-    private mutating func fail(_ slot: Int, _ verdict: Verdict) -> Verdict {
+    mutating func fail(_ slot: Int, _ verdict: Verdict) -> Verdict {
         self.totals.failed += 1
         self.end(slot, .failed)
         return verdict
@@ -60,11 +62,7 @@ extension EngineMachine {
     // MARK: Retries
 
     private mutating func retry(_ slot: Int, _ failure: Failure, _ now: Int64) -> Verdict {
-        let host = Int(self.entries[slot].host)
-        let isDown = self.hosts[host].health
-            .failed(isHostFault: failure.isHostFault, retries: self.entries[slot].budget.retries, now: now)
         let own = self.entries[slot].budget.failed(retryAfter: failure.retryAfter, jitter: failure.jitter)
-        guard !isDown else { return self.fail(slot, .refused(.hostDown)) }
         let attempts = Int(self.entries[slot].attempts)
         guard let own else { return self.fail(slot, .refused(.noneLeft(attempts: attempts))) }
         let delay = max(own, self.entries[slot].retryWait)
@@ -73,7 +71,7 @@ extension EngineMachine {
         let total = self.entries[slot].totalTimeout
         guard total <= 0 || self.entries[slot].activeTime < total else { return self.fail(slot, .refused(.outOfTime)) }
         let time = now + delay
-        if failure.isHostFault { self.hosts[host].health.hold(until: time) }
+        if failure.isThrottled { self.throttle(slot, failure, until: time, now) }
         self.move(slot, to: .retrying(at: time))
         self.due.insert(DueQueue.Element(time: time, id: self.entries[slot].id))
         return .retrying(attempt: attempts, delay: delay)
@@ -81,12 +79,6 @@ extension EngineMachine {
 
     /// A transfer that waits for its next attempt is paused or cancelled.
     mutating func retryStopped(_ slot: Int) {
-        // Others of its host may wait for the end of the same hold, and its own attempt would have started them.
-        let host = Int(self.entries[slot].host)
-        if let until = self.hosts[host].health.heldUntil, until > self.hosts[host].wakeUp {
-            self.hosts[host].wakeUp = until
-            self.due.insert(DueQueue.Element(time: until, id: nil))
-        }
         self.staleDue += 1
         guard self.staleDue > 64, 2 * self.staleDue > self.due.count else { return }
         let stopped = self.entries[slot].id
@@ -106,7 +98,10 @@ extension EngineMachine {
         let now = max(scheduled, now)
         while let last = self.timers.last, last <= now { self.timers.removeLast() }
         while let element = self.due.popDue(at: now) {
-            guard let id = element.id else { continue }
+            guard let id = element.id else {
+                self.holdEnded(element, now)
+                continue
+            }
             guard let slot = self.slots[id], self.entries[slot].state == .retrying(at: element.time) else {
                 self.staleDue = max(0, self.staleDue - 1)
                 continue

@@ -23,6 +23,13 @@ package struct EngineMachine: Sendable {
         package var fixedConnections: Int?
         /// Whether its file is synced, together with others, before it counts as finished.
         package var isDurable = false
+        /// The proxy through which its host is reached, which is then held in place of the host.
+        package var gate: Origin?
+        /// The time for which it waits out an outage, in nanoseconds, from the time when its host became unreachable;
+        /// `nil` if an outage is a failure like any other.
+        package var outageTimeout: Int64?
+        /// Whether its attempts that fail in an outage count as retries.
+        package var countsOutages = false
 
         /// Creates the terms of a transfer that is tried once.
         package init(origin: Origin) { self.origin = origin }
@@ -46,16 +53,28 @@ package struct EngineMachine: Sendable {
 
     /// The facts about a failed attempt that decide about the next one.
     package struct Failure: Sendable {
-        /// Whether the host, or the path to it, is at fault.
-        package var isHostFault: Bool
+        /// The evidence of an outage that it is.
+        package var evidence: OutageEvidence?
+        /// Whether the server is overloaded or limits requests (429, 503).
+        package var isThrottled: Bool
+        /// What happened, for a person.
+        package var message: String
         /// The number of seconds that the server asked to wait.
         package var retryAfter: Int64?
         /// A random number from 0 to 1.
         package var jitter: Double
 
         /// Creates the facts.
-        package init(isHostFault: Bool, retryAfter: Int64? = nil, jitter: Double) {
-            self.isHostFault = isHostFault
+        package init(
+            _ evidence: OutageEvidence? = nil,
+            isThrottled: Bool = false,
+            message: String = "",
+            retryAfter: Int64? = nil,
+            jitter: Double
+        ) {
+            self.evidence = evidence
+            self.isThrottled = isThrottled
+            self.message = message
             self.retryAfter = retryAfter
             self.jitter = jitter
         }
@@ -67,8 +86,8 @@ package struct EngineMachine: Sendable {
         package var received: Int64 = 0
         /// Bytes of content sent.
         package var sent: Int64 = 0
-        /// Whether the server served this run.
-        package var hasAdvanced = false
+        /// Whether the host responded in this run.
+        package var hasResponse = false
         /// See ``RetryBudget/kept(_:)``.
         package var kept: Int64 = 0
         /// The time that it ran, in nanoseconds.
@@ -90,6 +109,9 @@ package struct EngineMachine: Sendable {
         case unsynced
         /// Another attempt follows after a delay in nanoseconds.
         case retrying(attempt: Int, delay: Int64)
+        /// It waits for the end of an outage; the next attempt, its own or another one's, follows after a delay in
+        /// nanoseconds.
+        case held(attempt: Int, delay: Int64)
         /// It has ended, and its file is there.
         case finished
         /// It has ended without the file.
@@ -105,7 +127,7 @@ package struct EngineMachine: Sendable {
         package var isEnd: Bool {
             switch self {
             case .finished, .failed, .refused, .cancelled: true
-            case .unchanged, .waiting, .paused, .unsynced, .retrying, .interrupt: false
+            case .unchanged, .waiting, .paused, .unsynced, .retrying, .held, .interrupt: false
             }
         }
     }
@@ -114,8 +136,8 @@ package struct EngineMachine: Sendable {
     package enum RetryRefusal: Hashable, Sendable {
         /// The retries are used up.
         case noneLeft(attempts: Int)
-        /// The attempts of all transfers fail at this host.
-        case hostDown
+        /// The outage has lasted longer than the transfer waits.
+        case outage(Hold)
         /// The transfer's time would be over before the next one.
         case outOfTime
     }
@@ -134,6 +156,10 @@ package struct EngineMachine: Sendable {
         var host: Int32
         var attempts: Int32 = 0
         var fixedConnections: Int32
+        /// Another host that an attempt could not reach, such as the target of a redirect; -1 for none.
+        var foreign: Int32 = -1
+        /// In nanoseconds; negative if an outage is a failure like any other.
+        var outageTimeout: Int64
         var lane: Int16 = 0
         /// The waits for a connection to another host.
         var claims: Int16 = 0
@@ -141,7 +167,17 @@ package struct EngineMachine: Sendable {
         var isDurable: Bool
         /// Whether the run has ended and the file waits to be synced; the transfer counts as running until then.
         var isUnsynced = false
+        var countsOutages: Bool
+        /// What its run was started to probe.
+        var probe = Probe.none
         var wish: Wish?
+    }
+
+    /// What a run was started to probe.
+    enum Probe: Sendable {
+        case none
+        case host
+        case network
     }
 
     /// A command given to a running transfer, whose run may be ending already.
@@ -205,6 +241,15 @@ package struct EngineMachine: Sendable {
     var isSyncing = false
     var terminations = 0
     var waits: [(number: WaiterID, condition: WaitCondition)] = []
+    var network = NetworkHealth()
+    /// The hosts that have no turn because the network is held.
+    var parkedByNetwork: [Int] = []
+    /// The time for which a wake-up is scheduled because the network is held.
+    var networkWakeUp = Int64.min
+    /// Waiting transfers whose time to wait for the end of an outage is over.
+    var expired: [(id: TransferID, hold: Hold)] = []
+    /// Holds that began or ended and are not yet reported.
+    var notices: [Step] = []
     var nextWaiter: UInt64 = 0
 
     /// Creates a machine that starts nothing before ``start()``.
@@ -228,10 +273,12 @@ package struct EngineMachine: Sendable {
             budget: RetryBudget(retries: terms.retries),
             retryWait: terms.retryWait,
             totalTimeout: terms.totalTimeout,
-            host: Int32(self.hosts.retain(terms.origin)),
+            host: Int32(self.hosts.retain(terms.origin, gate: terms.gate)),
             fixedConnections: Int32(clamping: max(0, terms.fixedConnections ?? 0)),
+            outageTimeout: terms.outageTimeout.map { max(0, $0) } ?? -1,
             priority: terms.priority,
-            isDurable: terms.isDurable
+            isDurable: terms.isDurable,
+            countsOutages: terms.countsOutages
         )
         let slot: Int
         if let free = self.freeSlots.popLast() {
@@ -243,6 +290,7 @@ package struct EngineMachine: Sendable {
         }
         self.slots[id] = slot
         self.waitingCount += 1
+        self.probeForNewcomer(Int(entry.host))
         self.enterLine(slot, atFront: false)
         return id
     }
@@ -305,6 +353,7 @@ package struct EngineMachine: Sendable {
     mutating func end(_ slot: Int, _ end: TransferState) {
         self.count(self.leave(slot, to: end), by: -1)
         self.slots[self.entries[slot].id] = nil
+        self.forgetHolds(slot)
         self.hosts.release(Int(self.entries[slot].host))
         // A dead place in a line must not be taken for the next transfer in this slot.
         self.entries[slot].ticket = 0
@@ -371,6 +420,8 @@ package enum WaitCondition: Hashable, Sendable {
     case drained
     /// At most so many transfers wait.
     case waiting(atMost: Int)
+    /// At most so many transfers wait, or there is a free place that none of them may take.
+    case starving(atMost: Int, limit: Int)
 }
 
 /// A running transfer was asked to close one of its connections.

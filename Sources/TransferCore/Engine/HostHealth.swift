@@ -1,90 +1,303 @@
-/// The health of one host, judged by the failures and successes of transfers.
+/// Whether transfers of one host may start, judged by the failures and successes of its transfers.
 ///
-/// Failures that are the host's fault hold back all of its transfers until the next attempt of the one that failed;
-/// many of them without a byte in between make the host unreachable.
-/// Pure value: time is an argument, in nanoseconds of a monotonic clock.
+/// There are two reasons to hold a host back. In an *outage* it cannot be reached: its transfers wait, one of them at a
+/// time probes it, and the first sign of life ends the outage. It is *throttled* while at least two different transfers
+/// were asked to come back later.
+///
+/// Pure value: times are nanoseconds of a monotonic clock, transfers are plain numbers.
 package struct HostHealth: Hashable, Sendable {
-    /// The state of a host.
-    package enum State: Hashable, Sendable {
-        /// Nothing is known against the host.
-        case healthy
-        /// An attempt failed through the host's fault: no connection is opened before this time.
-        case held(until: Int64)
-        /// Every attempt since this time failed through the host's fault, more often than a transfer tolerates.
-        case unreachable(since: Int64, heldUntil: Int64)
+    /// A time during which a host, or the network, cannot be reached.
+    package struct Outage: Hashable, Sendable {
+        /// The time of the first failure.
+        package let since: Int64
+        /// The last failure.
+        package internal(set) var cause: OutageCause
+        /// What the last failure said.
+        package internal(set) var message: String
+        /// The attempts that failed.
+        package internal(set) var failures = 1
+        /// The time of the next attempt, unless one is being made.
+        package internal(set) var nextProbe: Int64
+        /// The time of the last failed attempt.
+        package internal(set) var lastFailure: Int64
+        /// The transfer that is making an attempt for all.
+        package internal(set) var prober: UInt64?
+        /// A failed attempt was made for every transfer with a number up to this one.
+        package internal(set) var served: UInt64
+        /// The number that ``served`` becomes if the attempt under way fails.
+        private var probed: UInt64 = 0
+
+        init(since: Int64, _ cause: OutageCause, _ message: String, served: UInt64, jitter: Double) {
+            self.since = since
+            self.cause = cause
+            self.message = message
+            self.served = served
+            self.lastFailure = since
+            self.nextProbe = since + Self.delay(after: 1, jitter: jitter)
+        }
+
+        /// The attempts are made at growing intervals: 1 s doubled to 60 s, less up to a quarter.
+        static func delay(after failures: Int, jitter: Double) -> Int64 {
+            let ceiling = min(Self.firstDelay << Int64(min(max(failures - 1, 0), 6)), Self.longestDelay)
+            return ceiling - Int64(Double(ceiling / 4) * min(max(jitter, 0), 1))
+        }
+
+        mutating func probeStarted(by transfer: UInt64, for number: UInt64) {
+            self.prober = transfer
+            self.probed = number
+        }
+
+        /// The attempt brought no evidence: another one may be made at once.
+        mutating func probeAbandoned(by transfer: UInt64) {
+            if self.prober == transfer { self.prober = nil }
+        }
+
+        mutating func probeFailed(_ failure: HostFailure, now: Int64) {
+            self.cause = failure.cause
+            self.message = failure.message
+            self.failures += 1
+            self.lastFailure = now
+            self.prober = nil
+            self.served = max(self.served, self.probed)
+            var next = now + Self.delay(after: self.failures, jitter: failure.jitter)
+            // The last attempt before a transfer is given up comes when its time is over, not earlier.
+            let end = self.since.addingReportingOverflow(failure.timeout).partialValue
+            if end > now { next = min(next, end) }
+            self.nextProbe = next
+        }
+
+        /// The delay before the second attempt, and the least between any two, in nanoseconds.
+        package static let firstDelay: Int64 = 1_000_000_000
+        /// The longest time between two attempts, in nanoseconds.
+        package static let longestDelay: Int64 = 60_000_000_000
     }
 
-    /// The state as of the last event; a hold may have expired since, see ``state(at:)``.
-    private var state: State = .healthy
+    /// A failure that is evidence of an outage.
+    package struct HostFailure: Sendable {
+        /// The kind of failure.
+        package var cause: OutageCause
+        /// What happened, for a person.
+        package var message: String
+        /// The transfer concerned.
+        package var transfer: UInt64
+        /// The time that this transfer waits out an outage, in nanoseconds.
+        package var timeout: Int64
+        /// A random number from 0 to 1.
+        package var jitter: Double
 
-    /// The failures in a row that were the host's fault.
-    package private(set) var failures = 0
+        /// Creates the facts.
+        package init(_ cause: OutageCause, _ message: String, transfer: UInt64, timeout: Int64, jitter: Double) {
+            self.cause = cause
+            self.message = message
+            self.transfer = transfer
+            self.timeout = timeout
+            self.jitter = jitter
+        }
+    }
 
-    /// The time of the first of these failures.
-    private var firstFailure: Int64 = 0
+    /// Whether a transfer may start.
+    package enum Permission: Hashable, Sendable {
+        /// It may.
+        case free
+        /// One may, to find out whether the host is back.
+        case probe
+        /// None may before a time, or before an attempt has ended.
+        case held(until: Int64?)
+    }
+
+    private struct Throttle: Hashable, Sendable {
+        var transfer: UInt64
+        var until: Int64
+    }
+
+    /// The outage, if there is one.
+    package private(set) var outage: Outage?
+    /// What the last request to come back later said.
+    package private(set) var throttleMessage = ""
+    /// Since when the host is throttled, meaningful while it is.
+    package private(set) var throttledSince: Int64 = 0
+    /// The transfers that were asked to come back later, the longest wait first.
+    private var throttles: [Throttle] = []
+    /// Transfers whose connections broke before a response, since the host last responded.
+    private var broken: [UInt64] = []
 
     /// Creates the health of a host that nothing is known about.
     package init() {}
 
-    /// The state at a time.
-    package func state(at now: Int64) -> State {
-        if case .held(let until) = self.state, until <= now { return .healthy }
-        return self.state
+    /// Whether there is anything that an event could clear.
+    package var isSuspect: Bool { self.outage != nil || !self.broken.isEmpty }
+
+    /// Whether a transfer may start at a time.
+    package func permission(at now: Int64) -> Permission {
+        if let until = self.throttledUntil, until > now { return .held(until: until) }
+        guard let outage = self.outage else { return .free }
+        if outage.prober != nil { return .held(until: nil) }
+        return outage.nextProbe > now ? .held(until: outage.nextProbe) : .probe
     }
 
-    /// The end of the latest hold, or `nil` if there was none.
-    package var heldUntil: Int64? {
-        switch self.state {
-        case .healthy: nil
-        case .held(let until), .unreachable(_, let until): until
-        }
-    }
+    // MARK: Outages
 
-    /// Whether new connections must wait at a time.
-    package func isHeld(at now: Int64) -> Bool {
-        switch self.state {
-        case .healthy: false
-        case .held(let until), .unreachable(_, let until): until > now
-        }
-    }
-
-    /// Whether the host has failed more often in a row than a transfer with so many retries tolerates.
+    /// A transfer that has no response failed in a way that is evidence of an outage.
     ///
-    /// The transfers of a host share its failures, so the bound is a multiple of what a single transfer may cause.
-    package func isDown(retries: Int) -> Bool { self.failures > 3 * (retries + 1) }
-
-    /// The host sent data, so it is not down, however often it breaks off.
-    ///
-    /// A hold stays in force until its time.
-    package mutating func served() {
-        guard self.failures > 0 else { return }
-        self.failures = 0
-        if case .unreachable(_, let until) = self.state { self.state = .held(until: until) }
-    }
-
-    /// An attempt of a transfer failed.
+    /// A connection that cannot be made is evidence at once. One that breaks is evidence only if those of two different
+    /// transfers broke since the last response: a single resource may be the cause otherwise.
     ///
     /// - Parameters:
-    ///   - isHostFault: Whether the host, or the path to it, is at fault.
-    ///   - retries: The retries that the transfer's caller allows.
+    ///   - failure: The failure.
     ///   - now: The time.
-    /// - Returns: Whether the host is down for this transfer, so that another attempt is pointless.
-    package mutating func failed(isHostFault: Bool, retries: Int, now: Int64) -> Bool {
-        if isHostFault {
-            if self.failures == 0 { self.firstFailure = now }
-            self.failures += 1
+    /// - Returns: Whether there is an outage, which the transfer waits out.
+    package mutating func failed(_ failure: HostFailure, now: Int64) -> Bool {
+        if let outage = self.outage {
+            // Other attempts were under way when the outage began; they say nothing new.
+            if outage.prober == failure.transfer { self.outage?.probeFailed(failure, now: now) }
+            return true
         }
-        let isDown = self.isDown(retries: retries)
-        if isDown { self.state = .unreachable(since: self.firstFailure, heldUntil: self.heldUntil ?? now) }
-        return isDown
+        if failure.cause == .broken {
+            if !self.broken.contains(failure.transfer) { self.broken.append(failure.transfer) }
+            guard self.broken.count > 1 else { return false }
+        }
+        self.broken = []
+        self.outage = Outage(
+            since: now,
+            failure.cause,
+            failure.message,
+            served: failure.transfer,
+            jitter: failure.jitter
+        )
+        if failure.timeout > 0, let next = self.outage?.nextProbe {
+            self.outage?.nextProbe = min(next, now.addingReportingOverflow(failure.timeout).partialValue)
+        }
+        return true
     }
 
-    /// Holds back new connections; a longer hold stays.
-    package mutating func hold(until time: Int64) {
-        let until = max(time, self.heldUntil ?? time)
-        switch self.state {
-        case .healthy, .held: self.state = .held(until: until)
-        case .unreachable(let since, _): self.state = .unreachable(since: since, heldUntil: until)
+    /// The host responded.
+    ///
+    /// - Returns: The outage that ended with it.
+    @discardableResult
+    package mutating func responded() -> Outage? {
+        guard self.isSuspect else { return nil }
+        self.broken = []
+        defer { self.outage = nil }
+        return self.outage
+    }
+
+    /// A connection to the host was made, which ends an outage in which that was impossible.
+    ///
+    /// - Returns: The outage that ended with it.
+    @discardableResult
+    package mutating func connected() -> Outage? {
+        guard let outage = self.outage, outage.cause != .broken else { return nil }
+        self.outage = nil
+        return outage
+    }
+
+    /// A transfer starts in order to probe the host.
+    ///
+    /// - Parameters:
+    ///   - transfer: The transfer.
+    ///   - number: The highest number of a transfer that the attempt is made for.
+    package mutating func probeStarted(by transfer: UInt64, for number: UInt64) {
+        self.outage?.probeStarted(by: transfer, for: number)
+    }
+
+    /// The transfer that probed ended without evidence.
+    package mutating func probeAbandoned(by transfer: UInt64) { self.outage?.probeAbandoned(by: transfer) }
+
+    /// Another attempt is worthwhile at a time, earlier than planned.
+    package mutating func probe(at time: Int64) {
+        guard let outage = self.outage, outage.prober == nil, outage.nextProbe > time else { return }
+        self.outage?.nextProbe = time
+    }
+
+    // MARK: Throttling
+
+    /// The end of the time for which at least two transfers were asked to stay away.
+    package var throttledUntil: Int64? { self.throttles.count > 1 ? self.throttles[1].until : nil }
+
+    /// A transfer was asked to come back later (429, 503).
+    ///
+    /// - Returns: Whether the host is throttled now and was not before.
+    package mutating func throttled(_ transfer: UInt64, until time: Int64, _ message: String, now: Int64) -> Bool {
+        self.throttles.removeAll { $0.until <= now || $0.transfer == transfer }
+        let wasHeld = self.throttles.count > 1
+        let place = self.throttles.firstIndex { $0.until < time } ?? self.throttles.count
+        self.throttles.insert(Throttle(transfer: transfer, until: time), at: place)
+        if self.throttles.count > Self.throttlesKept { self.throttles.removeLast() }
+        self.throttleMessage = message
+        guard !wasHeld, self.throttles.count > 1 else { return false }
+        self.throttledSince = now
+        return true
+    }
+
+    /// A transfer that was asked to come back later is gone, and its request with it.
+    ///
+    /// - Returns: Whether that released the host.
+    package mutating func forgetThrottle(of transfer: UInt64) -> Bool {
+        guard let place = self.throttles.firstIndex(where: { $0.transfer == transfer }) else { return false }
+        let wasHeld = self.throttles.count > 1
+        self.throttles.remove(at: place)
+        return wasHeld && self.throttles.count < 2
+    }
+
+    private static let throttlesKept = 16
+
+    /// Forgets everything: a person knows that the host is back.
+    package mutating func release() { self = HostHealth() }
+}
+
+/// How a host, or the network, fails in an outage.
+package enum OutageCause: String, Hashable, Sendable, CaseIterable {
+    /// The host refuses connections.
+    case refused
+    /// There is no route to the host, or the network is down.
+    case unreachable
+    /// No name server responds.
+    case resolver
+    /// Connecting takes too long.
+    case timeout
+    /// Connections cannot be made for another reason.
+    case connect
+    /// Connections break before any response.
+    case broken
+
+    /// Whether other hosts are likely to fail, too.
+    package var concernsNetwork: Bool { self == .unreachable || self == .resolver }
+
+    /// The code of the failure of a transfer that was given up in such an outage.
+    package var code: TransferFailure.Code {
+        switch self {
+        case .refused: .connectionRefused
+        case .unreachable: .hostUnreachable
+        case .resolver: .nameResolution
+        case .timeout: .timeout
+        case .connect: .network
+        case .broken: .connectionReset
         }
+    }
+
+    /// The cause in a few words.
+    package var words: String {
+        switch self {
+        case .refused: "connection refused"
+        case .unreachable: "no route to the host"
+        case .resolver: "no name server responds"
+        case .timeout: "connecting takes too long"
+        case .connect: "no connection can be made"
+        case .broken: "connections are reset"
+        }
+    }
+}
+
+/// The evidence of an outage that a failure carries.
+package struct OutageEvidence: Hashable, Sendable {
+    /// The kind of failure.
+    package var cause: OutageCause
+    /// The host, or the proxy, to which the connection was to be made; `nil` if unknown.
+    package var peer: Origin?
+
+    /// Creates evidence.
+    package init(_ cause: OutageCause, peer: Origin? = nil) {
+        self.cause = cause
+        self.peer = peer
     }
 }

@@ -18,10 +18,18 @@ struct HostTable: Sendable {
         /// Running transfers that wait for a connection, in order.
         var claims: [Claim] = []
         var health = HostHealth()
+        /// The host whose health decides, by its number: the proxy through which this host is reached, or itself.
+        var gate: Int
+        /// The hosts that wait in line, and have no turn because this one is held.
+        var parked: [Int] = []
+        /// Whether a hold was reported and not yet its end.
+        var isReportedHeld = false
+        /// Whether other hosts are reached through this one.
+        var isGate = false
         /// The connections that the host was seen to allow, and until when that is believed.
         var learnedLimit = 0
         var learnedUntil: Int64 = 0
-        /// The latest time for which a wake-up was scheduled because the host is held.
+        /// The time for which a wake-up is scheduled because the host is held.
         var wakeUp = Int64.min
     }
 
@@ -55,7 +63,7 @@ struct HostTable: Sendable {
     var count: Int { self.indices.count }
 
     subscript(index: Int) -> Host {
-        get { self.hosts[index] }
+        _read { yield self.hosts[index] }
         _modify { yield &self.hosts[index] }
     }
 
@@ -65,23 +73,44 @@ struct HostTable: Sendable {
     /// Adds a reference to a host.
     ///
     /// - Returns: Its number.
-    mutating func retain(_ origin: Origin) -> Int {
+    mutating func retain(_ origin: Origin, gate: Origin? = nil) -> Int {
         if let index = self.indices[origin] {
             self.retain(index)
+            if let gate, gate != origin || self.hosts[index].gate != index,
+                self.hosts[self.hosts[index].gate].origin != gate
+            {
+                self.setGate(gate, of: index)
+            }
             return index
         }
         let index: Int
         if let free = self.unused.popLast() {
             index = free
-            self.hosts[free] = Host(origin: origin)
+            self.hosts[free] = Host(origin: origin, gate: free)
         } else {
             index = self.hosts.count
-            self.hosts.append(Host(origin: origin))
+            self.hosts.append(Host(origin: origin, gate: index))
         }
         self.indices[origin] = index
         self.hosts[index].references = 1
+        if let gate, gate != origin { self.setGate(gate, of: index) }
         return index
     }
+
+    private mutating func setGate(_ gate: Origin, of index: Int) {
+        let old = self.hosts[index].gate
+        let new = self.retain(gate)
+        self.hosts[index].gate = new
+        self.hosts[new].isGate = true
+        if new == index { self.release(new) }
+        if old != index { self.release(old) }
+    }
+
+    /// The numbers of all hosts.
+    var allIndices: some Sequence<Int> { self.indices.values }
+
+    /// The health that decides about a host.
+    func gate(of index: Int) -> Host { self.hosts[self.hosts[index].gate] }
 
     /// Adds a reference to a host by its number.
     mutating func retain(_ index: Int) {
@@ -98,14 +127,17 @@ struct HostTable: Sendable {
     /// Whether enough idle hosts are kept for `sweep(now:)` to be worth its cost.
     var needsSweep: Bool { self.idleCount > self.sweepsAbove }
 
-    /// Removes idle hosts, except those that are held or have a learned limit.
+    /// Removes idle hosts, except those that are throttled or have a learned limit.
     mutating func sweep(now: Int64) {
         for (origin, index) in self.indices where self.hosts[index].references == 0 {
-            guard !self.hosts[index].health.isHeld(at: now), self.hosts[index].learnedUntil <= now else { continue }
+            let until = self.hosts[index].health.throttledUntil ?? now
+            guard until <= now, self.hosts[index].learnedUntil <= now else { continue }
+            let gate = self.hosts[index].gate
             self.indices[origin] = nil
-            self.hosts[index] = Host(origin: Self.none)
+            self.hosts[index] = Host(origin: Self.none, gate: index)
             self.unused.append(index)
             self.idleCount -= 1
+            if gate != index { self.release(gate) }
         }
         self.sweepsAbove = max(Self.keptAtLeast, 2 * self.idleCount)
     }

@@ -65,18 +65,8 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
     public var code: Code
 
-    /// Whether the host, or the way to it, is at fault rather than the one resource: then all its transfers wait.
-    package var isHostFault: Bool {
-        switch self.code {
-        case .overloaded, .nameResolution, .connectionRefused, .hostUnreachable, .connectionReset, .tlsHandshake,
-            .certificateExpired, .certificateWrongHost, .certificateUnknownAuthority, .certificate, .network:
-            true
-        case .unknown, .timeout, .notFound, .tooSlow, .cannotResume, .noSpace, .fileExists, .cannotOpen, .cannotCreate,
-            .fileIO, .cannotCreateDirectory, .badResponse, .redirects, .authentication, .badOption, .checksumMismatch,
-            .tooLarge:
-            false
-        }
-    }
+    /// Whether the server is overloaded, or limits requests, and asks to come back later.
+    package var isThrottled: Bool { self.status == 429 || self.status == 503 }
 
     /// What happened and where.
     public var message: String
@@ -90,6 +80,8 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
     public var status: Int?
     /// The seconds the server asked to wait, where it did.
     public var retryAfter: Int64?
+    /// The evidence of an outage that it is, if it is one.
+    package var evidence: OutageEvidence?
     /// The response that caused it, where one did and the transfer has a policy that may want it.
     public var response: FailedResponse?
 
@@ -135,6 +127,8 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
         case credentials
         /// How much is done at once.
         case concurrency
+        /// How long an outage is waited out.
+        case outageTimeout
     }
 }
 
@@ -161,6 +155,7 @@ extension TransferFailure {
         let (code, isRetryable): (Code, Bool) =
             switch error.code {
             case .nameResolution: (.nameResolution, true)
+            case .unknownName: (.nameResolution, false)
             case .connectTimeout: (.timeout, true)
             case .refused: (.connectionRefused, true)
             case .unreachable: (.hostUnreachable, true)
@@ -177,5 +172,24 @@ extension TransferFailure {
             case .connect, .broken, .truncated, .localResource, .cancelled, .proxyRefused: (.network, true)
             }
         self.init(code, error.message, remedy: error.remedy, setting: error.setting, isRetryable: isRetryable)
+        self.evidence = OutageCause(error.code).map { OutageEvidence($0, peer: error.peer) }
+    }
+}
+
+extension OutageCause {
+    /// The cause of an outage that an error is evidence of, if it is.
+    init?(_ code: TransportError.Code) {
+        switch code {
+        case .nameResolution: self = .resolver
+        case .refused: self = .refused
+        case .unreachable: self = .unreachable
+        case .connectTimeout: self = .timeout
+        case .connect: self = .connect
+        case .reset, .broken, .truncated: self = .broken
+        case .unknownName, .tls, .certificateExpired, .certificateWrongHost, .certificateUnknownAuthority,
+            .certificate, .malformed, .headTooLarge, .cancelled, .localResource, .proxyAuthentication, .proxyRefused,
+            .proxySettings, .content:
+            return nil
+        }
     }
 }

@@ -2,8 +2,10 @@
 public struct TransportError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
     public enum Code: String, Sendable, CaseIterable {
-        /// The name could not be resolved.
+        /// The name could not be resolved now, because no name server responded.
         case nameResolution
+        /// The name has no address.
+        case unknownName
         /// The host refused the connection (`ECONNREFUSED`).
         case refused
         /// There is no route to the host, or the network is down.
@@ -54,6 +56,8 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     public var remedy = ""
     /// The setting that may help.
     public var setting: TransferFailure.Setting?
+    /// The host, or the proxy, to which the connection was or was to be made; `nil` if unknown.
+    public var peer: Origin?
     /// Whether a pooled connection broke before any byte of this response: repeating at once is safe for GET and HEAD.
     public var onReusedConnection: Bool
 

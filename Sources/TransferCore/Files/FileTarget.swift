@@ -15,8 +15,14 @@ public struct FileTarget: Hashable, Sendable {
 
     /// The path of the final file.
     public var path: String {
-        self.directory.isEmpty || self.directory == "."
-            ? self.name
-            : self.directory.hasSuffix("/") ? self.directory + self.name : self.directory + "/" + self.name
+        if self.directory.isEmpty || self.directory == "." { return self.name }
+        let (directory, name) = (self.directory.utf8, self.name.utf8)
+        let separator = directory.last == 0x2F ? 0 : 1
+        // Each file's path is made several times: one allocation and two copies.
+        return String(unsafeUninitializedCapacity: directory.count + separator + name.count) { bytes in
+            let end = bytes[...].initialize(from: directory).index
+            if separator == 1 { bytes[end] = 0x2F }
+            return bytes[(end + separator)...].initialize(from: name).index
+        }
     }
 }

@@ -83,12 +83,8 @@ public struct HTTPFields: Sendable {
 
     /// Whether a field with this name, given as text, is there.
     public func contains(_ name: String) -> Bool {
-        let wanted = Array(name.utf8)
-        return self.lines.contains { line in
-            Int(line.nameEnd - line.nameStart) == wanted.count
-                && zip(self.bytes[Int(line.nameStart)..<Int(line.nameEnd)], wanted)
-                    .allSatisfy { ASCII.lowercase($0) == ASCII.lowercase($1) }
-        }
+        var name = name
+        return name.withUTF8 { wanted in self.lines.contains { self.matches($0, wanted) } }
     }
 
     /// The fields as pairs of strings; bytes that are not UTF-8 are repaired.
@@ -118,16 +114,18 @@ public struct HTTPFields: Sendable {
     }
 
     private func matches(_ line: Line, _ name: StaticString) -> Bool {
-        let length = Int(line.nameEnd - line.nameStart)
-        guard length == name.utf8CodeUnitCount else { return false }
+        Int(line.nameEnd - line.nameStart) == name.utf8CodeUnitCount
+            && name.withUTF8Buffer { self.matches(line, $0) }
+    }
+
+    private func matches(_ line: Line, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard Int(line.nameEnd - line.nameStart) == name.count else { return false }
         let start = Int(line.nameStart)
-        return name.withUTF8Buffer { wanted in
-            for index in 0..<length
-            where ASCII.lowercase(self.bytes[start + index]) != ASCII.lowercase(wanted[index]) {
-                return false
-            }
-            return true
+        for index in 0..<name.count
+        where ASCII.lowercase(self.bytes[start + index]) != ASCII.lowercase(name[index]) {
+            return false
         }
+        return true
     }
 
     private func value(_ line: Line) -> String {

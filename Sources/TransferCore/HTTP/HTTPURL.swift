@@ -132,10 +132,16 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
 
     /// The last segment of the path, decoded and repaired to UTF-8; `nil` where it is empty.
     public var lastPathSegment: String? {
-        let path = self.slice(Int(self.pathStart), Int(self.pathEnd))
-        guard let slash = path.utf8.lastIndex(of: 0x2F) else { return nil }
-        let segment = path[path.utf8.index(after: slash)...]
-        return segment.isEmpty ? nil : PercentEncoding.decode(segment)
+        let range = Int(self.pathStart)..<Int(self.pathEnd)
+        let found = self.text.utf8.withContiguousStorageIfAvailable { bytes -> String? in
+            let path = bytes[range]
+            guard let slash = path.lastIndex(of: 0x2F), slash + 1 < path.endIndex else { return nil }
+            let segment = path[(slash + 1)...]
+            if segment.contains(0x25) { return String(decoding: PercentEncoding.decode(segment), as: UTF8.self) }
+            return String(decoding: UnsafeBufferPointer(rebasing: segment), as: UTF8.self)
+        }
+        // The text of a parsed URL is always contiguous.
+        return found ?? nil
     }
 
     /// The part of the URL up to the path, user information included.

@@ -18,12 +18,14 @@ struct PriorityClass: Sendable {
     /// The hosts that have a line, in the order of their turns.
     private(set) var hosts = FirstInFirstOut<Int>()
     private var lines: [Int: FirstInFirstOut<Place>] = [:]
+    /// The hosts that have no turn because they are held.
+    private var parked: Set<Int> = []
 
     /// Puts a transfer in its host's line.
     mutating func append(_ place: Place, host: Int, atFront: Bool) {
         self.count += 1
         self.total += 1
-        if self.lines[host] == nil { self.hosts.append(host) }
+        if self.lines[host] == nil, !self.parked.contains(host) { self.hosts.append(host) }
         if atFront {
             self.lines[host, default: FirstInFirstOut()].prepend(place)
         } else {
@@ -58,56 +60,50 @@ struct PriorityClass: Sendable {
         self.hosts.append(host)
     }
 
+    /// Gives a host, whose turn it is, no more turns before ``unpark(_:)``.
+    mutating func park(_ host: Int) { self.parked.insert(host) }
+
+    /// Gives a host turns again.
+    mutating func unpark(_ host: Int) {
+        guard self.parked.remove(host) != nil, self.lines[host] != nil else { return }
+        self.hosts.append(host)
+    }
+
+    /// The places in a host's line, dead ones included.
+    func places(of host: Int) -> [Place] { self.lines[host]?.elements ?? [] }
+
+    /// The hosts that have a line.
+    var hostsInLine: some Sequence<Int> { self.lines.keys }
+
     /// Removes the dead places once they are more than the live ones.
     mutating func compact(isLive: (Place) -> Bool) {
         guard self.total - self.count > self.count + Self.tolerated else { return }
         var hosts = FirstInFirstOut<Int>()
         while let host = self.hosts.popFirst() {
-            var kept = FirstInFirstOut<Place>()
-            while let place = self.lines[host]?.popFirst() { if isLive(place) { kept.append(place) } }
-            self.lines[host] = kept.isEmpty ? nil : kept
-            if !kept.isEmpty { hosts.append(host) }
+            if self.compact(host, isLive) { hosts.append(host) }
         }
+        for host in self.parked { _ = self.compact(host, isLive) }
         self.hosts = hosts
         self.total = self.count
     }
 
+    /// Removes the dead places of a host.
+    ///
+    /// - Returns: Whether a live one is left.
+    private mutating func compact(_ host: Int, _ isLive: (Place) -> Bool) -> Bool {
+        var kept = FirstInFirstOut<Place>()
+        while let place = self.lines[host]?.popFirst() { if isLive(place) { kept.append(place) } }
+        self.lines[host] = kept.isEmpty ? nil : kept
+        return !kept.isEmpty
+    }
+
     /// Removes all places, of which none is live.
     mutating func removeAll() {
+        self.parked = []
         self.hosts = FirstInFirstOut()
         self.lines = [:]
         self.total = 0
     }
 
     private static let tolerated = 64
-}
-
-/// A line of elements with cheap ends.
-struct FirstInFirstOut<Element: Sendable>: Sendable {
-    private var front: [Element] = []
-    private var back: [Element] = []
-    private var head = 0
-
-    var count: Int { self.front.count + self.back.count - self.head }
-    var isEmpty: Bool { self.count == 0 }
-    var first: Element? { self.front.last ?? (self.head < self.back.count ? self.back[self.head] : nil) }
-
-    mutating func append(_ element: Element) { self.back.append(element) }
-
-    mutating func prepend(_ element: Element) { self.front.append(element) }
-
-    mutating func popFirst() -> Element? {
-        if let element = self.front.popLast() { return element }
-        guard self.head < self.back.count else { return nil }
-        let element = self.back[self.head]
-        self.head += 1
-        if self.head == self.back.count {
-            self.back.removeAll(keepingCapacity: self.head <= 64)
-            self.head = 0
-        } else if self.head > 64, self.head * 2 > self.back.count {
-            self.back.removeFirst(self.head)
-            self.head = 0
-        }
-        return element
-    }
 }

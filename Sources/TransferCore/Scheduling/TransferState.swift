@@ -28,7 +28,7 @@ public enum TransferState: Hashable, Sendable {
     /// Whether a transfer may go from this state to another.
     public func allows(_ next: TransferState) -> Bool {
         switch (self, next) {
-        case (.waiting, .running), (.waiting, .paused), (.waiting, .cancelled): true
+        case (.waiting, .running), (.waiting, .paused), (.waiting, .failed), (.waiting, .cancelled): true
         case (.running, .waiting), (.running, .retrying), (.running, .paused): true
         case (.running, .finished), (.running, .failed), (.running, .cancelled): true
         case (.retrying, .waiting), (.retrying, .paused), (.retrying, .cancelled): true

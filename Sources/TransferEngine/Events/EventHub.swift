@@ -80,7 +80,7 @@ final class EventHub: EventSink {
             }
             guard let (items, observers) = work else { return }
             for item in items {
-                switch item {
+                switch consume item {
                 case .event(let event):
                     let interest = event.kind.interest
                     for observer in observers where observer.interest.isSuperset(of: interest) { observer.call(event) }

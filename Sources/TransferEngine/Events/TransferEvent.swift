@@ -47,7 +47,7 @@ public struct TransferEvent: Sendable {
 
         /// `finished`, `failed`, `cancelled` and the queue's own.
         public static let ends: Interest = []
-        /// `started`, `retrying` and `paused`.
+        /// `started`, `retrying` and `paused`; `held` and `released`.
         public static let states = Interest(rawValue: 1)
         /// `response`.
         public static let responses = Interest(rawValue: 2)
@@ -79,6 +79,10 @@ public struct TransferEvent: Sendable {
         case cancelled
         /// A note for people who asked for details (`--verbose`).
         case note(String)
+        /// The transfers of a host, or all of them, wait from now on: it cannot be reached, or asked to come back later.
+        case held(HostHold)
+        /// The transfers that waited for a host, or for the network, start again.
+        case released(HostHold)
         /// Nothing waits or runs any more.
         case drained
         /// This many events were dropped before the next one, because this consumer did not keep up.
@@ -87,7 +91,7 @@ public struct TransferEvent: Sendable {
         /// What an observer must want to hear of this; nothing where it is always told.
         public var interest: Interest {
             switch self {
-            case .started, .retrying, .paused: .states
+            case .started, .retrying, .paused, .held, .released: .states
             case .response: .responses
             case .progress: .progress
             case .note: .notes

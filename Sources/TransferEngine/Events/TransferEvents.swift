@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import TransferCore
 
 /// The engine's events as an asynchronous sequence with a bounded buffer.
 ///
@@ -27,7 +28,7 @@ public struct TransferEvents: AsyncSequence, Sendable {
 /// The bounded buffer between the engine and one consumer.
 final class EventBuffer: Sendable {
     private struct State {
-        var events: [TransferEvent] = []
+        var events = FirstInFirstOut<TransferEvent>()
         var missed = 0
         var waiter: CheckedContinuation<TransferEvent?, Never>?
         var isFinished = false
@@ -59,17 +60,15 @@ final class EventBuffer: Sendable {
                 state.waiter = nil
                 return waiter
             }
-            if case .progress = event.kind,
-                let last = state.events.lastIndex(where: { $0.id == event.id }),
-                case .progress = state.events[last].kind
-            {
-                state.events[last] = event
-                return nil
+            if case .progress = event.kind {
+                let isReplaced = state.events.changeLast(where: { $0.id == event.id }) { last in
+                    guard case .progress = last.kind else { return false }
+                    last = event
+                    return true
+                }
+                if isReplaced == true { return nil }
             }
-            if state.events.count >= self.capacity {
-                state.events.removeFirst()
-                state.missed += 1
-            }
+            if state.events.count >= self.capacity, state.events.popFirst() != nil { state.missed += 1 }
             state.events.append(event)
             return nil
         }
@@ -93,7 +92,7 @@ final class EventBuffer: Sendable {
                         defer { state.missed = 0 }
                         return (TransferEvent(id: nil, url: "", userInfo: nil, kind: .missed(state.missed)), true)
                     }
-                    if !state.events.isEmpty { return (state.events.removeFirst(), true) }
+                    if let event = state.events.popFirst() { return (event, true) }
                     if state.isFinished || Task.isCancelled { return (nil, true) }
                     state.waiter = continuation
                     return (nil, false)

@@ -140,6 +140,9 @@ public protocol PartialFile: AnyObject, Sendable {
     ///   digest differs.
     func commit(as target: FileTarget, length: Int64, _ options: CommitOptions) throws(StorageError) -> [UInt8]?
 
+    /// Releases the reserved space that holds no received bytes; no extent may be open. Blocks.
+    func releaseReserve()
+
     /// Makes a checkpoint and closes; the files are kept to be resumed. Blocks.
     func keep()
 
@@ -152,4 +155,20 @@ public protocol PartialFile: AnyObject, Sendable {
     /// - Returns: The new path, or `nil` if renaming failed; then the data remains `NAME.part`.
     @discardableResult
     func setAside() -> String?
+}
+
+extension PartialFile {
+    /// Does nothing: there is no reserve.
+    public func releaseReserve() {}
+}
+
+extension FileStore {
+    /// Releases the reserved space of a partial file that is kept although nothing will resume it soon.
+    package func releaseReserve(of target: FileTarget) {
+        guard let survey = try? self.survey(target), case .ours = survey.partial,
+            let partial = try? self.openPartial(target)
+        else { return }
+        partial.releaseReserve()
+        partial.keep()
+    }
 }

@@ -11,6 +11,9 @@ protocol RunHost: ConnectionBroker, NameReserver, RateGate {
     /// Called once, when a run's connections are closed and its file is kept, named or deleted.
     func runEnded(_ run: any TransferRun, _ outcome: RunOutcome)
 
+    /// A run that was started to probe its host made a connection, or received a response; not under a run's lock.
+    func hostReached(by transfer: TransferID, hasResponse: Bool)
+
     /// Deletes the resource of an abandoned upload at its server; returns at once.
     func terminate(_ record: UploadRecord, of transfer: Transfer)
 

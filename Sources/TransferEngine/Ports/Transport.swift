@@ -17,8 +17,16 @@ public protocol Transport: Sendable {
     /// - Returns: The exchange. The receiver is not called before this returns.
     func start(_ request: ExchangeRequest, onLane lane: Int, receiver: any ExchangeReceiver) -> any Exchange
 
+    /// The proxy through which a URL is requested, if any: it is held when it cannot be reached, in place of the host.
+    func proxy(for url: HTTPURL) -> Origin?
+
     /// Closes idle connections and ends the lanes; exchanges still running fail as cancelled.
     func shutdown() async
+}
+
+extension Transport {
+    /// None.
+    public func proxy(for url: HTTPURL) -> Origin? { nil }
 }
 
 /// One request as the engine asks for it.

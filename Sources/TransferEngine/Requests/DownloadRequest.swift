@@ -92,6 +92,14 @@ public struct DownloadOptions: Sendable {
     public var retries: Int = 5
     /// The least time between two attempts; what the server asks for, and the growing delay of its own, may be longer.
     public var retryWait: Duration = .zero
+    /// How long an outage is waited out, from the time when the host became unreachable; `nil` if it is a failure like any
+    /// other.
+    ///
+    /// An outage is that connections cannot be made or break, or that no name server responds. Transfers that wait for
+    /// its end use up no retries, and one attempt at a time is made for all transfers of a host.
+    public var outageTimeout: Duration?
+    /// Whether attempts that fail in an outage use up retries, although it is waited out.
+    public var retriesIncludeOutages = false
     /// The statuses that are worth another attempt.
     public var retryStatuses: Set<Int> = [408, 429, 500, 502, 503, 504]
     /// The most redirects to follow.

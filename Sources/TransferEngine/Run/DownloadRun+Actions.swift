@@ -5,14 +5,9 @@ internal import TransferCore
 extension DownloadRun {
     /// Performs actions in order, with those that follow from each before the next.
     func perform(_ actions: [DownloadAction]) {
-        var queue = actions
-        var next = 0
-        while next < queue.count {
-            let following = self.perform(queue[next])
-            next += 1
-            if following.isEmpty { continue }
-            if next == queue.count { queue = following } else { queue.replaceSubrange(..<next, with: following) }
-            next = 0
+        for action in actions {
+            let following = self.perform(action)
+            if !following.isEmpty { self.perform(following) }
         }
     }
 
@@ -179,43 +174,10 @@ extension DownloadRun {
     }
 
     private func exchangeRequest(_ plan: FetchPlan, _ count: Int) -> ExchangeRequest {
-        let source = self.request.sources[plan.source]
-        let origin = plan.url.origin
-        let isOwnOrigin = origin == self.transfer.origin
-        var fields = HTTPFields()
-        fields.reserve(bytes: 256, lines: 10)
-        for (name, value) in self.options.fields + self.request.fields
-        where (isOwnOrigin || RequestFields.travels(name))
-            && !(plan.isRewritten && RequestFields.describesContent(name))
-        {
-            fields.append(name, value)
-        }
-        if let policy = self.policy {
-            for (name, value) in policy.fields(for: self.requestFacts(plan)) where !fields.contains(name) {
-                fields.append(name, value)
-            }
-        } else if origin == source.origin, let authorization = RequestFields.basicAuthorization(source),
-            !fields.contains("Authorization")
-        {
-            // A policy responds to the server's challenge instead, perhaps by a digest that does not show the password.
-            fields.append("Authorization", authorization)
-        }
-        if !fields.contains("Accept") { fields.append("Accept", "*/*") }
-        // If the caller requests an encoding, the body is stored encoded.
-        if !fields.contains("Accept-Encoding") { fields.append("Accept-Encoding", "identity") }
-        if let range = plan.range {
-            fields.append("Range", range)
-            if let validator = plan.ifRange { fields.append("If-Range", validator) }
-        } else {
-            fields.append("Want-Repr-Digest", "sha-256=10, sha-512=5")
-        }
-        if plan.isConditional {
-            for (name, value) in self.request.conditions { fields.append(name, value) }
-        }
-        return ExchangeRequest(
+        ExchangeRequest(
             method: plan.method,
             url: plan.url,
-            fields: fields,
+            fields: self.request.fields(for: plan, of: self.transfer.origin) { self.requestFacts(plan) },
             body: plan.sendsContent ? self.request.body : nil,
             connectTimeout: self.options.connectTimeout.inNanoseconds,
             readQuantum: self.host.readQuantum(for: self.transfer, attempts: count)
@@ -349,7 +311,7 @@ extension DownloadRun {
             }
             guard self.state.withLock({ $0.machine.wantsFile }) else { return }
             do throws(StorageError) {
-                let partial = try self.store.createPartial(plan.target, facts: plan.facts)
+                let partial = try self.store.createPartial(plan.target, facts: plan.facts.value)
                 do throws(StorageError) {
                     if let length = plan.facts.length { try partial.preallocate(length: length) }
                 } catch {
@@ -511,50 +473,7 @@ extension DownloadRun {
             defer { state.file = .none }
             return state.file
         }
-        switch (ending.file, file) {
-        case (.none, _): break
-        case (.discardEarlier(let target), _): try? self.store.discardPartial(target)
-        case (.keepSmall(let target, let facts, let received), .small(let small)):
-            self.store(small, target, facts, received)
-            small.discard()
-        case (_, .small(let small)): small.discard()
-        case (.keep, .partial(let partial)):
-            partial.keep()
-            self.settle(ending)
-        case (.setAside, .partial(let partial)):
-            partial.setAside()
-            self.settle(ending)
-        case (.discard, .partial(let partial)):
-            partial.discard()
-            self.settle(ending)
-        case (.keepSmall, .partial(let partial)): partial.keep()
-        case (.keep, .none), (.discard, .none), (.setAside, .none), (.keepSmall, .none): break
-        }
-    }
-
-    /// Stores the received bytes of a small file as a partial file, so that the next run continues it.
-    private func store(_ small: any SmallFile, _ target: FileTarget, _ facts: ResourceFacts, _ received: Int64) {
-        // A failure loses only these bytes.
-        guard let bytes = try? small.read(0..<received),
-            let partial = try? self.store.createPartial(target, facts: facts)
-        else { return }
-        guard let extent = partial.beginExtent(at: 0),
-            (try? bytes.withUnsafeBytes { try partial.write($0, extent: extent) }) != nil
-        else { return partial.discard() }
-        partial.endExtent(extent)
-        partial.keep()
-    }
-
-    /// Keeps the longer of two partial files while neither is open.
-    private func settle(_ ending: DownloadEnding) {
-        guard let older = ending.older else { return }
-        let isCancelled = if case .cancelled(keeping: false) = ending.outcome { true } else { false }
-        if isCancelled || ending.newerIsLonger { try? self.store.discardPartial(older.target) }
-        if !isCancelled, ending.newerIsLonger {
-            try? self.store.movePartial(older.newer, to: older.target)
-        } else {
-            try? self.store.discardPartial(older.newer)
-        }
+        file.close(ending, in: self.store)
     }
 
     private func ended(_ outcome: RunOutcome) {

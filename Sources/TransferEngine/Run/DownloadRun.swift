@@ -12,16 +12,18 @@ final class DownloadRun: TransferRun {
     let store: any FileStore
     let events: any EventSink
     let transfer: Transfer
-    let request: DownloadRequest
+    let download: Transfer.Download
+    var request: DownloadRequest { _read { yield self.download.request } }
     let lane: Int
     let startedAt: Int64
+    private let isProbe: Bool
     let state: Mutex<State>
     /// Runs this run's blocking operations, one at a time.
     let line: OperationLine
     /// Held while facts are recorded, so that they are recorded in the order of their events.
     let recording = Mutex(())
 
-    struct State: Sendable {
+    struct State: ~Copyable, Sendable {
         var machine: DownloadMachine
         var file = OpenFile.none
         var exchanges: [DownloadExchange] = []
@@ -38,16 +40,10 @@ final class DownloadRun: TransferRun {
         }
     }
 
-    enum OpenFile: Sendable {
-        case none
-        case small(any SmallFile)
-        case partial(any PartialFile)
-    }
-
     init(
         host: any RunHost,
         transfer: Transfer,
-        request: DownloadRequest,
+        download: Transfer.Download,
         lane: Int,
         now: Int64,
         earlier: EarlierRuns
@@ -58,14 +54,19 @@ final class DownloadRun: TransferRun {
         self.store = host.store
         self.events = host.events
         self.transfer = transfer
-        self.request = request
+        self.download = download
         self.lane = lane
         self.startedAt = now
+        self.isProbe = earlier.isProbe
         self.line = OperationLine(on: host.pool)
         self.state = Mutex(
             State(
                 machine: DownloadMachine(
-                    DownloadTerms(request, asksForWhole: transfer.asksForWhole, laneCount: host.transport.laneCount),
+                    DownloadTerms(
+                        download.request,
+                        asksForWhole: transfer.asksForWhole,
+                        laneCount: host.transport.laneCount
+                    ),
                     history: transfer.memory.withLock { $0.download },
                     reserved: transfer.reserved,
                     base: transfer.baseName,
@@ -150,10 +151,12 @@ final class DownloadRun: TransferRun {
     func connected(_ exchange: DownloadExchange) {
         let now = self.now
         self.state.withLock { $0.machine.connected(exchange.number, now) }
+        if self.isProbe { self.host.hostReached(by: self.transfer.id, hasResponse: false) }
     }
 
     func received(_ head: ResponseHead, on exchange: DownloadExchange) -> ReadDecision {
         if exchange.isClosed { return .close }
+        if self.isProbe { self.host.hostReached(by: self.transfer.id, hasResponse: true) }
         if let policy = self.policy { policy.received(head, to: self.requestFacts(exchange.plan)) }
         let (now, wallNow) = (self.now, self.time.wallNow)
         self.handle { $0.headReceived(head, exchange.number, now, wallNow: wallNow) }
@@ -172,8 +175,7 @@ final class DownloadRun: TransferRun {
 }
 
 extension DownloadTerms {
-    init(_ request: DownloadRequest, asksForWhole: Bool, laneCount: Int) {
-        let options = request.options
+    init(_ request: borrowing DownloadRequest, asksForWhole: Bool, laneCount: Int) {
         self.init(sources: request.sources)
         self.method = request.method
         self.asksForWhole = asksForWhole
@@ -182,26 +184,26 @@ extension DownloadTerms {
         self.nameIsExact = request.nameIsExact
         self.mark = request.mark
         self.destination =
-            switch options.destination {
+            switch request.options.destination {
             case .file: .file
             case .stream: .stream
             case .memory(let receiver): .memory(keepsBytes: receiver.keepsBytes)
             }
-        self.ifExists = options.ifExists
-        self.connections = options.connections
-        self.minimumSplit = options.minimumSplit
-        self.retryStatuses = options.retryStatuses
+        self.ifExists = request.options.ifExists
+        self.connections = request.options.connections
+        self.minimumSplit = request.options.minimumSplit
+        self.retryStatuses = request.options.retryStatuses
         self.redirects = RedirectRule(
-            maximum: options.maximumRedirects,
-            allowsDowngrade: options.allowsDowngrade
+            maximum: request.options.maximumRedirects,
+            allowsDowngrade: request.options.allowsDowngrade
         )
-        self.stallTimeout = options.stallTimeout.inNanoseconds
-        self.totalTimeout = options.totalTimeout.inNanoseconds
-        self.durable = options.durable
-        self.reportDigest = options.reportDigest
-        self.keepBad = options.keepBad
+        self.stallTimeout = request.options.stallTimeout.inNanoseconds
+        self.totalTimeout = request.options.totalTimeout.inNanoseconds
+        self.durable = request.options.durable
+        self.reportDigest = request.options.reportDigest
+        self.keepBad = request.options.keepBad
         self.hasPolicy = request.policy != nil
-        self.hasRefresher = options.refresher != nil
+        self.hasRefresher = request.options.refresher != nil
         self.laneCount = laneCount
     }
 }
@@ -209,6 +211,7 @@ extension DownloadTerms {
 extension Duration {
     /// The duration in whole nanoseconds, clamped to the range of `Int64`.
     var inNanoseconds: Int64 {
+        if self == .zero { return 0 }
         let (seconds, attoseconds) = self.components
         let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
         return overflow ? Int64.max / 2 : product &+ attoseconds / 1_000_000_000

@@ -8,14 +8,27 @@ internal import TransferCore
 final class Transfer: Sendable {
     /// The request of a transfer.
     enum Work: Sendable {
-        case download(DownloadRequest)
+        case download(Download)
         case upload(UploadRequest)
+    }
+
+    /// The request of a download, on the heap: it is large, and its run reads it as well.
+    final class Download: Sendable {
+        let request: DownloadRequest
+        init(_ request: consuming DownloadRequest) { self.request = request }
     }
 
     let id: TransferID
     let work: Work
     /// The options common to downloads and uploads.
-    let options: DownloadOptions
+    var options: DownloadOptions {
+        _read {
+            switch self.work {
+            case .download(let download): yield download.request.options
+            case .upload(let request): yield request.options
+            }
+        }
+    }
     let policy: (any TransferPolicy)?
     let userInfo: (any Sendable)?
     /// The initial URL.
@@ -57,7 +70,6 @@ final class Transfer: Sendable {
     init(id: TransferID, upload request: UploadRequest) {
         self.id = id
         self.work = .upload(request)
-        self.options = request.options
         self.policy = request.policy
         self.userInfo = request.userInfo
         self.source = request.url
@@ -70,10 +82,17 @@ final class Transfer: Sendable {
         self.limiter = Mutex(RateLimiter(rate: request.options.rateLimit))
     }
 
-    init(id: TransferID, request: DownloadRequest, reserved: FileTarget, baseName: String, isNamedByUser: Bool) {
+    init(
+        id: TransferID,
+        download: Download,
+        origin: Origin,
+        reserved: FileTarget,
+        baseName: String,
+        isNamedByUser: Bool
+    ) {
+        let request = download.request
         self.id = id
-        self.work = .download(request)
-        self.options = request.options
+        self.work = .download(download)
         self.policy = request.policy
         self.userInfo = request.userInfo
         self.source = request.sources[0]
@@ -81,7 +100,7 @@ final class Transfer: Sendable {
         self.reserved = reserved
         self.baseName = baseName
         self.isNamedByUser = isNamedByUser
-        self.origin = request.sources[0].origin
+        self.origin = origin
         self.memory = Mutex(Memory())
         self.limiter = Mutex(RateLimiter(rate: request.options.rateLimit))
     }

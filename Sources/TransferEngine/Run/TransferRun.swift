@@ -32,7 +32,7 @@ struct RunTally: Sendable {
     var received: Int64 = 0
     /// Bytes of content sent.
     var sent: Int64 = 0
-    /// Whether the server served this run: then the host is not considered down, however often the run is interrupted.
+    /// Whether the server served this run: then the host is not unreachable, however often the run is interrupted.
     var hasAdvanced = false
     /// The maximum number of kept bytes that a later response continued; see ``RetryBudget/kept(_:)``.
     var kept: Int64 = 0
@@ -46,4 +46,6 @@ struct EarlierRuns: Sendable {
     var received: Int64 = 0
     /// Bytes of content sent.
     var sent: Int64 = 0
+    /// Whether this run is started to find out whether its host is back.
+    var isProbe = false
 }

@@ -28,6 +28,7 @@ final class UploadRun: TransferRun {
     let request: UploadRequest
     let lane: Int
     let startedAt: Int64
+    private let isProbe: Bool
     let state: Mutex<State>
     /// Runs blocking operations in order.
     let line: OperationLine
@@ -45,6 +46,7 @@ final class UploadRun: TransferRun {
         self.request = request
         self.lane = lane
         self.startedAt = now
+        self.isProbe = earlier.isProbe
         var history = transfer.memory.withLock { $0.upload }
         history.sent = earlier.sent
         let machine = UploadMachine(
@@ -108,6 +110,7 @@ final class UploadRun: TransferRun {
     func connected(_ id: Int) {
         let now = self.now
         self.state.withLock { $0.machine.connected(id, now: now) }
+        if self.isProbe { self.host.hostReached(by: self.transfer.id, hasResponse: false) }
     }
 
     func received(interim status: Int, _ fields: HTTPFields, on id: Int) {
@@ -117,6 +120,7 @@ final class UploadRun: TransferRun {
 
     func received(_ head: ResponseHead, on request: UploadMachine.OutgoingRequest) -> ReadDecision {
         if case .close = self.state.withLock({ $0.machine.reading(request.id) }) { return .close }
+        if self.isProbe { self.host.hostReached(by: self.transfer.id, hasResponse: true) }
         self.request.policy?.received(head, to: self.facts(of: request))
         let (now, wallNow) = (self.now, self.host.time.wallNow)
         return self.handle(request.id) {

@@ -174,6 +174,8 @@ final class MemoryPartialFile: PartialFile {
         }
     }
 
+    func releaseReserve() { self.store.state.withLock { $0.counts.releases += 1 } }
+
     func keep() {
         self.isClosed.withLock { $0 = true }
         self.store.state.withLock { state in

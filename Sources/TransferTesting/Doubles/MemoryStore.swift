@@ -63,6 +63,8 @@ public final class MemoryStore: FileStore {
         public var flushes = 0
         /// `keep()`.
         public var keeps = 0
+        /// `releaseReserve()`.
+        public var releases = 0
         /// Small files begun.
         public var smallFiles = 0
         /// Partial files begun.

@@ -27,6 +27,7 @@ public final class ScriptedServer: Sendable {
     ///   - clientAuthority: The authority, PEM, that must have signed the client's certificate; `nil` asks for none.
     ///   - withoutTLS13: Whether TLS 1.3 is not spoken.
     ///   - host: The address to listen on: `127.0.0.1` or `::1`.
+    ///   - port: The port to listen on, such as that of a shared ``RefusingPort``; 0 for any.
     ///   - sendBuffer: The size of the kernel's send buffer for each connection, or `nil` for the kernel's choice.
     ///   - handler: The script.
     /// - Returns: The server, listening; it stops when it is let go of.
@@ -36,6 +37,7 @@ public final class ScriptedServer: Sendable {
         clientAuthority: String? = nil,
         withoutTLS13: Bool = false,
         host: String = "127.0.0.1",
+        port: Int = 0,
         sendBuffer: Int? = nil,
         handler: @escaping Script
     ) async throws -> ScriptedServer {
@@ -58,7 +60,7 @@ public final class ScriptedServer: Sendable {
         if let sendBuffer {
             bootstrap = bootstrap.childChannelOption(.socketOption(.so_sndbuf), value: .init(sendBuffer))
         }
-        let channel = try await bootstrap.bind(host: host, port: 0).get()
+        let channel = try await bootstrap.bind(host: host, port: port).get()
         guard let port = channel.localAddress?.port else {
             throw TestSupportError("the server's socket has no port; this is a fault of the test support")
         }

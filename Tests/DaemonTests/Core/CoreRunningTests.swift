@@ -273,7 +273,7 @@ struct CoreRunningTests {
         // It looks from time to time; this is such a look, or finds one under way, which may not know of the last ends.
         for _ in 0..<2 {
             _ = await harness.core.tick()
-            while let trimming = await harness.core.trimming { await trimming.value }
+            try await harness.core.save()
         }
         let kept = try await harness.core.list(ListQuery(states: [.finished]))
         #expect(kept.map(\.id) == Array(ids.suffix(3)) && harness.core.counts.endedInAll == 20)

@@ -77,7 +77,8 @@ struct CoreValueTests {
             "out": ["sub/name"], "header": ["X-A: 1", "X-B:2"], "referer": ["http://r/"], "user-agent": ["mine"],
             "checksum": ["sha-256=\(digest)"], "split": ["4"], "max-connection-per-server": ["2"],
             "min-split-size": ["20M"], "max-download-limit": ["10K"], "max-tries": ["3"], "timeout": ["7"],
-            "connect-timeout": ["8"], "resource-timeout": ["1.5"], "http-user": ["u"], "http-passwd": ["p"],
+            "connect-timeout": ["8"], "resource-timeout": ["1.5"], "outage-timeout": ["90"],
+            "http-user": ["u"], "http-passwd": ["p"],
             "lowest-speed-limit": ["1K"], "conditional-get": ["true"], "load-cookies": ["/c"],
         ])
         let request = plan.request
@@ -88,6 +89,8 @@ struct CoreValueTests {
         #expect(request.options.minimumSplit == 20 << 20 && request.options.rateLimit == 10_240)
         #expect(request.options.retries == 2 && request.options.stallTimeout == .seconds(7))
         #expect(request.options.connectTimeout == .seconds(8) && request.options.totalTimeout == .seconds(1.5))
+        #expect(request.options.outageTimeout == .seconds(90))
+        #expect(try Self.plan(["outage-timeout": ["0"]]).request.options.outageTimeout == nil)
         #expect(plan.credential == .password(user: "u", password: "p") && plan.cookieFile == "/c")
         #expect(plan.lowestSpeed == 1024 && plan.isConditional && plan.proxy == nil)
     }
@@ -118,16 +121,16 @@ struct CoreValueTests {
     }
 }
 
-@Suite("How often something may happen")
-struct FrequencyTests {
-    @Test("So often in a time and not more; then again")
-    func limit() {
-        var frequency = Frequency(limit: 2, in: .seconds(1))
-        let begin = ContinuousClock.now
-        let allowed = [0, 100, 200, 999, 1000, 1001, 1002, 5000]
-            .map { frequency.allows(at: begin + .milliseconds($0)) }
-        #expect(allowed == [true, true, false, false, true, true, false, true])
-    }
+/// A transfer that waits.
+func waiting(_ number: UInt64, priority: Int = 0) throws -> StoredTransfer {
+    var stored = StoredTransfer(
+        id: try #require(GID(rawValue: number)),
+        urls: ["http://localhost/\(number)"],
+        directory: "/",
+        added: 0
+    )
+    stored.priority = priority
+    return stored
 }
 
 @Suite("Ends that are stored behind something else")
@@ -142,7 +145,6 @@ struct EndBatchTests {
                 EndBatch.Item(
                     session: "s",
                     id: one.id,
-                    run: 1,
                     end: StoredEnd(id: one.id, state: .finished, path: nil, bytes: 1, total: 1, at: 2),
                     event: ["kind": "finished"],
                     before: one
@@ -167,15 +169,5 @@ struct EndBatchTests {
         #expect(outcomes.map(\.before) == [nil, .waiting, .paused])
         #expect(outcomes.map(\.number) == [0, 1, 2])
         await store.close()
-    }
-
-    @Test("Counts are right in the end, in whatever order what was stored is heard of")
-    func order() {
-        var book = CountBook([CountKey(session: nil, state: .waiting): 1])
-        // It was paused, and ended; the end is heard of first.
-        book.move(1, nil, from: .paused, to: .finished)
-        #expect(book[nil, .paused] == 0 && book[.paused] == 0 && book[.waiting] == 1)
-        book.move(1, nil, from: .waiting, to: .paused)
-        #expect(book[nil, .waiting] == 0 && book[nil, .paused] == 0 && book[.paused] == 0 && book[.finished] == 1)
     }
 }

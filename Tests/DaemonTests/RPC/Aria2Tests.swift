@@ -208,6 +208,7 @@ struct Aria2Tests {
         let options = await self.bench.call("aria2.getGlobalOption").result
         #expect(options?["max-concurrent-downloads"] == "3")
         #expect(options?["max-download-result"] == "1000")
+        #expect(options?["outage-timeout"] == "86400")
         #expect(options?["dir"] == "/downloads")
         let wrong = await self.bench.call("aria2.changeGlobalOption", [["max-concurrent-downloads": "0"]])
         #expect(wrong.status == 400)

@@ -9,6 +9,8 @@ final class MemoryService: TransferService {
         /// Unfinished ones in the line's order, then ended ones by their end.
         var line: [TransferRecord] = []
         var ended: [TransferRecord] = []
+        /// What is left of the list that is read.
+        var list: [TransferRecord] = []
         var global = TransferOptions()
         var hosts: [String: Int] = [:]
         var schedule: Schedule?
@@ -40,6 +42,24 @@ final class MemoryService: TransferService {
     /// Does something under the lock, with its error's type kept.
     private func locked<T: Sendable>(_ body: (inout State) -> Result<T, ControlError>) throws(ControlError) -> T {
         try self.state.withLock { body(&$0) }.get()
+    }
+
+    // MARK: Lists
+
+    func openList(_ query: ListQuery) async throws(ControlError) -> (list: String, count: Int) {
+        var query = query
+        query.limit = .max
+        let records = try await self.list(query)
+        self.state.withLock { $0.list = records }
+        return ("memory", records.count)
+    }
+
+    func readList(_ name: String, limit: Int) async throws(ControlError) -> [TransferRecord] {
+        guard name == "memory" else { throw ControlError(.notFound, "there is no list '\(name)'") }
+        return self.state.withLock { state in
+            defer { state.list.removeFirst(min(limit, state.list.count)) }
+            return Array(state.list.prefix(limit))
+        }
     }
 
     // MARK: Adding and reading

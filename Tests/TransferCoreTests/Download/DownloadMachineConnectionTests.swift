@@ -13,7 +13,7 @@ struct DownloadMachineConnectionTests {
         slots: Int? = nil,
         _ configure: (inout DownloadTerms) -> Void = { _ in }
     ) -> Harness {
-        var h = Harness {
+        let h = Harness {
             $0.connections = .fixed(count)
             configure(&$0)
         }
@@ -28,7 +28,7 @@ struct DownloadMachineConnectionTests {
 
     @Test("further connections open once the first response is taken, with halves of what is left")
     func fixed() {
-        var h = Harness { $0.connections = .fixed(4) }
+        let h = Harness { $0.connections = .fixed(4) }
         h.slotLimit = 4
         h.start()
         h.whole(1)
@@ -41,7 +41,7 @@ struct DownloadMachineConnectionTests {
 
     @Test("a denied slot: no further connection; the next tick tries again")
     func denied() {
-        var h = Self.open(2, slots: 1)
+        let h = Self.open(2, slots: 1)
         #expect(h.machine.requestCount == 1)
         h.slotLimit = 2
         #expect(h.tick() == "2:GET a/f 500000- if x")
@@ -50,7 +50,7 @@ struct DownloadMachineConnectionTests {
     @Test("a server without ranges, or without a strong validator, gets one connection")
     func single() {
         for (tag, ranges) in [("\"x\"", "none"), ("W/\"x\"", "bytes")] {
-            var h = Harness { $0.connections = .fixed(4) }
+            let h = Harness { $0.connections = .fixed(4) }
             h.slotLimit = 4
             h.start()
             h.head(1, 200, ["Content-Length": "1000000", "ETag": tag, "Accept-Ranges": ranges])
@@ -61,7 +61,7 @@ struct DownloadMachineConnectionTests {
 
     @Test("a slot that is not needed any more is returned")
     func unneeded() {
-        var h = Self.open(2, slots: 1)
+        let h = Self.open(2, slots: 1)
         h.body(1, 999_000)
         #expect(h.slotFreed("a", 99) == "release a")
         let origin = Harness.url("http://a/").origin
@@ -76,7 +76,7 @@ struct DownloadMachineConnectionTests {
 
     @Test("a connection that is done takes half of what another has left")
     func halves() {
-        var h = Self.open(2)
+        let h = Self.open(2)
         h.part(2, 500_000..<Self.length)
         #expect(h.body(2, 500_000) == "write 500000")
         #expect(h.done(2) == "close 2, release a, 3:GET a/f 250000-499999 if x")
@@ -84,19 +84,19 @@ struct DownloadMachineConnectionTests {
 
     @Test("a piece whose response goes on is ended at the piece's end, its connection closed")
     func pieceEnds() {
-        var h = Self.open(2)
+        let h = Self.open(2)
         #expect(h.body(1, 500_001) == "write 500000, close 1, release a, 3:GET a/f 750000- if x")
     }
 
     @Test("a piece that is complete while its response goes on: the connection is closed at once")
     func responseGoesOn() {
-        var h = Self.open(2)
+        let h = Self.open(2)
         #expect(h.body(1, 500_000) == "write 500000, close 1, release a, 3:GET a/f 750000- if x")
     }
 
     @Test("a piece is not extended beyond the end of its response")
     func responseEnd() {
-        var h = Self.open(3)
+        let h = Self.open(3)
         h.part(3, 250_000..<500_000)
         h.lost(2)
         #expect(h.machine.fetching?.planner.piece(of: 3)?.end == 500_000)
@@ -106,7 +106,7 @@ struct DownloadMachineConnectionTests {
 
     @Test("a piece that is extended while its last bytes are being written: what was discarded is requested again")
     func extendedMeanwhile() {
-        var h = Self.open(2)
+        let h = Self.open(2)
         let bytes = [UInt8](repeating: 0, count: 500_100)
         let now = h.now
         guard case .partial(0, 500_000) = bytes.withUnsafeBytes({ h.machine.bytesReceived($0, 1, now) }) else {
@@ -124,7 +124,7 @@ struct DownloadMachineConnectionTests {
 
     @Test("a connection that dies leaves its piece to the others; the first one reads on")
     func dies() {
-        var h = Self.open(2)
+        let h = Self.open(2)
         #expect(h.lost(2) == "close 2, release a, refused a")
         // Its bytes are in the first response anyway.
         #expect(h.body(1, 1_000_000) == "write 1000000")
@@ -136,7 +136,7 @@ struct DownloadMachineConnectionTests {
         arguments: [403, 429, 503, 509]
     )
     func refused(status: Int) {
-        var h = Self.open(2)
+        let h = Self.open(2)
         #expect(h.head(2, status, framing: BodyFraming.none) == "close 2, release a, refused a")
         #expect(h.tick() == "")
         #expect(h.machine.requestCount == 1)
@@ -144,7 +144,7 @@ struct DownloadMachineConnectionTests {
 
     @Test("the first connection dies while others receive: they continue, and its piece is requested again")
     func firstDies() {
-        var h = Self.open(2)
+        let h = Self.open(2)
         h.part(2, 500_000..<Self.length)
         h.body(1, 100_000)
         #expect(h.lost(1) == "close 1, release a, 3:GET a/f 100000-499999 if x")
@@ -152,7 +152,7 @@ struct DownloadMachineConnectionTests {
 
     @Test("the last connection of several is refused: the run is retried, whatever the status")
     func lastRefused() {
-        var h = Self.open(2)
+        let h = Self.open(2)
         h.body(1, 500_001)
         h.head(2, 403, framing: BodyFraming.none)
         #expect(h.machine.requestCount == 1)
@@ -163,20 +163,20 @@ struct DownloadMachineConnectionTests {
 
     @Test("a further response of another version is dismissed; the others continue with theirs")
     func otherVersion() {
-        var h = Self.open(2)
+        let h = Self.open(2)
         #expect(h.part(2, 500_000..<Self.length, tag: "\"y\"") == "close 2, release a")
         #expect(h.machine.history.restarts == 0)
     }
 
     @Test("a further response without validators is not compared beside others")
     func besideOthers() {
-        var h = Self.open(2)
+        let h = Self.open(2)
         #expect(h.part(2, 500_000..<Self.length, tag: nil) == "close 2, release a")
     }
 
     @Test("nothing is compared beside others, even if bytes precede the range")
     func precededBesideOthers() {
-        var h = Self.open(2)
+        let h = Self.open(2)
         h.part(2, 500_000..<Self.length)
         h.body(2, 100_000)
         #expect(h.lost(2) == "close 2, release a, refused a, 3:GET a/f 600000- if x")
@@ -186,7 +186,7 @@ struct DownloadMachineConnectionTests {
 
     @Test("a whole response to a further range is dismissed")
     func wholeBeside() {
-        var h = Self.open(2)
+        let h = Self.open(2)
         // The server ignores If-Range: without it, the range may be sent.
         #expect(h.whole(2) == "close 2, release a, 3:GET a/f 500000-")
         #expect(h.whole(3) == "close 3, release a")
@@ -195,14 +195,14 @@ struct DownloadMachineConnectionTests {
 
     @Test("an unusable range beside others is dismissed", arguments: [206, 416])
     func unusableBeside(status: Int) {
-        var h = Self.open(2)
+        let h = Self.open(2)
         #expect(h.head(2, status, framing: BodyFraming.none) == "close 2, release a")
         #expect(!h.machine.history.ranges.isRefused)
     }
 
     @Test("a silent neighbour's piece is taken over by the response that contains it")
     func silentNeighbour() {
-        var h = Self.open(2)
+        let h = Self.open(2)
         h.now += Harness.second
         #expect(h.body(1, 600_000) == "write 600000, close 2, release a, refused a" || h.machine.requestCount == 1)
         #expect(h.machine.position.bytes == 600_000)
@@ -211,7 +211,7 @@ struct DownloadMachineConnectionTests {
 
     @Test("a neighbour that has been waiting for less than half a second is not silent")
     func patientNeighbour() {
-        var h = Self.open(2)
+        let h = Self.open(2)
         #expect(h.body(1, 500_001) == "write 500000, close 1, release a, 3:GET a/f 750000- if x")
     }
 
@@ -219,7 +219,7 @@ struct DownloadMachineConnectionTests {
 
     @Test("the last piece of a stalling connection is taken over once another would finish it sooner")
     func takeOver() {
-        var h = Self.open(2) { $0.minimumSplit = 400_000 }
+        let h = Self.open(2) { $0.minimumSplit = 400_000 }
         h.part(2, 500_000..<Self.length)
         for _ in 0..<12 {
             h.body(1, 40_000)
@@ -234,7 +234,7 @@ struct DownloadMachineConnectionTests {
 
     @Test("nothing is taken over while a rate limit is set")
     func throttled() {
-        var h = Self.open(2) { $0.minimumSplit = 400_000 }
+        let h = Self.open(2) { $0.minimumSplit = 400_000 }
         h.part(2, 500_000..<Self.length)
         for _ in 0..<12 {
             h.body(1, 40_000)
@@ -249,7 +249,7 @@ struct DownloadMachineConnectionTests {
 
     @Test("a connection slower than a tenth of the others for five seconds is closed")
     func slow() {
-        var h = Self.open(3) { $0.minimumSplit = 300_000 }
+        let h = Self.open(3) { $0.minimumSplit = 300_000 }
         h.part(2, 500_000..<Self.length)
         var words: [String] = []
         for _ in 0..<27 {
@@ -262,7 +262,7 @@ struct DownloadMachineConnectionTests {
 
     @Test("adaptive: a connection that does not help is given up")
     func adaptive() {
-        var h = Harness { $0.connections = .adaptive(most: 4) }
+        let h = Harness { $0.connections = .adaptive(most: 4) }
         h.slotLimit = 4
         h.start()
         h.whole(1)
@@ -283,7 +283,7 @@ struct DownloadMachineConnectionTests {
 
     @Test("another transfer waits for the host: the newest of several connections is closed")
     func yields() {
-        var h = Self.open(3)
+        let h = Self.open(3)
         let origin = Harness.url("http://a/").origin
         #expect(h.feed { $0.yieldRequested(Harness.url("http://b/").origin) } == "")
         #expect(h.feed { $0.yieldRequested(origin) } == "defer 3 yield")
@@ -294,7 +294,7 @@ struct DownloadMachineConnectionTests {
 
     @Test("a stall is a timeout; bytes, connecting and pauses put it off")
     func stall() {
-        var h = Harness { $0.stallTimeout = 10 * Harness.second }
+        let h = Harness { $0.stallTimeout = 10 * Harness.second }
         h.start()
         // Not connected: the connect timeout applies.
         #expect(h.tick(after: 60) == "")
@@ -312,7 +312,7 @@ struct DownloadMachineConnectionTests {
 
     @Test("a paused request does not stall")
     func paused() {
-        var h = Self.open(1)
+        let h = Self.open(1)
         h.machine.paused(1)
         #expect("\(h.machine.reading(1))" == "pause")
         #expect(h.tick(after: 600) == "")
@@ -323,10 +323,10 @@ struct DownloadMachineConnectionTests {
 
     @Test("the total timeout ends the run and keeps the bytes; earlier runs count, a commit is not interrupted")
     func totalTimeout() {
-        var h = Self.open(1) { $0.totalTimeout = 10 * Harness.second }
+        let h = Self.open(1) { $0.totalTimeout = 10 * Harness.second }
         h.body(1, 100)
         #expect(h.tick(after: 10.1) == "release a, end failed timeout; keep")
-        var done = Self.open(1) { $0.totalTimeout = 10 * Harness.second }
+        let done = Self.open(1) { $0.totalTimeout = 10 * Harness.second }
         done.body(1, 1_000_000)
         done.done(1)
         #expect(done.tick(after: 60) == "")
@@ -334,7 +334,7 @@ struct DownloadMachineConnectionTests {
 
     @Test("written bytes are checkpointed every second and every 64 MiB")
     func checkpoints() {
-        var h = Harness()
+        let h = Harness()
         h.start()
         h.whole(1, 200 << 20)
         h.partialCreated()
@@ -352,7 +352,7 @@ struct DownloadMachineConnectionTests {
 
     @Test("progress is reported when it has changed and is wanted")
     func progress() {
-        var h = Self.open(1)
+        let h = Self.open(1)
         h.body(1, 100)
         #expect(h.tick(progress: true) == "progress 100")
         #expect(h.tick(progress: true) == "")
@@ -366,7 +366,7 @@ struct DownloadMachineConnectionTests {
     @Test("a status is retried if it is listed, with what the server asks to wait")
     func statuses() {
         for (status, words) in [(503, "retry overloaded"), (404, "failed not-found"), (500, "retry bad-response")] {
-            var h = Harness()
+            let h = Harness()
             h.start()
             let words = "close 1, release a, end \(words)"
             #expect(h.head(1, status, ["Retry-After": "7"], framing: BodyFraming.none) == words)
@@ -378,7 +378,7 @@ struct DownloadMachineConnectionTests {
     @Test("a POST that may have been carried out is not repeated; one that was not sent is")
     func post() {
         for (isConnected, outcome) in [(true, "failed"), (false, "retry")] {
-            var h = Harness {
+            let h = Harness {
                 $0.method = "POST"
                 $0.asksForWhole = false
             }
@@ -390,7 +390,7 @@ struct DownloadMachineConnectionTests {
 
     @Test("a link that expires while bytes are held is a failure that says so")
     func expired() {
-        var h = Harness()
+        let h = Harness()
         h.resume(Harness.facts(), [0..<100])
         #expect(h.head(1, 403, framing: BodyFraming.none) == "close 1, release a, end failed bad-response; keep")
         guard case .failed(let failure) = h.ending?.outcome else { return }
@@ -399,12 +399,12 @@ struct DownloadMachineConnectionTests {
 
     @Test("a fresh link is requested for 401, 403 and 410; it continues in the next run")
     func freshLink() {
-        var h = Harness { $0.hasRefresher = true }
+        let h = Harness { $0.hasRefresher = true }
         h.resume(Harness.facts(), [0..<100_000])
         #expect(h.head(1, 403, framing: BodyFraming.none) == "refresh 1 403")
         #expect(h.tick(after: 600) == "")
         #expect(h.feed { $0.linkRefreshed(Harness.url("http://c/f"), 1) } == "release a, end retry bad-response; keep")
-        var next = Harness(history: h.machine.history) { $0.hasRefresher = true }
+        let next = Harness(history: h.machine.history) { $0.hasRefresher = true }
         // Another resource until a response was compared: with overlap, and without If-Range.
         #expect(
             next.resume(Harness.facts(), [0..<100_000])
@@ -414,11 +414,11 @@ struct DownloadMachineConnectionTests {
 
     @Test("a fresh link: none, a failure, too many, and one that comes after the end")
     func noFreshLink() {
-        var none = Harness { $0.hasRefresher = true }
+        let none = Harness { $0.hasRefresher = true }
         none.start()
         none.head(1, 410, framing: BodyFraming.none)
         #expect(none.feed { $0.linkRefreshed(nil, 1) } == "release a, end failed not-found")
-        var failed = Harness { $0.hasRefresher = true }
+        let failed = Harness { $0.hasRefresher = true }
         failed.start()
         failed.head(1, 401, framing: BodyFraming.none)
         let failure = TransferFailure(.network, "no")
@@ -426,21 +426,21 @@ struct DownloadMachineConnectionTests {
         #expect(failed.feed { $0.linkRefreshed(nil, 1) } == "")
         var history = DownloadHistory()
         history.sources.refreshes = 3
-        var many = Harness(history: history) { $0.hasRefresher = true }
+        let many = Harness(history: history) { $0.hasRefresher = true }
         many.start()
         #expect(many.head(1, 403, framing: BodyFraming.none) == "close 1, release a, end failed bad-response")
     }
 
     @Test("bytes where none are expected are a failure")
     func unexpected() {
-        var h = Harness()
+        let h = Harness()
         h.start()
         #expect(h.body(1, 1) == "unexpected, close 1, release a, end retry bad-response")
     }
 
     @Test("events about requests that are not part of the run are ignored")
     func late() {
-        var h = Self.open(1)
+        let h = Self.open(1)
         let now = h.now
         #expect(h.head(9, 200) == "")
         #expect(h.body(9, 5) == "nowhere")
@@ -465,7 +465,7 @@ struct DownloadMachineConnectionTests {
 
     @Test("a mirror of equal tag, Last-Modified and length is used beside the first source, without If-Range")
     func mirror() {
-        var h = Harness(Self.two) { $0.connections = .fixed(2) }
+        let h = Harness(Self.two) { $0.connections = .fixed(2) }
         h.slotLimit = 2
         h.start()
         h.whole(1, modified: Harness.modified)
@@ -476,7 +476,7 @@ struct DownloadMachineConnectionTests {
 
     @Test("a mirror that is not shown to be equal is a fallback, and continues alone after a comparison")
     func fallback() {
-        var h = Harness(Self.two) { $0.connections = .fixed(2) }
+        let h = Harness(Self.two) { $0.connections = .fixed(2) }
         h.slotLimit = 2
         h.start()
         h.whole(1)
@@ -491,13 +491,13 @@ struct DownloadMachineConnectionTests {
 
     @Test("a mirror with another file is not used any more")
     func disagrees() {
-        var h = Harness(Self.two) { $0.connections = .fixed(2) }
+        let h = Harness(Self.two) { $0.connections = .fixed(2) }
         h.slotLimit = 2
         h.start()
         h.whole(1)
         h.partialCreated()
         #expect(h.whole(2, 5, tag: "\"y\"").hasPrefix("close 2, release b"))
-        var alone = Harness(Self.two, history: Self.withoutFirst())
+        let alone = Harness(Self.two, history: Self.withoutFirst())
         alone.resume(Harness.facts(), [0..<100_000])
         #expect(alone.part(1, 34_464..<Self.length) == "")
         #expect(
@@ -514,11 +514,11 @@ struct DownloadMachineConnectionTests {
 
     @Test("the first source fails: the other is requested in the next run; no source is left: all are tried again")
     func sourceFails() {
-        var h = Harness(Self.two)
+        let h = Harness(Self.two)
         h.start()
         #expect(h.head(1, 404, framing: BodyFraming.none) == "close 1, release a, end retry not-found")
         #expect(h.machine.history.sources.bad == [0])
-        var next = Harness(Self.two, history: h.machine.history)
+        let next = Harness(Self.two, history: h.machine.history)
         #expect(next.start() == "release a, take b, 1:GET b/f")
         #expect(next.head(1, 404, framing: BodyFraming.none) == "close 1, release b, end failed not-found")
         #expect(next.machine.history.sources.bad == [])
@@ -526,7 +526,7 @@ struct DownloadMachineConnectionTests {
 
     @Test("a source that does not respond within three seconds is left for another")
     func silentSource() {
-        var h = Harness(Self.two)
+        let h = Harness(Self.two)
         h.start()
         #expect(h.tick(after: 3) == "")
         #expect(h.tick(after: 0.1) == "defer 1 timeOut timeout")

@@ -12,7 +12,7 @@ struct DownloadMachineEndingTests {
         history: DownloadHistory = DownloadHistory(),
         _ configure: (inout DownloadTerms) -> Void = { _ in }
     ) -> Harness {
-        var h = Harness(history: history, configure)
+        let h = Harness(history: history, configure)
         h.start()
         h.whole(1)
         h.partialCreated()
@@ -29,7 +29,7 @@ struct DownloadMachineEndingTests {
             (Int64(1000), false, CommitOptions.Durability.none), (1000, true, .grouped), (1 << 20, false, .none),
             (1 << 20, true, .synced), (1 << 20 + 1, false, .synced),
         ] {
-            var h = Harness { $0.durable = durable }
+            let h = Harness { $0.durable = durable }
             h.start()
             h.whole(1, length)
             if length == 1000 { h.smallCreated() } else { h.partialCreated() }
@@ -41,7 +41,7 @@ struct DownloadMachineEndingTests {
 
     @Test("validators and the modification time go with the file; so does the mark")
     func recorded() {
-        var h = Harness { $0.mark = "7" }
+        let h = Harness { $0.mark = "7" }
         h.start()
         h.whole(1, modified: Harness.modified)
         h.partialCreated()
@@ -54,15 +54,15 @@ struct DownloadMachineEndingTests {
 
     @Test("the name was taken meanwhile: the next one; with rule fail, or an exact name, a failure")
     func collision() {
-        var h = Self.committing()
+        let h = Self.committing()
         #expect(h.commitFailed(.exists) == "next f")
         #expect(h.reserved("f-1") == "commit f-1 1000000")
         #expect(h.commitFailed(.exists) == "next f")
         #expect(h.reserved("f-2") == "commit f-2 1000000")
         #expect(h.committed() == "end finished single-response")
-        var fails = Self.committing { $0.ifExists = .fail }
+        let fails = Self.committing { $0.ifExists = .fail }
         #expect(fails.commitFailed(.exists) == "end failed file-exists; keep")
-        var exact = Self.committing {
+        let exact = Self.committing {
             $0.nameIsExact = true
             $0.ifExists = .overwrite
         }
@@ -72,7 +72,7 @@ struct DownloadMachineEndingTests {
 
     @Test("a small file whose name was taken gets another; one that cannot be committed is discarded")
     func smallCollision() {
-        var h = Harness()
+        let h = Harness()
         h.start()
         h.whole(1, 10)
         h.smallCreated()
@@ -85,14 +85,14 @@ struct DownloadMachineEndingTests {
 
     @Test("an interruption during the commit applies only if the commit fails")
     func interruptedCommit() {
-        var h = Self.committing()
+        let h = Self.committing()
         #expect(h.feed { $0.interrupted(.paused) } == "")
         #expect(h.committed() == "end finished single-response")
         for (outcome, words) in [
             (RunOutcome.paused, "end paused; keep"), (.cancelled(keeping: false), "end cancelled; discard"),
             (.cancelled(keeping: true), "end cancelled keeping; keep"), (.stopped, "end stopped; keep"),
         ] {
-            var other = Self.committing()
+            let other = Self.committing()
             other.feed { $0.interrupted(outcome) }
             #expect(other.commitFailed(.noSpace) == words)
         }
@@ -100,7 +100,7 @@ struct DownloadMachineEndingTests {
 
     @Test("the storage fails during the commit")
     func storageFails() {
-        var h = Self.committing()
+        let h = Self.committing()
         #expect(h.feed { $0.failed(TransferFailure(.fileIO, "no")) } == "end failed file-io; keep")
         #expect(h.committed() == "")
     }
@@ -114,7 +114,7 @@ struct DownloadMachineEndingTests {
     func interrupted(outcome: RunOutcome) {
         let isDiscarded = if case .cancelled(keeping: false) = outcome { true } else { false }
         let existing = ExistingFile(isRegular: true, size: 10, modified: 0)
-        let phases: [(String, (inout Harness) -> Void)] = [
+        let phases: [(String, (Harness) -> Void)] = [
             ("", { $0.begin() }),
             ("", { h in h.start() }),
             (
@@ -157,8 +157,8 @@ struct DownloadMachineEndingTests {
             ),
         ]
         for (index, (file, prepare)) in phases.enumerated() {
-            var h = Harness()
-            prepare(&h)
+            let h = Harness()
+            prepare(h)
             let words = h.feed { $0.interrupted(outcome) }
             let kept = index == 6 ? "; keep" : index == 5 ? "; discard" : ""
             #expect(words.hasSuffix(isDiscarded ? "cancelled\(file)" : words.hasSuffix("; keep") ? "; keep" : kept))
@@ -185,7 +185,7 @@ struct DownloadMachineEndingTests {
 
     @Test("expected digests and those that the server declares are compared at the commit")
     func expected() {
-        var h = Harness { $0.expected = [Harness.digest(1)] }
+        let h = Harness { $0.expected = [Harness.digest(1)] }
         h.start()
         h.whole(1, with: [("Repr-Digest", Harness.digestField(2)), ("Content-Digest", Harness.digestField(3))])
         #expect(h.created?.algorithms == [.sha256, .sha256])
@@ -199,7 +199,7 @@ struct DownloadMachineEndingTests {
     @Test("digests in the trailers count; those of a part's content do not")
     func trailers() {
         for (name, count) in [("Repr-Digest", 1), ("Content-Digest", 1)] {
-            var h = Harness()
+            let h = Harness()
             h.start()
             h.whole(1)
             h.partialCreated()
@@ -207,13 +207,13 @@ struct DownloadMachineEndingTests {
             h.done(1, trailers: [name: Harness.digestField(1)])
             #expect(h.commit?.expected.count == count)
         }
-        var part = Harness()
+        let part = Harness()
         part.resume(Harness.facts(), [0..<100_000])
         part.part(1, 100_000..<Self.length)
         part.body(1, 900_000)
         part.done(1, trailers: ["Content-Digest": Harness.digestField(1)])
         #expect(part.commit?.expected.isEmpty == true)
-        var small = Harness()
+        let small = Harness()
         small.start()
         small.whole(1, 5)
         small.smallCreated()
@@ -229,7 +229,7 @@ struct DownloadMachineEndingTests {
             (2, true, "release a, end failed checksum-mismatch; setAside"),
             (2, false, "release a, end failed checksum-mismatch; discard"),
         ] {
-            var h = Harness { $0.keepBad = keepBad }
+            let h = Harness { $0.keepBad = keepBad }
             h.resume(Harness.facts(), [0..<100_000])
             let declared = [("Content-Digest", Harness.digestField(1)), ("Repr-Digest", Harness.digestField(9))]
             #expect(
@@ -247,7 +247,7 @@ struct DownloadMachineEndingTests {
 
     @Test("a part that was not read to its end is not compared")
     func partialPartDigest() {
-        var h = Harness()
+        let h = Harness()
         h.resume(Harness.facts(), [0..<100_000])
         h.part(1, 100_000..<Self.length, with: [("Content-Digest", Harness.digestField(1))])
         h.body(1, 900_000)
@@ -258,17 +258,17 @@ struct DownloadMachineEndingTests {
 
     @Test("a wrong digest of one response fails; of several, the file is fetched once more in a single response")
     func mismatch() {
-        var h = Self.committing { $0.expected = [Harness.digest(1)] }
+        let h = Self.committing { $0.expected = [Harness.digest(1)] }
         #expect(h.commit?.keepBad == true)
         #expect(h.commitFailed(.digestMismatch) == "end failed checksum-mismatch; keep")
-        var joined = Harness { $0.expected = [Harness.digest(1)] }
+        let joined = Harness { $0.expected = [Harness.digest(1)] }
         joined.resume(Harness.facts(), [0..<100_000])
         joined.part(1, 100_000..<Self.length)
         joined.body(1, 900_000)
         joined.done(1)
         #expect(joined.commit?.keepBad == false)
         #expect(joined.commitFailed(.digestMismatch) == "end retry checksum-mismatch; keep")
-        var again = Harness(history: joined.machine.history) {
+        let again = Harness(history: joined.machine.history) {
             $0.expected = [Harness.digest(1)]
             $0.connections = .fixed(4)
         }
@@ -284,7 +284,7 @@ struct DownloadMachineEndingTests {
     @Test("a stream's digest: a mismatch is a failure; one that was not computed is a note")
     func streamDigest() {
         for (value, words) in [(UInt8(1), "end finished digest"), (2, "end failed checksum-mismatch")] {
-            var h = Harness {
+            let h = Harness {
                 $0.destination = .stream
                 $0.expected = [Harness.digest(1)]
             }
@@ -296,7 +296,7 @@ struct DownloadMachineEndingTests {
             let bytes = [UInt8](repeating: value, count: 32)
             #expect(h.feed { $0.streamDigested([.sha256: bytes], now) } == words)
         }
-        var late = Harness { $0.destination = .stream }
+        let late = Harness { $0.destination = .stream }
         late.begin()
         late.whole(1)
         late.body(1, 1_000_000)
@@ -308,19 +308,19 @@ struct DownloadMachineEndingTests {
 
     @Test("an empty body is a failure only if bytes were due")
     func emptyBody() {
-        var h = Harness()
+        let h = Harness()
         h.start()
         h.whole(1)
         h.partialCreated()
         #expect(h.done(1) == "close 1, release a, end retry bad-response; keep")
-        var empty = Harness()
+        let empty = Harness()
         empty.start()
         #expect(empty.head(1, 204, framing: BodyFraming.none).hasPrefix("small f"))
     }
 
     @Test("the sink fails")
     func sinkFails() {
-        var h = Harness { $0.destination = .stream }
+        let h = Harness { $0.destination = .stream }
         h.begin()
         h.whole(1)
         #expect(h.feed { $0.failed(TransferFailure(.tooLarge, "no")) } == "release a, end failed too-large")

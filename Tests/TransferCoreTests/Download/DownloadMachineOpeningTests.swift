@@ -11,14 +11,14 @@ struct DownloadMachineOpeningTests {
 
     @Test("a free name is fetched with the slot of the admission")
     func free() {
-        var h = Harness()
+        let h = Harness()
         #expect(h.begin() == "survey f")
         #expect(h.survey(nil) == "1:GET a/f")
     }
 
     @Test("an interruption before the beginning ends the run; what comes after is ignored")
     func early() {
-        var h = Harness()
+        let h = Harness()
         #expect(h.feed { $0.interrupted(.paused) } == "release a, end paused")
         #expect(h.begin() == "")
         #expect(h.survey(nil) == "")
@@ -27,19 +27,19 @@ struct DownloadMachineOpeningTests {
 
     @Test("a taken name: the next one is surveyed; an exact one fails")
     func nextName() {
-        var h = Harness { $0.ifExists = .rename }
+        let h = Harness { $0.ifExists = .rename }
         h.begin()
         #expect(h.survey(Self.existing) == "next f")
         #expect(h.reserved("f-1") == "survey f-1")
         #expect(h.survey(nil) == "1:GET a/f")
-        var exact = Harness { $0.nameIsExact = true }
+        let exact = Harness { $0.nameIsExact = true }
         exact.begin()
         #expect(exact.survey(nil, .busy) == "release a, end failed file-exists")
     }
 
     @Test("the survey fails")
     func surveyFails() {
-        var h = Harness()
+        let h = Harness()
         h.begin()
         let words = h.feed { $0.storageFailed(StorageError(.cannotOpen, "no")) }
         #expect(words == "release a, end failed cannot-open")
@@ -47,7 +47,7 @@ struct DownloadMachineOpeningTests {
 
     @Test("an interrupted commit: the rest of the partial file is deleted, nothing is fetched")
     func replayed() {
-        var h = Harness()
+        let h = Harness()
         h.begin()
         #expect(h.survey(Self.existing, .committed) == "discard f, release a, end finished skipped")
     }
@@ -59,7 +59,7 @@ struct DownloadMachineOpeningTests {
             (.resume, true, "release a, end finished skipped digest"), (.auto, false, "next f"),
             (.resume, false, "1:GET a/f 0- overlap 10"),
         ] {
-            var h = Harness {
+            let h = Harness {
                 $0.ifExists = rule
                 $0.expected = [Harness.digest(1)]
             }
@@ -74,7 +74,7 @@ struct DownloadMachineOpeningTests {
     func examined() {
         let modified = ExistingFile(isRegular: true, size: 10, modified: HTTPDate.parse(Harness.modified) ?? 0)
         for (length, words) in [(10, "close 1, release a, end finished skipped"), (11, "close 1, next f")] {
-            var h = Harness()
+            let h = Harness()
             h.begin()
             #expect(h.survey(modified) == "1:HEAD a/f")
             let fields: HTTPFields = ["Content-Length": "\(length)", "Last-Modified": Harness.modified]
@@ -84,14 +84,14 @@ struct DownloadMachineOpeningTests {
 
     @Test("HEAD refused: the file is examined by GET, and its body is not read; a refused GET takes another name")
     func examinedByGet() {
-        var h = Harness()
+        let h = Harness()
         h.begin()
         h.survey(Self.existing)
         #expect(h.head(1, 405, framing: BodyFraming.none) == "close 1, 2:GET a/f")
         #expect(h.head(2, 200, ["Content-Length": "900000"]) == "close 2, next f")
         #expect(h.reserved("f-1") == "survey f-1")
         #expect(h.survey(nil) == "3:GET a/f")
-        var refused = Harness()
+        let refused = Harness()
         refused.begin()
         refused.survey(Self.existing)
         refused.head(1, 403, framing: BodyFraming.none)
@@ -100,7 +100,7 @@ struct DownloadMachineOpeningTests {
 
     @Test("HEAD: a status that may pass is a failure that is retried; a redirect is followed by HEAD")
     func examinedLater() {
-        var h = Harness()
+        let h = Harness()
         h.begin()
         h.survey(Self.existing)
         #expect(h.head(1, 302, ["Location": "/g"], framing: BodyFraming.none) == "close 1, 2:HEAD a/g")
@@ -111,7 +111,7 @@ struct DownloadMachineOpeningTests {
 
     @Test("Content-Disposition: the proposed name is reserved and surveyed before the file is created")
     func proposed() {
-        var h = Harness()
+        let h = Harness()
         h.start()
         let disposition = [("Content-Disposition", "attachment; filename=g")]
         #expect(h.whole(1, with: disposition) == "reserve g")
@@ -124,17 +124,17 @@ struct DownloadMachineOpeningTests {
 
     @Test("Content-Disposition: a name of the user counts, and so does an equal one")
     func unproposed() {
-        var h = Harness(isNamed: true)
+        let h = Harness(isNamed: true)
         h.start()
         #expect(h.whole(1, with: [("Content-Disposition", "attachment; filename=g")]) == "partial f")
-        var equal = Harness()
+        let equal = Harness()
         equal.start()
         #expect(equal.whole(1, with: [("Content-Disposition", "attachment; filename=f")]) == "partial f")
     }
 
     @Test("a proposed name: our partial file under it is resumed in place of the response")
     func proposedPartial() {
-        var h = Harness()
+        let h = Harness()
         h.start()
         h.whole(1, with: [("Content-Disposition", "attachment; filename=g")])
         h.reserved("g")
@@ -151,7 +151,7 @@ struct DownloadMachineOpeningTests {
             (IfExistsRule.skip, "release a, end finished skipped"), (.fail, "release a, end failed file-exists"),
             (.overwrite, "partial g"),
         ] {
-            var h = Harness { $0.ifExists = rule }
+            let h = Harness { $0.ifExists = rule }
             h.start()
             h.whole(1, with: [("Content-Disposition", "attachment; filename=g")])
             h.reserved("g")
@@ -163,7 +163,7 @@ struct DownloadMachineOpeningTests {
 
     @Test("up to 256 KiB of declared length need no journal")
     func small() {
-        var h = Harness()
+        let h = Harness()
         h.start()
         #expect(h.whole(1, 262_144) == "small f")
         #expect(h.smallCreated() == "")
@@ -175,7 +175,7 @@ struct DownloadMachineOpeningTests {
     @Test("one byte more, or an unknown length, need a partial file; reading pauses until it is there")
     func partial() {
         for length: Int64? in [262_145, nil] {
-            var h = Harness()
+            let h = Harness()
             h.start()
             #expect(h.whole(1, length) == "partial f")
             #expect("\(h.machine.reading(1))" == "pause")
@@ -189,7 +189,7 @@ struct DownloadMachineOpeningTests {
 
     @Test("a body that ends by close is complete, but its length is not verified")
     func untilClose() {
-        var h = Harness()
+        let h = Harness()
         h.start()
         h.head(1, 200, framing: .untilClose)
         h.partialCreated()
@@ -201,7 +201,7 @@ struct DownloadMachineOpeningTests {
     @Test("a small file that is cut off is kept as a partial file from 16 KiB on")
     func smallCut() {
         for (count, words) in [(16384, "keepSmall 16384"), (16383, "discard")] {
-            var h = Harness()
+            let h = Harness()
             h.start()
             h.whole(1, 100_000)
             h.smallCreated()
@@ -212,7 +212,7 @@ struct DownloadMachineOpeningTests {
 
     @Test("a small file that ends early is a failure")
     func smallShort() {
-        var h = Harness()
+        let h = Harness()
         h.start()
         h.whole(1, 100)
         h.smallCreated()
@@ -222,7 +222,7 @@ struct DownloadMachineOpeningTests {
 
     @Test("the partial file cannot be created: another name if it exists, else a failure")
     func notCreated() {
-        var h = Harness()
+        let h = Harness()
         h.start()
         h.whole(1)
         #expect(h.feed { $0.storageFailed(StorageError(.exists, "no")) } == "next f")
@@ -230,7 +230,7 @@ struct DownloadMachineOpeningTests {
         #expect(h.machine.history.target?.name == "f-1")
         let full = h.feed { $0.storageFailed(StorageError(.noSpace, "no")) }
         #expect(full == "release a, end failed no-space; keep")
-        var exact = Harness { $0.nameIsExact = true }
+        let exact = Harness { $0.nameIsExact = true }
         exact.start()
         exact.whole(1)
         let taken = exact.feed { $0.storageFailed(StorageError(.exists, "no")) }
@@ -239,12 +239,12 @@ struct DownloadMachineOpeningTests {
 
     @Test("a cancellation while the file is being created: the file is not wanted")
     func cancelledCreation() {
-        var h = Harness()
+        let h = Harness()
         h.start()
         h.whole(1)
-        #expect(h.machine.wantsFile)
+        #expect(h.machine.wantsFile == true)
         #expect(h.feed { $0.interrupted(.cancelled(keeping: false)) } == "release a, end cancelled; discardEarlier")
-        #expect(!h.machine.wantsFile)
+        #expect(h.machine.wantsFile == false)
         #expect(h.partialCreated() == "")
     }
 
@@ -255,7 +255,7 @@ struct DownloadMachineOpeningTests {
             (.cannotOpen, true, "release a, end failed cannot-open"),
             (.inputOutput, false, "release a, end failed file-io"),
         ] {
-            var h = Harness()
+            let h = Harness()
             h.begin()
             #expect(h.survey(nil, .ours(Harness.facts(), written: 5)) == "open f")
             #expect(h.feed { $0.openingFailed(StorageError(code, "no"), isStillOurs: isStillOurs) } == words)
@@ -265,7 +265,7 @@ struct DownloadMachineOpeningTests {
     @Test("a cancellation while a partial file is being opened deletes it; kept, it stays")
     func cancelledOpening() {
         for (keeping, words) in [(false, "cancelled; discardEarlier"), (true, "cancelled keeping")] {
-            var h = Harness()
+            let h = Harness()
             h.begin()
             h.survey(nil, .ours(Harness.facts(), written: 5))
             #expect(h.feed { $0.interrupted(.cancelled(keeping: keeping)) } == "release a, end \(words)")
@@ -278,7 +278,7 @@ struct DownloadMachineOpeningTests {
 
     @Test("a redirect to the same host keeps the slot; to another, it waits for one there")
     func redirect() {
-        var h = Harness()
+        let h = Harness()
         h.start()
         #expect(h.head(1, 302, ["Location": "/g", "Content-Length": "0"]) == "")
         #expect(h.done(1) == "close 1, 2:GET a/g")
@@ -291,7 +291,7 @@ struct DownloadMachineOpeningTests {
 
     @Test("a redirect to another host: the end while the slot is waited for returns it when it comes")
     func redirectWaits() {
-        var h = Harness()
+        let h = Harness()
         h.start()
         #expect(h.head(1, 302, ["Location": "http://b/g"], framing: BodyFraming.none) == "release a, wait b 1")
         // The stall timeout does not apply meanwhile.
@@ -306,7 +306,7 @@ struct DownloadMachineOpeningTests {
             (301, "2:GET a/g rewritten"), (302, "2:GET a/g rewritten"), (303, "2:GET a/g rewritten"),
             (307, "2:POST a/g"), (308, "2:POST a/g"),
         ] {
-            var h = Harness {
+            let h = Harness {
                 $0.method = "POST"
                 $0.asksForWhole = false
             }
@@ -318,7 +318,7 @@ struct DownloadMachineOpeningTests {
 
     @Test("redirects: at most the maximum; no downgrade; no other scheme; none without a Location")
     func refusedRedirects() {
-        var h = Harness(["https://a/f"]) { $0.redirects = RedirectRule(maximum: 1, allowsDowngrade: false) }
+        let h = Harness(["https://a/f"]) { $0.redirects = RedirectRule(maximum: 1, allowsDowngrade: false) }
         h.start()
         h.head(1, 302, ["Location": "/g"], framing: BodyFraming.none)
         #expect(
@@ -326,7 +326,7 @@ struct DownloadMachineOpeningTests {
                 == "close 2, release a, end failed redirects"
         )
         for (location, code) in [("http://a/f", "redirects"), ("ftp://a/f", "redirects"), ("", "bad-response")] {
-            var other = Harness(["https://a/f"])
+            let other = Harness(["https://a/f"])
             other.start()
             let words = other.head(1, 302, ["Location": location], framing: BodyFraming.none)
             #expect(words == "close 1, release a, end failed \(code)")
@@ -335,7 +335,7 @@ struct DownloadMachineOpeningTests {
 
     @Test("ranges go to the target of the redirect; if it has expired, the original URL is requested again")
     func pinned() {
-        var h = Harness()
+        let h = Harness()
         h.resume(Harness.facts(), [0..<100_000])
         h.head(1, 302, ["Location": "/g"], framing: BodyFraming.none)
         #expect(h.part(2, 100_000..<200_000) == "facts etag, extent 2@100000")
@@ -346,7 +346,7 @@ struct DownloadMachineOpeningTests {
 
     @Test("an unwanted body: short ones are read to keep the connection, long ones are not")
     func draining() {
-        var h = Harness()
+        let h = Harness()
         h.start()
         #expect(h.head(1, 302, ["Location": "/g", "Content-Length": "65536"]) == "")
         #expect(h.body(1, 65_536) == "discarded")
@@ -363,7 +363,7 @@ struct DownloadMachineOpeningTests {
 
     @Test("a policy decides about the first response, once")
     func response() {
-        var h = Harness { $0.hasPolicy = true }
+        let h = Harness { $0.hasPolicy = true }
         h.start()
         #expect(h.whole(1) == "ask 1 response 1000000")
         #expect("\(h.machine.reading(1))" == "pause")
@@ -371,7 +371,7 @@ struct DownloadMachineOpeningTests {
         h.partialCreated()
         h.body(1, 100_000)
         h.feed { $0.interrupted(.paused) }
-        var next = Harness(history: h.machine.history) { $0.hasPolicy = true }
+        let next = Harness(history: h.machine.history) { $0.hasPolicy = true }
         next.resume(Harness.facts(), [0..<100_000])
         #expect(next.part(1, 100_000..<1_000_000) == "facts etag, extent 1@100000")
     }
@@ -384,7 +384,7 @@ struct DownloadMachineOpeningTests {
             modified: 0,
             recorded: RecordedVersion(entityTag: "\"x\"")
         )
-        var h = Harness {
+        let h = Harness {
             $0.hasPolicy = true
             $0.ifExists = .resume
         }
@@ -396,7 +396,7 @@ struct DownloadMachineOpeningTests {
 
     @Test("a decision after the end is ignored, and asked for again")
     func lateDecision() {
-        var h = Harness { $0.hasPolicy = true }
+        let h = Harness { $0.hasPolicy = true }
         h.start()
         h.whole(1)
         h.feed { $0.interrupted(.paused) }
@@ -406,7 +406,7 @@ struct DownloadMachineOpeningTests {
 
     @Test("only the first of two decisions counts")
     func twoDecisions() {
-        var h = Harness { $0.hasPolicy = true }
+        let h = Harness { $0.hasPolicy = true }
         h.start()
         h.whole(1)
         h.decide(1, .proceed)
@@ -415,7 +415,7 @@ struct DownloadMachineOpeningTests {
 
     @Test("cancel ends the run", arguments: [200, 302, 401])
     func cancelled(status: Int) {
-        var h = Harness { $0.hasPolicy = true }
+        let h = Harness { $0.hasPolicy = true }
         h.start()
         h.head(1, status, ["Location": "/g"])
         #expect(h.decide(1, .cancel) == "release a, end cancelled")
@@ -424,11 +424,11 @@ struct DownloadMachineOpeningTests {
 
     @Test("a redirect that the policy refuses is a failure for a file, the response for memory")
     func refusedByPolicy() {
-        var h = Harness { $0.hasPolicy = true }
+        let h = Harness { $0.hasPolicy = true }
         h.start()
         #expect(h.head(1, 302, ["Location": "http://b/g"], framing: BodyFraming.none) == "ask 1 redirect GET b")
         #expect(h.decide(1, .refuse) == "resume 1, close 1, release a, end failed redirects")
-        var memory = Harness {
+        let memory = Harness {
             $0.hasPolicy = true
             $0.destination = .memory(keepsBytes: false)
         }
@@ -442,7 +442,7 @@ struct DownloadMachineOpeningTests {
 
     @Test("a redirect that the policy lets follow")
     func proceeds() {
-        var h = Harness { $0.hasPolicy = true }
+        let h = Harness { $0.hasPolicy = true }
         h.start()
         h.head(1, 302, ["Location": "/g"], framing: BodyFraming.none)
         #expect(h.decide(1, .proceed) == "resume 1, close 1, 2:GET a/g")
@@ -450,7 +450,7 @@ struct DownloadMachineOpeningTests {
 
     @Test("a challenge is repeated as often as the policy says, within bounds; the last failure keeps its prefix")
     func challenge() {
-        var h = Harness { $0.hasPolicy = true }
+        let h = Harness { $0.hasPolicy = true }
         h.start()
         for number in 1...ChallengeRule.maximum {
             #expect(h.head(number, 401, framing: BodyFraming.none) == "ask \(number) challenge")
@@ -470,10 +470,10 @@ struct DownloadMachineOpeningTests {
 
     @Test("a challenge without a policy, or that the policy lets proceed, is a failure")
     func unmet() {
-        var h = Harness()
+        let h = Harness()
         h.start()
         #expect(h.head(1, 401, framing: BodyFraming.none) == "close 1, release a, end failed authentication")
-        var other = Harness { $0.hasPolicy = true }
+        let other = Harness { $0.hasPolicy = true }
         other.start()
         other.head(1, 401, framing: BodyFraming.none)
         #expect(other.decide(1, .proceed) == "resume 1, close 1, release a, end failed authentication")
@@ -481,7 +481,7 @@ struct DownloadMachineOpeningTests {
 
     @Test("a body is diverted from memory to a file: its name is reserved and surveyed")
     func diverted() {
-        var h = Harness {
+        let h = Harness {
             $0.hasPolicy = true
             $0.destination = .memory(keepsBytes: false)
         }
@@ -496,11 +496,11 @@ struct DownloadMachineOpeningTests {
 
     @Test("conditions go with requests for the whole; 304 ends the run, and is a failure otherwise")
     func conditional() {
-        var h = Harness { $0.isConditional = true }
+        let h = Harness { $0.isConditional = true }
         h.begin()
         #expect(h.survey(nil) == "1:GET a/f conditional")
         #expect(h.head(1, 304, framing: BodyFraming.none) == "release a, end finished notModified")
-        var ranged = Harness { $0.isConditional = true }
+        let ranged = Harness { $0.isConditional = true }
         #expect(ranged.resume(Harness.facts(), [0..<100]) == "discard f.new, 1:GET a/f 100- if x")
         #expect(ranged.head(1, 304, framing: BodyFraming.none) == "close 1, release a, end failed bad-response; keep")
     }

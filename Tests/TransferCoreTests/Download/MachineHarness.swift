@@ -5,7 +5,7 @@ import Testing
 /// Feeds events to a machine, performs what needs no I/O, and renders its actions as short words.
 ///
 /// Counts slots and ends: no action may follow the end, and every slot is returned.
-struct MachineHarness {
+final class MachineHarness {
     static let modified = "Tue, 01 Jul 2025 10:00:00 GMT"
     static let newer = "Wed, 02 Jul 2025 10:00:00 GMT"
     static let date = "Sat, 21 Nov 2026 12:00:00 GMT"
@@ -68,7 +68,7 @@ struct MachineHarness {
 
     static func facts(
         _ tag: String? = "\"x\"",
-        length: Int64? = Self.length,
+        length: Int64? = MachineHarness.length,
         modified: String? = nil,
         url: String = "http://a/f"
     ) -> ResourceFacts {
@@ -86,13 +86,13 @@ struct MachineHarness {
 
     /// Feeds one event.
     @discardableResult
-    mutating func feed(_ event: (inout DownloadMachine) -> [DownloadAction]) -> String {
+    func feed(_ event: (inout DownloadMachine) -> [DownloadAction]) -> String {
         self.words = []
         self.perform(event(&self.machine))
         return self.rendered()
     }
 
-    private mutating func rendered() -> String {
+    private func rendered() -> String {
         if self.ending != nil {
             #expect(self.slots.values.allSatisfy { $0 == 0 }, "slots remain: \(self.slots)")
         } else {
@@ -105,27 +105,27 @@ struct MachineHarness {
     }
 
     @discardableResult
-    mutating func begin() -> String {
+    func begin() -> String {
         let now = self.now
         return self.feed { $0.began(now) }
     }
 
     @discardableResult
-    mutating func survey(_ existing: ExistingFile?, _ partial: PartialState = .none) -> String {
+    func survey(_ existing: ExistingFile?, _ partial: PartialState = .none) -> String {
         let now = self.now
         return self.feed { $0.surveyed(FileSurvey(existing: existing, partial: partial), now) }
     }
 
     /// Begins, and finds no file.
     @discardableResult
-    mutating func start() -> String {
+    func start() -> String {
         self.begin()
         return self.survey(nil)
     }
 
     /// Begins with a partial file.
     @discardableResult
-    mutating func resume(_ facts: ResourceFacts, _ extents: [ByteRange]) -> String {
+    func resume(_ facts: ResourceFacts, _ extents: [ByteRange]) -> String {
         self.begin()
         self.survey(nil, .ours(facts, written: extents.reduce(0) { $0 + $1.upperBound - $1.lowerBound }))
         let now = self.now
@@ -133,7 +133,7 @@ struct MachineHarness {
     }
 
     @discardableResult
-    mutating func head(
+    func head(
         _ number: Int,
         _ status: Int,
         _ fields: HTTPFields = [:],
@@ -155,7 +155,7 @@ struct MachineHarness {
     }
 
     /// A response without a body ends as soon as it is read.
-    private mutating func endBodiless(_ number: Int) {
+    private func endBodiless(_ number: Int) {
         guard self.bodiless.contains(number), case .read = self.machine.reading(number) else { return }
         self.bodiless.remove(number)
         self.perform(self.machine.responseEnded(number, trailers: [:], cleanly: true, self.now))
@@ -163,9 +163,9 @@ struct MachineHarness {
 
     /// A 200 with the whole representation.
     @discardableResult
-    mutating func whole(
+    func whole(
         _ number: Int,
-        _ length: Int64? = Self.length,
+        _ length: Int64? = MachineHarness.length,
         tag: String? = "\"x\"",
         modified: String? = nil,
         with more: [(String, String)] = []
@@ -180,10 +180,10 @@ struct MachineHarness {
 
     /// A 206.
     @discardableResult
-    mutating func part(
+    func part(
         _ number: Int,
         _ range: ByteRange,
-        of total: Int64? = Self.length,
+        of total: Int64? = MachineHarness.length,
         tag: String? = "\"x\"",
         modified: String? = nil,
         with more: [(String, String)] = []
@@ -201,13 +201,13 @@ struct MachineHarness {
 
     /// Delivers bytes as a driver does.
     @discardableResult
-    mutating func body(_ number: Int, _ count: Int, agree: Bool = true) -> String {
+    func body(_ number: Int, _ count: Int, agree: Bool = true) -> String {
         self.words = []
         self.deliver(number, count, agree)
         return self.rendered()
     }
 
-    private mutating func deliver(_ number: Int, _ count: Int, _ agree: Bool) {
+    private func deliver(_ number: Int, _ count: Int, _ agree: Bool) {
         let now = self.now
         let destination = Self.zeros.withUnsafeBytes {
             self.machine.bytesReceived(UnsafeRawBufferPointer(rebasing: $0[..<count]), number, now)
@@ -245,19 +245,19 @@ struct MachineHarness {
     }
 
     @discardableResult
-    mutating func done(_ number: Int, trailers: HTTPFields = [:], cleanly: Bool = true) -> String {
+    func done(_ number: Int, trailers: HTTPFields = [:], cleanly: Bool = true) -> String {
         let now = self.now
         return self.feed { $0.responseEnded(number, trailers: trailers, cleanly: cleanly, now) }
     }
 
     @discardableResult
-    mutating func lost(_ number: Int, _ code: TransportError.Code = .reset) -> String {
+    func lost(_ number: Int, _ code: TransportError.Code = .reset) -> String {
         let now = self.now
         return self.feed { $0.requestFailed(TransferFailure(TransportError(code, "lost")), number, now) }
     }
 
     @discardableResult
-    mutating func decide(_ number: Int, _ decision: PolicyDecision) -> String {
+    func decide(_ number: Int, _ decision: PolicyDecision) -> String {
         self.words = []
         self.perform(self.machine.policyDecided(decision, number, self.now))
         self.endBodiless(number)
@@ -265,7 +265,7 @@ struct MachineHarness {
     }
 
     @discardableResult
-    mutating func partialCreated() -> String {
+    func partialCreated() -> String {
         let now = self.now
         let words = self.feed { $0.partialCreated(now) }
         // The driver ends the pause.
@@ -274,42 +274,42 @@ struct MachineHarness {
     }
 
     @discardableResult
-    mutating func smallCreated() -> String {
+    func smallCreated() -> String {
         let now = self.now
         return self.feed { $0.smallCreated(now) }
     }
 
     @discardableResult
-    mutating func reserved(_ name: String) -> String {
+    func reserved(_ name: String) -> String {
         self.feed { $0.nameReserved(FileTarget(directory: "", name: name)) }
     }
 
     @discardableResult
-    mutating func committed() -> String {
+    func committed() -> String {
         let now = self.now
         return self.feed { $0.committed(digest: nil, now) }
     }
 
     @discardableResult
-    mutating func commitFailed(_ code: StorageError.Code) -> String {
+    func commitFailed(_ code: StorageError.Code) -> String {
         self.feed { $0.commitFailed(StorageError(code, "no")) }
     }
 
     @discardableResult
-    mutating func tick(after seconds: Double = 0.2, progress: Bool = false) -> String {
+    func tick(after seconds: Double = 0.2, progress: Bool = false) -> String {
         self.now += Int64(seconds * 1e9)
         let now = self.now
         return self.feed { $0.ticked(now, isThrottling: false, wantsProgress: progress) }
     }
 
     @discardableResult
-    mutating func step(_ step: DeferredStep, _ number: Int) -> String {
+    func step(_ step: DeferredStep, _ number: Int) -> String {
         let now = self.now
         return self.feed { $0.deferredStep(step, number, now) }
     }
 
     @discardableResult
-    mutating func slotFreed(_ host: String, _ number: Int) -> String {
+    func slotFreed(_ host: String, _ number: Int) -> String {
         let origin = Self.url("http://\(host)/").origin
         self.slots[origin, default: 0] += 1
         let now = self.now
@@ -318,7 +318,7 @@ struct MachineHarness {
 
     // MARK: Actions
 
-    private mutating func perform(_ actions: [DownloadAction]) {
+    private func perform(_ actions: [DownloadAction]) {
         for action in actions {
             #expect(self.ending == nil || Self.mayFollowTheEnd(action), "after the end: \(action)")
             self.count(action)
@@ -342,7 +342,7 @@ struct MachineHarness {
         }
     }
 
-    private mutating func count(_ action: DownloadAction) {
+    private func count(_ action: DownloadAction) {
         switch action {
         case .take(let origin, _): self.slots[origin, default: 0] += 1
         case .release(let origin):
@@ -360,7 +360,7 @@ struct MachineHarness {
         }
     }
 
-    private mutating func openConnections(_ lane: Int, _ avoided: Int?) {
+    private func openConnections(_ lane: Int, _ avoided: Int?) {
         let now = self.now
         while let origin = self.machine.nextConnection(avoiding: avoided) {
             guard self.slots.values.reduce(0, +) < self.slotLimit else { return self.words.append("denied") }

@@ -642,7 +642,7 @@ final class MachineWalk {
             if let old = self.partials[plan.target.name], plan.target.name.hasSuffix(".new") == false {
                 self.check(old.written == 0, "held bytes are overwritten")
             }
-            let partial = PartialStore(plan.facts)
+            let partial = PartialStore(plan.facts.value)
             self.partials[plan.target.name] = partial
             self.file = .partial(partial, name: plan.target.name)
             self.handle { $0.partialCreated(self.now) }

@@ -102,17 +102,17 @@ struct AdmissionTests {
     @Test("a host that is held starts nothing until its time; others start")
     func held() {
         var stage = MachineStage()
-        let first = stage.add("a", retries: 1)
+        for _ in 1...2 { stage.add("a", retries: 1) }
         stage.starts()
-        stage.end(first.rawValue, MachineStage.broken)
+        for id in 1...2 as ClosedRange<UInt64> { stage.end(id, MachineStage.throttled(1)) }
         stage.add("a")
         stage.add("b")
-        stage.now = MachineStage.firstDelay - 1
+        stage.now = 999_999_999
         let before = stage.starts()
-        stage.reach(MachineStage.firstDelay)
-        // The one that failed is first in line again.
+        stage.reach(1_000_000_000)
+        // Those that failed are first in line again, the last of them before the first.
         let after = stage.starts()
-        #expect(before == [3] && after == [1, 2])
+        #expect(before == [4] && after == [2, 1, 3])
     }
 
     @Test("what is removed never starts; what changes its priority starts once")
@@ -177,10 +177,10 @@ struct AdmissionTests {
     func storage() {
         var stage = MachineStage(limit: 4)
         for number in 1...20_000 {
-            stage.add("h\(number)", retries: 1)
+            stage.add("h\(number)", retries: 1, patience: number % 2 == 0 ? 1_000_000_000 : nil)
             for id in stage.starts() {
-                let verdict = stage.end(id, host: "h\(number)", id % 3 == 0 ? MachineStage.broken : .failed)
-                if case .retrying = verdict { _ = stage.machine.cancel(TransferID(id), keeping: false) }
+                let verdict = stage.end(id, host: "h\(number)", id % 3 == 0 ? MachineStage.refused : .failed)
+                if !verdict.isEnd { _ = stage.machine.cancel(TransferID(id), keeping: false) }
             }
             stage.reach(Int64(number) * 1_000_000)
         }

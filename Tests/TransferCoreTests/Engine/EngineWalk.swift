@@ -17,6 +17,8 @@ struct EngineWalk {
     private var syncing: [UInt64] = []
     private var waits: [(number: WaiterID, condition: WaitCondition)] = []
     private var added = 0
+    /// Whether hosts are away most of the time.
+    private var isAway = false
     /// The most transfers at once: with few of them there are free places, with many there are none.
     private let crowd: Int
     private let hosts = ["a", "b", "c"]
@@ -67,12 +69,16 @@ struct EngineWalk {
         case 18..<23: self.resume()
         case 23..<26: self.cancel()
         case 26..<28: self.setPriority()
-        case 28..<39: self.endRun()
+        case 28..<38: self.endRun()
+        case 38: self.reach()
         case 39..<64: for _ in 0..<3 { self.acquire() }
         case 64..<70: self.release()
         case 70..<74: self.claim()
         case 74..<76: self.refuse()
-        case 76..<88: self.pass(Int64.random(in: 0...400_000_000, using: &self.random))
+        case 76..<87: self.pass(Int64.random(in: 0...400_000_000, using: &self.random))
+        case 87:
+            self.pass(Int64.random(in: 0...5_000_000_000, using: &self.random))
+            self.isAway = self.chance(50)
         case 88..<91: self.changeLimits()
         case 91..<95: self.reserve()
         case 95..<97: self.sync()
@@ -87,6 +93,8 @@ struct EngineWalk {
         terms.retries = Int.random(in: 0...3, using: &self.random)
         terms.fixedConnections = self.chance(25) ? Int.random(in: 1...6, using: &self.random) : nil
         terms.isDurable = self.chance(30)
+        terms.outageTimeout = self.chance(80) ? Int64.random(in: 0...20, using: &self.random) * 1_000_000_000 : nil
+        terms.countsOutages = self.chance(20)
         let id = self.machine.add(terms)
         self.added += 1
         self.check(id.rawValue == UInt64(self.added), "ids do not count up")
@@ -97,9 +105,12 @@ struct EngineWalk {
                 priority: terms.priority,
                 fixed: terms.fixedConnections ?? 0,
                 retries: terms.retries,
-                isDurable: terms.isDurable
+                isDurable: terms.isDurable,
+                patience: terms.outageTimeout,
+                countsOutages: terms.countsOutages
             )
         )
+        self.naive.wasAdded(self.naive.items.count - 1)
         self.naive.enterLine(self.naive.items.count - 1, atFront: false)
     }
 
@@ -179,14 +190,29 @@ struct EngineWalk {
         case 5: return .stopped
         case 6: return item.isPausing || item.isResumed ? .paused : .failed
         default:
-            return .retry(
-                EngineMachine.Failure(
-                    isHostFault: self.chance(50),
-                    retryAfter: self.chance(20) ? Int64.random(in: 0...2, using: &self.random) : nil,
-                    jitter: Double.random(in: 0...1, using: &self.random)
-                )
-            )
+            return .retry(self.failure())
         }
+    }
+
+    /// For a while hosts are away, then they are back.
+    private mutating func failure() -> EngineMachine.Failure {
+        let causes: [OutageCause] = [.refused, .refused, .broken, .unreachable, .unreachable, .resolver, .timeout]
+        if self.chance(self.isAway ? 80 : 10), let cause = causes.randomElement(using: &self.random) {
+            return EngineMachine.Failure(OutageEvidence(cause), jitter: 0)
+        }
+        return EngineMachine.Failure(
+            isThrottled: self.chance(40),
+            retryAfter: self.chance(20) ? Int64.random(in: 0...2, using: &self.random) : nil,
+            jitter: Double.random(in: 0...1, using: &self.random)
+        )
+    }
+
+    /// A run that probes is connected, or has its response.
+    private mutating func reach() {
+        guard let item = self.pick({ $0.hasRun && $0.probe != nil }) ?? self.pick({ $0.hasRun }) else { return }
+        let hasResponse = self.chance(50)
+        self.machine.hostReached(TransferID(item.id), hasResponse: hasResponse, now: self.naive.now)
+        self.naive.reached(item.id, hasResponse: hasResponse)
     }
 
     private mutating func end(_ item: NaiveQueue.Item, _ result: EngineMachine.RunResult) {
@@ -196,14 +222,20 @@ struct EngineWalk {
         }
         self.naive.items[index].connections = []
         var tally = EngineMachine.Tally()
-        tally.hasAdvanced = self.chance(20)
+        tally.hasResponse = self.chance(self.isAway ? 5 : 40)
         tally.kept = self.chance(20) ? Int64.random(in: 0...1000, using: &self.random) : 0
         let verdict = self.machine.runEnded(TransferID(item.id), result, tally, now: self.naive.now)
         self.seen[String(String(describing: verdict).prefix { $0 != "(" }), default: 0] += 1
         if case .refused(let refusal) = verdict {
             self.seen[String(String(describing: refusal).prefix { $0 != "(" }), default: 0] += 1
         }
-        let expected = self.naive.runEnded(item.id, result, kept: tally.kept, hasAdvanced: tally.hasAdvanced)
+        let expected = self.naive.runEnded(item.id, result, kept: tally.kept, hasResponse: tally.hasResponse)
+        guard let expected else {
+            guard case .refused(.outage(let hold)) = verdict else {
+                return self.check(false, "the end of \(item.id) gave \(verdict), not a failure in an outage")
+            }
+            return self.check(self.naive.now - hold.since >= item.patience ?? .max, "\(item.id) failed early")
+        }
         self.check(verdict == expected, "the end of \(item.id) by \(result) gave \(verdict), not \(expected)")
     }
 
@@ -308,10 +340,10 @@ struct EngineWalk {
                 continue
             }
             self.naive.items[index].isSyncing = false
-            let failure = self.chance(50) ? EngineMachine.Failure(isHostFault: false, jitter: 0.5) : nil
+            let failure = self.chance(50) ? EngineMachine.Failure(jitter: 0.5) : nil
             let verdict = self.machine.syncFailed(TransferID(id), failure, now: self.naive.now)
-            if failure != nil {
-                let expected = self.naive.retry(index, isHostFault: false, retryAfter: nil, jitter: 0.5)
+            if let failure {
+                let expected = self.naive.retry(index, failure)
                 self.check(verdict == expected, "the failed sync of \(id) gave \(verdict), not \(expected)")
             } else {
                 self.naive.remove(index)
@@ -328,6 +360,10 @@ struct EngineWalk {
     private mutating func wait() {
         let conditions = [
             WaitCondition.drained, .stopped, .waiting(atMost: Int.random(in: 0...10, using: &self.random)),
+            .starving(
+                atMost: Int.random(in: 0...5, using: &self.random),
+                limit: Int.random(in: 5...20, using: &self.random)
+            ),
         ]
         guard self.waits.count < 10, let condition = conditions.randomElement(using: &self.random) else { return }
         self.waits.append((self.machine.wait(for: condition), condition))
@@ -358,6 +394,9 @@ struct EngineWalk {
             case .sync:
                 self.check(!self.isSyncStarted, "syncing started twice")
                 self.isSyncStarted = true
+            case .expire(let id, let hold): self.expired(id.rawValue, hold)
+            case .held(let hold): self.check(self.naive.now >= hold.since, "a hold begins in the future")
+            case .released: break
             case .startTicking: break
             case .wake(let time): self.timers.append(time)
             case .none:
@@ -365,6 +404,8 @@ struct EngineWalk {
                 self.check(forgotten == nil, forgotten ?? "")
                 let wait = self.waits.first { self.holds($0.condition) }
                 self.check(wait == nil, "wait \(String(describing: wait)) was not resumed")
+                let left = self.naive.items.first { $0.isExpired && $0.state == .waiting }
+                self.check(left == nil, "\(left?.id ?? 0) waits although the outage lasted too long")
                 self.checkTimers()
                 return
             }
@@ -372,12 +413,20 @@ struct EngineWalk {
         self.check(false, "the steps do not end")
     }
 
+    private mutating func expired(_ id: UInt64, _ hold: EngineMachine.Hold) {
+        guard let index = self.naive.index(id) else { return self.check(false, "\(id) failed twice") }
+        let item = self.naive.items[index]
+        self.check(item.isExpired && item.state == .waiting, "\(id) failed although it still waits")
+        self.check(self.naive.now - hold.since >= item.patience ?? .max, "\(id) failed early")
+        self.naive.remove(index)
+    }
+
     private mutating func granted(_ number: WaiterID) {
         guard let index = self.naive.items.firstIndex(where: { $0.claims.contains { $0.number == number } }),
             let claim = self.naive.items[index].claims.first(where: { $0.number == number })
         else { return self.check(false, "a connection was granted, but no transfer waits for it") }
         let item = self.naive.items[index]
-        self.check(!self.naive.isHeld(claim.host), "a connection to \(claim.host) was granted, which is held")
+        self.check(!self.naive.isThrottled(claim.host), "a connection to \(claim.host) was granted, which is held")
         self.check(self.naive.isWithinLimit(item, claim.host), "a connection to \(claim.host) beyond the limit")
         self.naive.items[index].claims.removeAll { $0.number == number }
         self.naive.items[index].connections.append(claim.host)
@@ -389,6 +438,9 @@ struct EngineWalk {
         case .stopped: hasStopped
         case .drained: hasStopped || (self.machine.isClosed && self.naive.items.isEmpty)
         case .waiting(let most): self.naive.isStopping || self.naive.items.count { $0.state == .waiting } <= most
+        case .starving(let most, let limit):
+            self.holds(.waiting(atMost: most))
+                || (self.holds(.waiting(atMost: limit)) && self.naive.items.count { $0.hasRun } < self.naive.limit)
         }
     }
 
@@ -399,7 +451,9 @@ struct EngineWalk {
             if case .retrying(let time) = item.state {
                 self.check(earliest <= time, "no timer for the attempt of \(item.id)")
             }
-            if item.state == .waiting, self.naive.isHeld(item.host), let until = self.naive.holds[item.host] {
+            if item.state == .waiting, self.naive.freePlaces > 0,
+                case .held(let until?) = self.naive.permission(item.host)
+            {
                 self.check(earliest <= until, "no timer for the end of the hold of \(item.host)")
             }
         }
@@ -431,11 +485,13 @@ struct EngineWalk {
     /// Closes the queue and lets everything end; each transfer must have ended once, and no connection is left.
     private mutating func finish() {
         self.machine.close()
+        self.isAway = false
         for _ in 0..<5000 where self.complaint == nil && !self.naive.items.isEmpty {
             self.drain()
             for item in self.naive.items where item.state == .paused { self.resume(item) }
             if let item = self.naive.items.first(where: { $0.hasRun }) {
                 self.end(item, .finished(isSkipped: false))
+                self.drain()
             } else {
                 self.sync()
                 self.pass(1_000_000_000)

@@ -8,7 +8,9 @@ struct EngineWalkTests {
         var walk = EngineWalk(seed: seed)
         walk.run(steps: 1000)
         #expect(walk.complaint == nil)
-        let expected = ["grant", "granted further", "refused further", "resume", "retrying", "start", "sync", "wake"]
+        let expected = [
+            "grant", "granted further", "refused further", "resume", "retrying", "start", "sync", "wake", "held",
+        ]
         for kind in expected { #expect(walk.seen[kind, default: 0] > 0, "no \(kind)") }
     }
 }

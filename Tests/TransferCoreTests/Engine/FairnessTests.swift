@@ -59,9 +59,11 @@ struct FairnessTests {
 
         stage = MachineStage(limit: 3, perHost: 2)
         stage.add()
-        stage.add(retries: 1)
+        stage.add(patience: 1_000_000_000)
         stage.starts()
-        stage.end(2, MachineStage.broken)
+        stage.end(2, MachineStage.refused)
+        // The report of the hold is a step, too.
+        stage.steps()
         stage.reach(stage.now + 1)
         let held = stage.acquire(for: 1)
         let steps = stage.steps()

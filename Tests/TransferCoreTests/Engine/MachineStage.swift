@@ -4,6 +4,11 @@ import TransferCore
 struct MachineStage {
     var machine: EngineMachine
     var now: Int64 = 0
+    /// The transfers that were reported as failed because an outage lasted too long.
+    private var expired: [UInt64] = []
+    private var wakeUps: [Int64] = []
+    /// The time of the next timer.
+    var wakeUp: Int64? { self.wakeUps.filter { $0 > self.now }.min() }
 
     init(limit: Int = 10, perHost: Int? = nil, lanes: Int = 1, starts: Bool = true) {
         self.machine = EngineMachine(limit: limit, connectionsPerHost: perHost, lanes: lanes)
@@ -19,6 +24,7 @@ struct MachineStage {
         fixed: Int? = nil,
         retries: Int = 0,
         isDurable: Bool = false,
+        patience: Int64? = nil,
         _ change: (inout EngineMachine.Terms) -> Void = { _ in }
     ) -> TransferID {
         var terms = EngineMachine.Terms(origin: Self.origin(host))
@@ -26,6 +32,7 @@ struct MachineStage {
         terms.fixedConnections = fixed
         terms.retries = retries
         terms.isDurable = isDurable
+        terms.outageTimeout = patience
         change(&terms)
         return self.machine.add(terms)
     }
@@ -38,7 +45,11 @@ struct MachineStage {
             let step = self.machine.next(now: self.now, lane: lane)
             switch step {
             case .none: return steps
-            case .startTicking, .wake: break
+            case .startTicking: break
+            case .wake(let time): self.wakeUps.append(time)
+            case .expire(let id, _):
+                self.expired.append(id.rawValue)
+                steps.append(step)
             default: steps.append(step)
             }
         }
@@ -48,6 +59,13 @@ struct MachineStage {
     @discardableResult
     mutating func starts() -> [UInt64] {
         self.steps().compactMap { if case .start(let id, _) = $0 { id.rawValue } else { nil } }
+    }
+
+    /// The transfers that failed by now because an outage lasted too long, once.
+    mutating func expirations() -> [UInt64] {
+        self.steps()
+        defer { self.expired = [] }
+        return self.expired
     }
 
     /// The first transfer that starts now; the others stay in line.
@@ -84,13 +102,13 @@ struct MachineStage {
         host: String = "a",
         _ result: EngineMachine.RunResult = .finished(isSkipped: false),
         kept: Int64 = 0,
-        hasAdvanced: Bool = false,
+        hasResponse: Bool = false,
         duration: Int64 = 0
     ) -> EngineMachine.Verdict {
         self.release(host, of: id)
         var tally = EngineMachine.Tally()
         tally.kept = kept
-        tally.hasAdvanced = hasAdvanced
+        tally.hasResponse = hasResponse
         tally.duration = duration
         return self.machine.runEnded(TransferID(id), result, tally, now: self.now)
     }
@@ -98,15 +116,27 @@ struct MachineStage {
     /// Moves the clock to a time, at which the timer has fired.
     mutating func reach(_ time: Int64) {
         self.now = time
+        self.wakeUps.removeAll { $0 <= time }
         self.machine.timeReached(time, now: time)
     }
 
     func state(_ id: UInt64) -> TransferState? { self.machine.state(of: TransferID(id)) }
 
-    /// A failure that is the host's fault.
-    static let broken = EngineMachine.RunResult.retry(EngineMachine.Failure(isHostFault: true, jitter: 0))
+    /// The host refuses a connection.
+    static let refused = EngineMachine.RunResult.retry(EngineMachine.Failure(OutageEvidence(.refused), jitter: 0))
+    /// There is no route to the host.
+    static let unreachable = EngineMachine.RunResult.retry(
+        EngineMachine.Failure(OutageEvidence(.unreachable), jitter: 0)
+    )
+    /// A connection breaks before its response.
+    static let cut = EngineMachine.RunResult.retry(EngineMachine.Failure(OutageEvidence(.broken), jitter: 0))
     /// A failure that concerns one transfer alone.
-    static let late = EngineMachine.RunResult.retry(EngineMachine.Failure(isHostFault: false, jitter: 0))
+    static let late = EngineMachine.RunResult.retry(EngineMachine.Failure(jitter: 0))
+
+    /// The server asks to come back after so many seconds.
+    static func throttled(_ seconds: Int64) -> EngineMachine.RunResult {
+        .retry(EngineMachine.Failure(isThrottled: true, message: "429", retryAfter: seconds, jitter: 0))
+    }
     /// The first delay without jitter, in nanoseconds.
     static let firstDelay: Int64 = 50_000_000
 }

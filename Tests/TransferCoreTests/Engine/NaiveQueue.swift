@@ -11,6 +11,13 @@ struct NaiveQueue {
         var fixed: Int
         var retries: Int
         var isDurable: Bool
+        /// How long it waits out an outage.
+        var patience: Int64?
+        var countsOutages = false
+        /// What its run was started to probe: a host or "" for the network.
+        var probe: String?
+        /// Whether it must be reported as failed because of an outage.
+        var isExpired = false
         var state = TransferState.waiting
         /// The host of each of its connections.
         var connections: [String] = []
@@ -39,14 +46,37 @@ struct NaiveQueue {
         var expiry: Int64
     }
 
+    /// A time in which a host, or the network, cannot be reached.
+    struct Outage {
+        var since: Int64
+        var next: Int64
+        var failures = 1
+        var isBroken = false
+        var concernsNetwork = false
+        var prober: UInt64?
+        var probed: UInt64 = 0
+        var served: UInt64
+
+        static func delay(_ failures: Int) -> Int64 { min(60, 1 << min(failures - 1, 6)) * 1_000_000_000 }
+    }
+
     var now: Int64 = 0
     var limit: Int
     var perHost: Int?
     var hostLimits: [String: Int] = [:]
     var items: [Item] = []
     var ends: [UInt64: Int] = [:]
-    var holds: [String: Int64] = [:]
-    var hostFailures: [String: Int] = [:]
+    var outages: [String: Outage] = [:]
+    var broken: [String: Set<UInt64>] = [:]
+    /// Until when each transfer was asked to stay away.
+    var throttles: [String: [UInt64: Int64]] = [:]
+    var network: Outage?
+    var networkSuspects: [String] = []
+    var firstNetworkFailure: Int64 = 0
+    /// The number of transfers added.
+    var added: UInt64 = 0
+    /// The time of the last failed probe of each host.
+    var lastFailures: [String: Int64] = [:]
     var learned: [String: (count: Int, until: Int64)] = [:]
     var asks: [Ask] = []
     var passedOver = Array(repeating: 0, count: 4)
@@ -73,7 +103,25 @@ struct NaiveQueue {
         self.items.reduce(0) { $0 + $1.connections.count { $0 == host } }
     }
 
-    func isHeld(_ host: String) -> Bool { (self.holds[host] ?? .min) > self.now }
+    /// Whether two transfers were asked to stay away from a host.
+    func isThrottled(_ host: String) -> Bool { self.throttleEnd(host) > self.now }
+
+    func throttleEnd(_ host: String) -> Int64 {
+        let ends = (self.throttles[host] ?? [:]).values.sorted(by: >)
+        return ends.count > 1 ? ends[1] : .min
+    }
+
+    func isHeld(_ host: String) -> Bool { self.permission(host) != .free }
+
+    func permission(_ host: String) -> HostHealth.Permission {
+        if self.isThrottled(host) { return .held(until: self.throttleEnd(host)) }
+        guard let outage = self.network ?? self.outages[host] else { return .free }
+        if outage.prober != nil { return .held(until: nil) }
+        return outage.next > self.now ? .held(until: outage.next) : .probe
+    }
+
+    /// Whether a transfer's host lets it start.
+    func isAdmitted(_ host: String) -> Bool { [.free, .probe].contains(self.permission(host)) }
 
     /// The limit that was set for a host.
     func setLimit(_ host: String) -> Int? { (self.hostLimits[host] ?? self.perHost).map { max(1, $0) } }
@@ -103,7 +151,8 @@ struct NaiveQueue {
     }
 
     func mayStart(_ item: Item) -> Bool {
-        item.state == .waiting && self.freePlaces > 0 && !self.isHeld(item.host) && self.isWithinLimit(item, item.host)
+        item.state == .waiting && self.freePlaces > 0 && self.isAdmitted(item.host) && !item.isExpired
+            && self.isWithinLimit(item, item.host)
     }
 
     /// The first in line among those of the same host and priority.
@@ -147,6 +196,16 @@ struct NaiveQueue {
         self.items[index].hasRun = true
         self.items[index].attempts += 1
         self.items[index].connections = [item.host]
+        if self.permission(item.host) == .probe {
+            if self.network != nil {
+                self.network?.prober = id
+                self.network?.probed = self.added
+            } else {
+                self.outages[item.host]?.prober = id
+                self.outages[item.host]?.probed = self.added
+            }
+            self.items[index].probe = self.network == nil ? item.host : ""
+        }
         for lower in 0..<own where self.items.contains(where: { $0.state == .waiting && $0.priority.rawValue == lower })
         {
             self.passedOver[lower] += 1
@@ -156,32 +215,168 @@ struct NaiveQueue {
 
     mutating func remove(_ index: Int) {
         self.ends[self.items[index].id, default: 0] += 1
+        self.throttles[self.items[index].host]?[self.items[index].id] = nil
         self.items.remove(at: index)
     }
 
     /// A run has ended or a file could not be synced, and another attempt may follow.
-    mutating func retry(_ index: Int, isHostFault: Bool, retryAfter: Int64?, jitter: Double) -> EngineMachine.Verdict {
+    mutating func retry(_ index: Int, _ failure: EngineMachine.Failure) -> EngineMachine.Verdict {
         let item = self.items[index]
-        if isHostFault { self.hostFailures[item.host, default: 0] += 1 }
-        if self.hostFailures[item.host, default: 0] > 3 * (item.retries + 1) {
-            self.remove(index)
-            return .refused(.hostDown)
-        }
         guard item.failures < item.retries else {
             self.remove(index)
             return .refused(.noneLeft(attempts: item.attempts))
         }
         self.items[index].failures += 1
-        var delay = 50_000_000 + Int64(Double(min(500_000_000 << item.failures, 30_000_000_000) - 50_000_000) * jitter)
-        if let retryAfter { delay = retryAfter * 1_000_000_000 }
-        if isHostFault { self.holds[item.host] = max(self.holds[item.host] ?? .min, self.now + delay) }
+        let ceiling = min(500_000_000 << item.failures, 30_000_000_000)
+        var delay = 50_000_000 + Int64(Double(ceiling - 50_000_000) * failure.jitter)
+        if let retryAfter = failure.retryAfter { delay = retryAfter * 1_000_000_000 }
+        if failure.isThrottled {
+            self.throttles[item.host, default: [:]] = (self.throttles[item.host] ?? [:]).filter { $0.value > self.now }
+            self.throttles[item.host]?[item.id] = self.now + delay
+        }
         self.items[index].state = .retrying(at: self.now + delay)
         return .retrying(attempt: item.attempts, delay: delay)
     }
 
+    // MARK: Outages
+
+    /// A host responded.
+    mutating func responded(_ host: String) {
+        self.broken[host] = nil
+        self.outages[host] = nil
+        self.networkResponded()
+    }
+
+    private mutating func networkResponded() {
+        self.networkSuspects = []
+        guard self.network != nil else { return }
+        self.network = nil
+        for (host, outage) in self.outages
+        where outage.concernsNetwork && outage.prober == nil && outage.next > self.now {
+            self.outages[host]?.next = self.now
+        }
+    }
+
+    /// A run that probes made a connection, or received a response.
+    mutating func reached(_ id: UInt64, hasResponse: Bool) {
+        guard let index = self.index(id), let probe = self.items[index].probe else { return }
+        let host = self.items[index].host
+        if hasResponse {
+            self.responded(host)
+        } else {
+            if self.outages[host]?.isBroken == false { self.outages[host] = nil }
+            self.networkResponded()
+        }
+        if probe.isEmpty || self.outages[host] == nil { self.items[index].probe = nil }
+    }
+
+    /// A transfer was added; an outage that nothing else waits for is not left alone for long.
+    mutating func wasAdded(_ index: Int) {
+        self.added = self.items[index].id
+        let host = self.items[index].host
+        guard var outage = self.outages[host], outage.prober == nil,
+            !self.items.dropLast().contains(where: { $0.state == .waiting && $0.host == host })
+        else { return }
+        outage.next = min(outage.next, (self.lastFailures[host] ?? 0) + 1_000_000_000)
+        self.outages[host] = outage
+    }
+
+    /// Judges a host by the end of a run.
+    ///
+    /// - Returns: Since when the transfer waits and until when, if it failed in an outage that it waits out.
+    mutating func judge(_ index: Int, _ result: EngineMachine.RunResult, hasResponse: Bool) -> Outage? {
+        let item = self.items[index]
+        self.items[index].probe = nil
+        if hasResponse { self.responded(item.host) }
+        guard case .retry(let failure) = result, let cause = failure.evidence?.cause, !(hasResponse && cause == .broken)
+        else {
+            if self.network?.prober == item.id { self.network?.prober = nil }
+            if self.outages[item.host]?.prober == item.id { self.outages[item.host]?.prober = nil }
+            return nil
+        }
+        guard item.patience != nil || item.probe != nil else { return nil }
+        self.judgeNetwork(item, cause)
+        self.lastFailures[item.host] = self.lastFailures[item.host] ?? self.now
+        if self.outages[item.host] == nil {
+            if cause == .broken {
+                self.broken[item.host, default: []].insert(item.id)
+                if (self.broken[item.host] ?? []).count < 2 { return nil }
+            }
+            self.broken[item.host] = nil
+            var outage = Outage(since: self.now, next: self.now + Outage.delay(1), served: item.id)
+            if let patience = item.patience, patience > 0 { outage.next = min(outage.next, self.now + patience) }
+            self.outages[item.host] = outage
+            self.lastFailures[item.host] = self.now
+        } else if self.outages[item.host]?.prober == item.id {
+            self.outages[item.host]?.fail(item.patience, self.now)
+            self.lastFailures[item.host] = self.now
+        } else {
+            return self.expireAndReturn(item)
+        }
+        self.outages[item.host]?.isBroken = cause == .broken
+        self.outages[item.host]?.concernsNetwork = cause.concernsNetwork
+        return self.expireAndReturn(item)
+    }
+
+    private mutating func judgeNetwork(_ item: Item, _ cause: OutageCause) {
+        if cause == .refused || cause == .broken { return self.networkResponded() }
+        if self.network != nil {
+            if self.network?.prober == item.id {
+                self.network?.fail(item.patience, self.now)
+                for index in self.items.indices where self.items[index].state == .waiting {
+                    let since = min(self.network?.since ?? 0, self.outages[self.items[index].host]?.since ?? .max)
+                    self.expire(index, since: since, served: self.network?.served ?? 0)
+                }
+            }
+            return
+        }
+        guard cause.concernsNetwork else { return }
+        if self.networkSuspects.isEmpty { self.firstNetworkFailure = self.now }
+        if !self.networkSuspects.contains(item.host) { self.networkSuspects.append(item.host) }
+        guard self.networkSuspects.count > 2 else { return }
+        self.network = Outage(since: self.firstNetworkFailure, next: self.now + Outage.delay(1), served: 0)
+    }
+
+    private mutating func expireAndReturn(_ item: Item) -> Outage? {
+        guard let outage = self.outages[item.host] else { return nil }
+        for index in self.items.indices where self.items[index].state == .waiting && self.items[index].host == item.host
+        {
+            self.expire(index, since: outage.since, served: outage.served)
+        }
+        return item.patience == nil ? nil : outage
+    }
+
+    private mutating func expire(_ index: Int, since: Int64, served: UInt64) {
+        guard let patience = self.items[index].patience, self.items[index].id <= served, self.now - since >= patience
+        else { return }
+        self.items[index].isExpired = true
+    }
+
+    /// The verdict about a transfer whose attempt failed in an outage.
+    private mutating func waitOut(_ outage: Outage, _ index: Int) -> EngineMachine.Verdict? {
+        let item = self.items[index]
+        guard let patience = item.patience, self.now - outage.since < patience else {
+            self.remove(index)
+            return nil
+        }
+        if item.countsOutages {
+            guard item.failures < item.retries else {
+                self.remove(index)
+                return .refused(.noneLeft(attempts: item.attempts))
+            }
+            self.items[index].failures += 1
+        }
+        self.enterLine(index, atFront: !outage.isBroken)
+        let next = self.network?.next ?? outage.next
+        let isProbing = self.network == nil && outage.prober != nil
+        return .held(attempt: item.attempts, delay: isProbing ? 0 : max(0, next - self.now))
+    }
+
     /// The verdict that a run's end must lead to.
-    mutating func runEnded(_ id: UInt64, _ result: EngineMachine.RunResult, kept: Int64, hasAdvanced: Bool)
-        -> EngineMachine.Verdict
+    ///
+    /// `nil` stands for a failure because an outage lasted too long.
+    mutating func runEnded(_ id: UInt64, _ result: EngineMachine.RunResult, kept: Int64, hasResponse: Bool)
+        -> EngineMachine.Verdict?
     {
         guard let index = self.index(id) else { return .unchanged }
         let item = self.items[index]
@@ -195,7 +390,7 @@ struct NaiveQueue {
             self.items[index].kept = kept
             self.items[index].failures = 0
         }
-        if hasAdvanced { self.hostFailures[item.host] = 0 }
+        let outage = self.judge(index, result, hasResponse: hasResponse)
         switch result {
         case .finished(let isSkipped):
             if item.isDurable, !isSkipped {
@@ -222,12 +417,8 @@ struct NaiveQueue {
         }
         switch result {
         case .retry(let failure):
-            return self.retry(
-                index,
-                isHostFault: failure.isHostFault,
-                retryAfter: failure.retryAfter,
-                jitter: failure.jitter
-            )
+            if let outage { return self.waitOut(outage, index) }
+            return self.retry(index, failure)
         case .paused where !item.isResumed:
             self.items[index].state = .paused
             return .paused
@@ -269,7 +460,7 @@ struct NaiveQueue {
 
     /// Whether a transfer waits for a host only because its connections are used.
     func isStarving(_ host: String) -> Bool {
-        guard !self.isHeld(host) else { return false }
+        guard self.permission(host) == .free else { return false }
         let claims = self.items.contains { item in
             item.isUrgent(host) && !self.isWithinLimit(item, host)
         }
@@ -287,7 +478,9 @@ struct NaiveQueue {
         let claims = self.items.reduce(0) { $0 + $1.claims.count }
         for host in hosts {
             let firstClaims = self.items.filter { $0.claims.contains { $0.host == host } }
-            if !firstClaims.isEmpty, !self.isHeld(host), firstClaims.contains(where: { self.isWithinLimit($0, host) }) {
+            if !firstClaims.isEmpty, !self.isThrottled(host),
+                firstClaims.contains(where: { self.isWithinLimit($0, host) })
+            {
                 return "a connection to \(host) should have been granted"
             }
             guard self.isStarving(host), !asks.contains(where: { $0.host == host }) else { continue }
@@ -299,5 +492,16 @@ struct NaiveQueue {
             if canYield, asks.count < claims + self.freePlaces { return "a connection to \(host) should be yielded" }
         }
         return nil
+    }
+}
+
+extension NaiveQueue.Outage {
+    /// A probe failed.
+    mutating func fail(_ patience: Int64?, _ now: Int64) {
+        self.failures += 1
+        self.prober = nil
+        self.served = max(self.served, self.probed)
+        self.next = now + Self.delay(self.failures)
+        if let patience, self.since + patience > now { self.next = min(self.next, self.since + patience) }
     }
 }

@@ -160,7 +160,7 @@ struct TransferLifeTests {
         var verdicts: [EngineMachine.Verdict] = []
         for _ in 0..<3 {
             stage.starts()
-            let failure = EngineMachine.Failure(isHostFault: false, jitter: 1)
+            let failure = EngineMachine.Failure(jitter: 1)
             verdicts.append(stage.end(1, .retry(failure)))
             stage.reach(stage.now + 30_000_000_000)
         }
@@ -179,7 +179,7 @@ struct TransferLifeTests {
         let short = stage.end(1, MachineStage.late)
         stage.reach(stage.now + 60_000_000)
         stage.starts()
-        let asked = EngineMachine.RunResult.retry(.init(isHostFault: true, retryAfter: 7, jitter: 0))
+        let asked = EngineMachine.RunResult.retry(.init(isThrottled: true, retryAfter: 7, jitter: 0))
         let long = stage.end(1, asked, kept: 1000)
         #expect(short == .retrying(attempt: 1, delay: 60_000_000))
         #expect(long == .retrying(attempt: 2, delay: 7_000_000_000))
@@ -190,7 +190,7 @@ struct TransferLifeTests {
         var stage = MachineStage()
         stage.add(retries: 9) { $0.totalTimeout = 5_000_000_000 }
         stage.starts()
-        let asked = EngineMachine.RunResult.retry(.init(isHostFault: true, retryAfter: 3, jitter: 0))
+        let asked = EngineMachine.RunResult.retry(.init(isThrottled: true, retryAfter: 3, jitter: 0))
         let first = stage.end(1, asked, duration: 1_000_000_000)
         stage.reach(3_000_000_000)
         stage.starts()
@@ -198,25 +198,21 @@ struct TransferLifeTests {
         #expect(first == .retrying(attempt: 1, delay: 3_000_000_000) && second == .refused(.outOfTime))
     }
 
-    @Test("all transfers of a host fail once it is down, and none after it has sent data")
-    func down() {
+    @Test("no transfer of a host that is away fails because those of others did")
+    func away() {
         var stage = MachineStage(limit: 1)
-        var verdicts: [EngineMachine.Verdict] = []
-        for _ in 1...9 {
-            stage.add(retries: 1)
-            guard let id = stage.start() else { continue }
-            verdicts.append(stage.end(id, MachineStage.broken))
-            _ = stage.machine.cancel(TransferID(id), keeping: true)
-            stage.reach(stage.now + MachineStage.firstDelay)
+        for _ in 1...50 { stage.add(retries: 1, patience: 3_600_000_000_000) }
+        stage.starts()
+        stage.end(1, MachineStage.refused)
+        for _ in 1...20 {
+            guard let time = stage.wakeUp else { break }
+            stage.reach(time)
+            for id in stage.starts() {
+                let verdict = stage.end(id, MachineStage.refused)
+                #expect(!verdict.isEnd)
+            }
         }
-        #expect(
-            verdicts.prefix(6).allSatisfy { !$0.isEnd }
-                && verdicts.dropFirst(6).allSatisfy { $0 == .refused(.hostDown) }
-        )
-        stage.add(retries: 1)
-        let id = stage.start() ?? 0
-        let served = stage.end(id, MachineStage.broken, hasAdvanced: true)
-        #expect(!served.isEnd)
+        #expect(stage.machine.waitingCount == 50)
     }
 
     @Test("one timer is set for the earliest attempt, and another only for an earlier one")
@@ -225,7 +221,7 @@ struct TransferLifeTests {
         for _ in 1...3 { stage.add(retries: 3) }
         stage.starts()
         func asked(_ seconds: Int64) -> EngineMachine.RunResult {
-            .retry(.init(isHostFault: false, retryAfter: seconds, jitter: 0))
+            .retry(.init(retryAfter: seconds, jitter: 0))
         }
         var timers: [EngineMachine.Step] = []
         func wakes() -> [EngineMachine.Step] {
@@ -255,9 +251,9 @@ struct TransferLifeTests {
     )
     func holdEnds(count: Int) {
         var stage = MachineStage(limit: count, perHost: count)
-        for _ in 1...count { stage.add(retries: 200) }
+        for _ in 1...count { stage.add(retries: 200, patience: 3_600_000_000_000) }
         stage.starts()
-        for id in 1...UInt64(count) { stage.end(id, MachineStage.broken) }
+        for id in 1...UInt64(count) { stage.end(id, MachineStage.refused) }
         for id in 1...UInt64(count) { _ = stage.machine.cancel(TransferID(id), keeping: false) }
         let last = stage.add()
         var wakes: [Int64] = []
@@ -266,8 +262,8 @@ struct TransferLifeTests {
             if case .wake(let time) = step { wakes.append(time) }
             if step == .none { break }
         }
-        #expect(wakes == [MachineStage.firstDelay])
-        stage.reach(MachineStage.firstDelay)
+        #expect(wakes == [1_000_000_000])
+        stage.reach(1_000_000_000)
         let next = stage.starts()
         #expect(next == [last.rawValue] && stage.machine.storage.due == 0)
     }
@@ -293,7 +289,7 @@ struct TransferLifeTests {
         let group = stage.machine.takeGroup()
         #expect(group == 2)
         let one = stage.machine.synced(TransferID(1))
-        let two = stage.machine.syncFailed(TransferID(2), .init(isHostFault: false, jitter: 0), now: 0)
+        let two = stage.machine.syncFailed(TransferID(2), .init(jitter: 0), now: 0)
         #expect(one == .finished && two == .retrying(attempt: 1, delay: MachineStage.firstDelay))
         let third = stage.end(4)
         let none = stage.steps()

@@ -21,6 +21,7 @@ import TransferCore
         let (expected, isRetryable): (TransferFailure.Code, Bool) =
             switch code {
             case .nameResolution: (.nameResolution, true)
+            case .unknownName: (.nameResolution, false)
             case .refused: (.connectionRefused, true)
             case .unreachable: (.hostUnreachable, true)
             case .reset: (.connectionReset, true)
@@ -41,13 +42,27 @@ import TransferCore
         #expect(failure.message == "m" && failure.remedy == "r" && failure.setting == .trust)
     }
 
-    @Test func aHostIsAtFaultWhenItOrTheWayToItIs() {
-        let faults: Set<TransferFailure.Code> = [
-            .overloaded, .nameResolution, .connectionRefused, .hostUnreachable, .connectionReset, .tlsHandshake,
-            .certificateExpired, .certificateWrongHost, .certificateUnknownAuthority, .certificate, .network,
+    @Test("failures to connect and broken connections are evidence of an outage; what concerns one name or file is not")
+    func evidence() {
+        let causes: [TransportError.Code: OutageCause] = [
+            .nameResolution: .resolver, .refused: .refused, .unreachable: .unreachable, .connectTimeout: .timeout,
+            .connect: .connect, .reset: .broken, .broken: .broken, .truncated: .broken,
         ]
-        for code in TransferFailure.Code.allCases {
-            #expect(TransferFailure(code, "").isHostFault == faults.contains(code), "\(code)")
+        let peer = Origin(scheme: .http, host: "h", port: 1)
+        for code in TransportError.Code.allCases {
+            var error = TransportError(code, "")
+            error.peer = peer
+            let evidence = TransferFailure(error).evidence
+            #expect(evidence?.cause == causes[code], "\(code)")
+            #expect(evidence.map { $0.peer == peer } ?? true)
+        }
+    }
+
+    @Test("429 and 503 limit a host's requests; other statuses do not")
+    func throttled() {
+        for status in [400, 404, 408, 429, 500, 502, 503, 504] {
+            let failure = TransferFailure(.overloaded, "", status: status)
+            #expect(failure.isThrottled == (status == 429 || status == 503))
         }
     }
 }

@@ -1,9 +1,10 @@
 internal import Synchronization
+internal import TransferCore
 
 /// One listener's unread events: beyond the capacity progress is dropped first, then the sequence ends.
 final class Listener: Sendable {
     private struct State {
-        var events: [ServiceEvent] = []
+        var events = FirstInFirstOut<ServiceEvent>()
         var hasProgress = false
         var waiter: CheckedContinuation<ServiceEvent?, Never>?
         var isFinished = false
@@ -54,8 +55,7 @@ final class Listener: Sendable {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let (event, isDone): (ServiceEvent?, Bool) = self.state.withLock { state in
-                    if !state.events.isEmpty {
-                        let event = state.events.removeFirst()
+                    if let event = state.events.popFirst() {
                         if case .progress = event { state.hasProgress = false }
                         return (event, true)
                     }

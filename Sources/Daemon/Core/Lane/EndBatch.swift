@@ -8,7 +8,6 @@ struct EndBatch: Sendable {
         /// The lane.
         var session: String?
         var id: GID
-        var run: UInt64
         /// The end; `nil` for an event of the session alone.
         var end: StoredEnd?
         /// The session's event, JSON text.

@@ -22,6 +22,7 @@ struct EngineParts: Sendable {
 final class Lane {
     /// How far a transfer has come.
     struct Live {
+        var transfer: StoredTransfer
         var engine: EngineKey
         var number: TransferID
         var policy: SessionPolicy?
@@ -60,13 +61,14 @@ final class Lane {
     }
 
     let session: String?
-    /// Tells it from earlier lanes of the session.
-    let serial: Int
-    var queue: LaneQueue
+    /// What was taken out of the store and is not staged yet.
+    var claimed: [GID: StoredTransfer] = [:]
+    /// The transfers that an engine has, or whose end is not stored yet.
     var live: [GID: Live] = [:]
-    /// How often what has not begun was taken back of late, and whether that is going to be done.
-    var reorders = Frequency(limit: 10, in: .seconds(1))
-    var isReorderPlanned = false
+    /// The holds of hosts that engines reported, for people.
+    var holds: [Origin: HostHold] = [:]
+    /// The hold of the network, for people.
+    var networkHold: HostHold?
     private(set) var settings: LaneSettings
     private var epoch = 0
     private var slots: [EngineKey: Slot] = [:]
@@ -76,33 +78,37 @@ final class Lane {
 
     init(
         session: String?,
-        serial: Int,
         settings: LaneSettings,
         hostLimits: [String: Int],
         parts: EngineParts,
         outbox: Outbox
     ) {
         self.session = session
-        self.serial = serial
         self.settings = settings
         self.hostLimits = hostLimits
         self.parts = parts
         self.outbox = outbox
-        self.queue = LaneQueue(limit: settings.engine.concurrentTransfers)
     }
 
     // MARK: Settings
 
     /// Takes other settings: limits at once, the rest for what begins from now on.
     func change(_ settings: LaneSettings, renewsEngines: Bool) {
+        var settings = settings
+        settings.engine.concurrentTransfers = self.settings.engine.concurrentTransfers
         self.settings = settings
-        self.queue.limit = settings.engine.concurrentTransfers
-        for slot in self.slots.values {
-            slot.engine.setConcurrentTransfers(settings.engine.concurrentTransfers)
-            slot.engine.setRateLimit(settings.engine.rateLimit)
-        }
+        for slot in self.slots.values { slot.engine.setRateLimit(settings.engine.rateLimit) }
         if renewsEngines { self.epoch += 1 }
     }
+
+    /// Sets the maximum number of running transfers.
+    func setLimit(_ limit: Int) {
+        self.settings.engine.concurrentTransfers = limit
+        for slot in self.slots.values { slot.engine.setConcurrentTransfers(limit) }
+    }
+
+    /// Whether engines have free places although transfers wait in them.
+    var hasIdlePlaces: Bool { self.slots.values.contains { $0.engine.hasIdlePlaces } }
 
     func setHostLimits(_ limits: [String: Int]) {
         self.hostLimits = limits
@@ -111,27 +117,36 @@ final class Lane {
 
     // MARK: Transfers
 
+    /// Reads what a transfer is to be.
+    func plan(_ transfer: StoredTransfer) throws(ControlError) -> RequestPlan {
+        try RequestPlan(
+            urls: transfer.urls,
+            upload: transfer.upload,
+            options: self.settings.defaults.merging(transfer.options),
+            directory: transfer.directory,
+            base: self.settings.downloads,
+            baseFields: self.settings.fields
+        )
+    }
+
     /// Gives a transfer to an engine.
     ///
+    /// - Parameters:
+    ///   - transfer: The transfer.
+    ///   - known: What it is to be, if that was read before with these settings.
     /// - Throws: Why it cannot be made.
-    func stage(_ entry: LaneQueue.Entry) throws(StagingFailure) {
-        let transfer = entry.transfer
+    func stage(_ transfer: StoredTransfer, _ known: RequestPlan?) throws(StagingFailure) {
         var plan: RequestPlan
         do throws(ControlError) {
-            plan = try RequestPlan(
-                urls: transfer.urls,
-                upload: transfer.upload,
-                options: self.settings.defaults.merging(transfer.options),
-                directory: transfer.directory,
-                base: self.settings.downloads,
-                baseFields: self.settings.fields
-            )
+            if let known { plan = known } else { plan = try self.plan(transfer) }
         } catch {
             throw StagingFailure(.badOption, error.message, remedy: error.remedy)
         }
+        plan.request.options.priority = Self.priority(transfer.priority, base: plan.request.options.priority)
+        plan.upload?.options.priority = plan.request.options.priority
         let key = EngineKey(epoch: self.epoch, proxy: plan.proxy)
         let policy = try self.policy(key, plan)
-        var tag = RunTag(id: transfer.id, run: entry.run, policy: policy)
+        var tag = RunTag(id: transfer.id, policy: policy)
         if plan.upload != nil {
             if self.session != nil { tag.answer = AnswerBuffer() }
             try self.prepare(&plan, transfer.id, tag)
@@ -154,6 +169,7 @@ final class Lane {
             }
             self.slots[key]?.load += 1
             self.live[transfer.id] = Live(
+                transfer: transfer,
                 engine: key,
                 number: number,
                 policy: policy,
@@ -171,8 +187,36 @@ final class Lane {
         }
     }
 
-    /// Asks an engine for a transfer.
-    func giveBack(_ id: GID, keeping: Bool = true) {
+    /// The order among the transfers that are staged: what has a greater priority starts before others of other hosts.
+    private static func priority(_ priority: Int, base: Priority) -> Priority {
+        if priority > 0 { return max(base, .high) }
+        return priority < 0 ? .low : base
+    }
+
+    /// Takes transfers back that have not begun; what has begun is not touched.
+    ///
+    /// - Returns: Those that had not begun.
+    func withdraw(_ ids: [GID]) -> Set<GID> {
+        var gone: Set<GID> = []
+        var byEngine: [EngineKey: [TransferID: GID]] = [:]
+        for id in ids {
+            guard let live = self.live[id] else { continue }
+            byEngine[live.engine, default: [:]][live.number] = id
+        }
+        for (key, numbers) in byEngine {
+            guard let engine = self.slots[key]?.engine else { continue }
+            // The last ones first: what is next does not start because one before it was taken back.
+            for number in engine.withdraw(numbers.keys.sorted(by: >)) {
+                guard let id = numbers[number] else { continue }
+                gone.insert(id)
+                self.left(id)
+            }
+        }
+        return gone
+    }
+
+    /// Cancels a transfer in its engine.
+    func cancel(_ id: GID, keeping: Bool = true) {
         guard let live = self.live[id], let engine = self.slots[live.engine]?.engine else { return }
         // Its samples are up to 200 ms old, and this is the last look.
         if let now = engine.progress(of: live.number) {
@@ -199,6 +243,35 @@ final class Lane {
     func setRateLimit(_ rate: Int64?, of id: GID) {
         guard let live = self.live[id] else { return }
         self.slots[live.engine]?.engine.setRateLimit(rate, of: live.number)
+    }
+
+    /// The hold of a transfer's host, if there is one.
+    func hold(of transfer: StoredTransfer) -> HostHold? {
+        guard self.networkHold != nil || !self.holds.isEmpty,
+            let url = transfer.urls.first.flatMap({ try? HTTPURL($0) })
+        else { return nil }
+        // Usually one; the engine knows the time of the next attempt.
+        for slot in self.slots.values { if let hold = slot.engine.hold(of: url) { return hold } }
+        return nil
+    }
+
+    /// Lets transfers of held hosts try at once.
+    ///
+    /// - Parameter transfers: Those whose hosts are meant; `nil` for all hosts.
+    func releaseHolds(of transfers: [StoredTransfer]?) {
+        guard self.networkHold != nil || !self.holds.isEmpty else { return }
+        guard let transfers else {
+            for slot in self.slots.values { slot.engine.releaseHolds() }
+            return
+        }
+        var known: Set<Origin> = []
+        for text in transfers.lazy.flatMap(\.urls) {
+            guard let url = try? HTTPURL(text), known.insert(url.origin).inserted else { continue }
+            // The hold may be that of a proxy, or of the network.
+            for slot in self.slots.values {
+                if let hold = slot.engine.hold(of: url) { slot.engine.releaseHolds(of: hold.origin) }
+            }
+        }
     }
 
     /// How far a transfer has come, at this moment.
@@ -238,20 +311,11 @@ final class Lane {
 
     /// Lets the server of an upload that no engine has forget what it has of it.
     func giveUp(_ transfer: StoredTransfer) {
-        guard
-            var plan = try? RequestPlan(
-                urls: transfer.urls,
-                upload: transfer.upload,
-                options: self.settings.defaults.merging(transfer.options),
-                directory: transfer.directory,
-                base: self.settings.downloads,
-                baseFields: self.settings.fields
-            )
-        else { return }
+        guard var plan = try? self.plan(transfer) else { return }
         let key = EngineKey(epoch: self.epoch, proxy: plan.proxy)
         guard let policy = try? self.policy(key, plan) else { return }
         self.parts.notes.clear(transfer.id)
-        try? self.prepare(&plan, transfer.id, RunTag(id: transfer.id, run: 0, policy: policy))
+        try? self.prepare(&plan, transfer.id, RunTag(id: transfer.id, policy: policy))
         if let upload = plan.upload { self.slots[key]?.engine.giveUp(upload) }
     }
 

@@ -16,11 +16,15 @@ struct LaneSettings: Sendable {
     /// Options that hold where a transfer has none of its own.
     var defaults: TransferOptions
 
+    /// The time for which outages are waited out.
+    static let outageTimeout = Duration.seconds(86_400)
+
     /// A background session's.
     init(session: SessionConfiguration) {
         self.engine = session.forEngine
         self.transport = session.forTransport
         self.downloads = session.forDownloads
+        self.downloads.outageTimeout = Self.outageTimeout
         self.fields = session.baseFields
         self.session = session
         self.gate = ConditionGate(session)

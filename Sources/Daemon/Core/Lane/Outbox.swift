@@ -1,12 +1,13 @@
-internal import QueueStore
 internal import Synchronization
 internal import TransferEngine
 
-/// What the threads that move data, and the store's, leave for the core: they append and go on.
+/// What engines and the store report, in order, until the core takes it.
 final class Outbox: Sendable {
     enum Item: Sendable {
+        /// An engine's event.
         case engine(lane: String?, TransferEvent)
-        case committed(EndBatch, Result<[EndBatch.Outcome], QueueStoreError>)
+        /// An answer of the store: what follows from it. The answers are in the order of the transactions.
+        case answer(@Sendable (isolated DaemonCore) -> Void)
     }
 
     private struct State {
@@ -17,7 +18,7 @@ final class Outbox: Sendable {
     private let state = Mutex(State())
     private let wake: @Sendable () -> Void
 
-    /// - Parameter wake: Called where something lies here that nobody was called for.
+    /// - Parameter wake: Called when there is something that it was not called for.
     init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
 
     func put(_ item: Item) {
@@ -29,7 +30,7 @@ final class Outbox: Sendable {
         if wakes { self.wake() }
     }
 
-    /// Everything that lies here; nothing means that whoever comes next is woken for.
+    /// Everything that is there; if that is nothing, the next item wakes again.
     func take() -> [Item] {
         self.state.withLock { state in
             let items = state.items

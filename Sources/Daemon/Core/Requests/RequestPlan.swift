@@ -175,6 +175,8 @@ extension RequestPlan {
         if let rate = try reader.bytes(.maxDownloadLimit) { request.options.rateLimit = rate > 0 ? rate : nil }
         if let tries = try reader.count(.maxTries, 0...1_000_000) {
             request.options.retries = tries == 0 ? 1_000_000 : tries - 1
+            // A client that counts tries counts those that fail in an outage too.
+            request.options.retriesIncludeOutages = tries > 0
         }
         if let wait = try reader.seconds(.retryWait) { request.options.retryWait = wait }
         if let timeout = try reader.seconds(.timeout) { request.options.stallTimeout = timeout }
@@ -182,6 +184,9 @@ extension RequestPlan {
             request.options.connectTimeout = timeout
         }
         if let timeout = try reader.seconds(.resourceTimeout) { request.options.totalTimeout = timeout }
+        if let timeout = try reader.seconds(.outageTimeout) {
+            request.options.outageTimeout = timeout > .zero ? timeout : nil
+        }
     }
 
     private static func proxy(_ options: TransferOptions) throws(ControlError) -> ProxySettings? {

@@ -7,8 +7,9 @@ enum OptionDefaults {
     static let transfer: [(OptionName, String)] = [
         (.allowOverwrite, "false"), (.autoFileRenaming, "true"), (.conditionalGet, "false"), (.connectTimeout, "60"),
         (.continue, "true"), (.lowestSpeedLimit, "0"), (.maxConnectionPerServer, "4"), (.maxDownloadLimit, "0"),
-        (.maxTries, "5"), (.maxUploadLimit, "0"), (.minSplitSize, "1048576"), (.retryWait, "0"), (.split, "4"),
-        (.timeout, "60"),
+        (.maxTries, "5"), (.maxUploadLimit, "0"), (.minSplitSize, "1048576"), (.outageTimeout, "86400"),
+        (.retryWait, "0"),
+        (.split, "4"), (.timeout, "60"),
         (.userAgent, "martlet/\(MartletVersion.text)"),
     ]
 

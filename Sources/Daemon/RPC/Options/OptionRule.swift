@@ -47,7 +47,7 @@ enum OptionRule: Sendable {
         case .minSplitSize: .size(least: 1)
         case .maxDownloadLimit, .maxUploadLimit, .lowestSpeedLimit, .maxOverallDownloadLimit: .size(least: 0)
         case .maxTries: .number(0...1_000_000)
-        case .retryWait, .timeout, .connectTimeout, .resourceTimeout: .seconds
+        case .retryWait, .timeout, .connectTimeout, .resourceTimeout, .outageTimeout: .seconds
         case .maxConcurrentDownloads: .number(1...100_000)
         case .maxDownloadResult: .number(0...1_000_000_000)
         case .ifExists: .words(["auto", "skip", "resume", "rename", "overwrite", "fail"])

@@ -11,12 +11,37 @@ enum OwnListing {
             return .array(records)
         },
         RPCMethod("martlet.list", Self.list),
+        RPCMethod("martlet.openList") { context, arguments async throws(ControlError) in
+            let (list, count) = try await context.service.openList(try Self.query(arguments))
+            return ["list": .string(list), "count": .integer(Int64(count))]
+        },
+        RPCMethod("martlet.readList") { context, arguments async throws(ControlError) in
+            let limit = try Self.limit(arguments, context)
+            return .array(
+                try await context.service.readList(try arguments.string(named: "list"), limit: limit).map(\.json)
+            )
+        },
         RPCMethod("martlet.counts") { context, _ async throws(ControlError) in context.service.counts.json },
         RPCMethod("martlet.subscribe", Self.subscribe),
     ]
 
     @Sendable
     private static func list(_ context: RPCContext, _ arguments: RPCArguments) async throws(ControlError) -> JSON {
+        var query = try Self.query(arguments)
+        query.offset = Int(clamping: try arguments.optionalInteger(named: "offset") ?? 0)
+        query.limit = try Self.limit(arguments, context)
+        guard query.limit > 0 else { return [] }
+        return .array(try await context.service.list(query).map(\.json))
+    }
+
+    private static func limit(_ arguments: RPCArguments, _ context: RPCContext) throws(ControlError) -> Int {
+        let limit = try arguments.optionalInteger(named: "limit") ?? Int64(ListQuery().limit)
+        guard limit >= 0 else { throw ControlError(.badParameter, "\"limit\" is negative", remedy: "give 0 or more") }
+        return min(Int(clamping: limit), context.configuration.limits.page)
+    }
+
+    /// Which transfers are asked for.
+    private static func query(_ arguments: RPCArguments) throws(ControlError) -> ListQuery {
         var query = ListQuery()
         for name in try arguments.optionalStrings(named: "states") ?? [] {
             guard let state = TransferRecord.State(rawValue: name) else {
@@ -31,12 +56,7 @@ enum OwnListing {
         if arguments.has("session") {
             query.session = .some(try arguments.optionalString(named: "session"))
         }
-        query.offset = Int(clamping: try arguments.optionalInteger(named: "offset") ?? 0)
-        let limit = try arguments.optionalInteger(named: "limit") ?? Int64(query.limit)
-        guard limit >= 0 else { throw ControlError(.badParameter, "\"limit\" is negative", remedy: "give 0 or more") }
-        query.limit = min(Int(clamping: limit), context.configuration.limits.page)
-        guard query.limit > 0 else { return [] }
-        return .array(try await context.service.list(query).map(\.json))
+        return query
     }
 
     @Sendable

@@ -1,5 +1,6 @@
 package import Control
 internal import QueueStore
+internal import TransferCore
 
 extension DaemonCore {
     /// The one transfer whose identifier begins with `prefix`.
@@ -72,7 +73,9 @@ extension DaemonCore {
     private func activeIDs(_ session: String??) -> Set<GID> {
         var ids: Set<GID> = []
         for lane in self.lanes.values where session == nil || session == .some(lane.session) {
-            for entry in lane.queue.entries.values where entry.isActive { ids.insert(entry.transfer.id) }
+            for (id, entry) in self.machine[lane: lane.session]?.entries ?? [:] where entry.isActive {
+                if let id = GID(rawValue: id) { ids.insert(id) }
+            }
         }
         return ids
     }

@@ -1,0 +1,135 @@
+internal import Control
+internal import Logging
+internal import QueueStore
+internal import Synchronization
+internal import TransferCore
+internal import TransferEngine
+
+/// Ends of transfers, which are reported once they are stored.
+extension DaemonCore {
+    /// A transfer has ended by itself.
+    func ended(
+        _ lane: Lane,
+        _ transfer: StoredTransfer,
+        completion: TransferEvent.Completion? = nil,
+        answer: [UInt8]? = nil,
+        failure: TransferRecord.Failure? = nil
+    ) {
+        let id = transfer.id
+        guard self.machine.entry(id.rawValue, in: lane.session).map({ $0.phase != .ended }) ?? false else { return }
+        guard self.machine.ended(lane.session, id.rawValue) else {
+            // The end of a removed one is stored.
+            lane.left(id)
+            return self.wake(id)
+        }
+        let live = lane.live[id]
+        let end = StoredEnd(
+            id: id,
+            state: completion == nil ? .failed : .finished,
+            path: live?.path ?? transfer.path,
+            bytes: completion?.bytes ?? live?.bytes ?? transfer.bytes,
+            total: completion?.bytes ?? live?.total ?? transfer.total,
+            failure: failure,
+            at: self.now
+        )
+        var event: JSON?
+        if lane.session != nil {
+            if let completion {
+                event = Self.finished(id, completion, answer, live?.response)
+            } else {
+                event = [
+                    "kind": "failed", "id": .string(id.description), "error": failure?.json ?? .null,
+                    "path": .optional(end.path),
+                ]
+            }
+        }
+        self.pending.items.append(.init(session: lane.session, id: id, end: end, event: event, before: transfer))
+        self.machine.recorded()
+        self.wake(id)
+    }
+
+    /// What a session hears of a good end; of an upload with the server's answer.
+    private static func finished(
+        _ id: GID,
+        _ completion: TransferEvent.Completion,
+        _ answer: [UInt8]?,
+        _ response: JSON?
+    ) -> JSON {
+        var members: [JSON.Member] = [
+            .init("kind", "finished"), .init("id", .string(id.description)), .init("path", .string(completion.path)),
+            .init("bytes", .integer(completion.bytes)), .init("received", .integer(completion.received)),
+        ]
+        if let answer {
+            members.append(.init("sent", .optional(completion.sent)))
+            members.append(.init("response", response ?? .null))
+            members.append(.init("body", .string(Base64.encode(answer))))
+        } else {
+            members.append(.init("skipped", .bool(completion.skipped)))
+            members.append(.init("notModified", .bool(completion.notModified)))
+        }
+        return .object(members)
+    }
+
+    // MARK: Storing
+
+    /// Stores what is recorded, one group at a time: what comes meanwhile is the next.
+    func storeRecords() {
+        var batch = self.pending
+        self.pending = EndBatch()
+        for index in batch.items.indices where batch.items[index].event != nil {
+            // A session that was forgotten is not made again by what comes after.
+            guard let session = batch.items[index].session, self.sessions[session] == nil else { continue }
+            batch.items[index].event = nil
+        }
+        let written = batch
+        let touched = Set(batch.items.lazy.filter { $0.end != nil }.map(\.session))
+        self.later(
+            { (writer) throws(QueueStoreError) in try written.write(writer) },
+            touching: { _ in touched },
+            done: { core, result in core.stored(written, result) }
+        )
+    }
+
+    private func stored(_ batch: EndBatch, _ result: Result<[EndBatch.Outcome], QueueStoreError>) {
+        switch result {
+        case .success(let outcomes):
+            if self.isFull { self.configuration.logger.notice("there is room under the queue again") }
+            self.machine.stored()
+            self.storeWorks()
+            for (item, outcome) in zip(batch.items, outcomes) { self.settle(item, outcome) }
+        case .failure(let error):
+            guard error.code != .closed else { return }
+            if error.code == .full, !self.isFull {
+                self.configuration.logger.error(
+                    "the disk under the queue is full; the queue is held until there is room"
+                )
+            }
+            let text = error.code == .full ? "the disk under the queue is full" : error.message
+            self.snapshot.withLock { $0.trouble = text }
+            self.pending.items = batch.items + self.pending.items
+            self.machine.storingFailed(
+                isFull: error.code == .full,
+                now: self.uptime,
+                pause: Int64(self.configuration.fullRetry * 1e9)
+            )
+        }
+    }
+
+    private func settle(_ item: EndBatch.Item, _ outcome: EndBatch.Outcome) {
+        if let session = item.session, outcome.number > 0 { self.stored(session, outcome.number) }
+        guard let end = item.end else { return }
+        let lane = self.lanes[item.session]
+        // Before anything reports the end: it is stored, and no request can be made twice any more.
+        if !item.before.mayBeCut { self.parts.notes.clear(item.id) }
+        if outcome.before != nil {
+            self.endedInAll += 1
+            if self.isHeard {
+                let record = TransferRecord(lane?.live[item.id]?.transfer ?? item.before, end: end)
+                self.tell(end.state == .finished ? .finished(record) : .failed(record))
+            }
+        }
+        self.machine.endStored(item.session, item.id.rawValue)
+        lane?.left(item.id)
+        self.wake(item.id)
+    }
+}

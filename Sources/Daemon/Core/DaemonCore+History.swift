@@ -1,0 +1,28 @@
+internal import Control
+internal import QueueStore
+internal import TransferCore
+
+/// The history of the shared queue.
+extension DaemonCore {
+    /// Tells the machine how many ended transfers are kept.
+    func setHistory() {
+        let limit =
+            (try? OptionReader(options: self.globalOptions).count(.maxDownloadResult, 0...1_000_000_000)) ?? nil ?? 1000
+        self.machine.setHistory(limit: limit, forgetsFailed: false)
+    }
+
+    /// Forgets what is too much or too old.
+    func trim(keeping count: Int) {
+        let before = self.now - self.configuration.historyAge
+        self.later(
+            { (writer) throws(QueueStoreError) in
+                try writer.trimHistory(count: count, before: before, most: QueueMachine.trimmedAtOnce)
+            },
+            touching: { _ in [nil] },
+            done: { core, result in
+                let forgotten = (try? result.get())?.values.reduce(0, +) ?? 0
+                core.machine.trimmed(forgotten, now: core.uptime)
+            }
+        )
+    }
+}

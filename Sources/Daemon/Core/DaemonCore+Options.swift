@@ -1,0 +1,218 @@
+package import Control
+internal import FileStorage
+internal import QueueStore
+internal import Synchronization
+internal import TransferCore
+internal import TransferEngine
+
+/// Options and URLs of transfers, and the options that hold for all.
+extension DaemonCore {
+    /// A transfer before and after a change.
+    fileprivate struct Edit: Sendable {
+        var before: StoredTransfer
+        var after: StoredTransfer
+    }
+
+    /// Reads a transfer, changes it and writes it, in one transaction: two clients at once each change their own.
+    private func edit(
+        _ id: GID,
+        _ change: @escaping @Sendable (inout StoredTransfer) throws(ControlError) -> Void,
+        then apply: @escaping @Sendable (isolated DaemonCore, Edit) -> Void
+    ) async throws(ControlError) -> Edit {
+        let result: Result<Edit, ControlError> = try await self.change(
+            { (writer) throws(QueueStoreError) in
+                guard let before = try writer.reader.transfer(id) else { throw QueueStoreError(.notFound(id), "") }
+                guard before.state != .finished, before.state != .removed else {
+                    throw QueueStoreError(.wrongState(id, before.state), "")
+                }
+                var after = before
+                do throws(ControlError) {
+                    try change(&after)
+                    try self.checkOptions(after)
+                } catch {
+                    return .failure(error)
+                }
+                if after.urls != before.urls { try writer.setURLs(after.urls, of: id) }
+                if after.options != before.options || after.directory != before.directory {
+                    try writer.setOptions(after.options, directory: after.directory, of: id)
+                }
+                if after.priority != before.priority, !after.state.isEnd {
+                    try writer.setPriority(after.priority, of: [id])
+                }
+                return .success(Edit(before: before, after: after))
+            },
+            then: { core, result in
+                guard case .success(let edit) = result, !edit.before.state.isEnd else { return }
+                core.plans[id] = nil
+                let lane = core.lane(edit.before.session)
+                lane.live[id]?.transfer.urls = edit.after.urls
+                lane.live[id]?.transfer.options = edit.after.options
+                lane.live[id]?.transfer.directory = edit.after.directory
+                lane.live[id]?.transfer.priority = edit.after.priority
+                apply(core, edit)
+            }
+        )
+        return try result.get()
+    }
+
+    /// Changes a transfer's options; one that runs takes limits at once and restarts for the others.
+    package func changeOptions(_ id: GID, _ options: TransferOptions) async throws(ControlError) {
+        let edit: Edit = try await self.edit(
+            id,
+            { (stored) throws(ControlError) in
+                stored.options = stored.options.merging(options)
+                for name in [OptionName.gid, .pause, .position, .dir] { stored.options[name] = nil }
+                if options[.dir] != nil { stored.directory = try self.directory(options) }
+                if options[.priority] != nil { stored.priority = try RequestPlan.priority(options) }
+            },
+            then: { core, edit in
+                let session = edit.before.session
+                if edit.restarts {
+                    core.machine.changed(session, id.rawValue)
+                } else if edit.differing.contains(.priority) {
+                    core.machine.reordered(session)
+                }
+            }
+        )
+        guard !edit.before.state.isEnd else { return }
+        guard !edit.restarts else { return await self.waitUntilLeft([id], edit.before.session) }
+        let lane = self.lane(edit.before.session)
+        let name = RequestPlan.rateOption(edit.after.upload)
+        if edit.differing.contains(name) {
+            let rate = try OptionReader(options: lane.settings.defaults.merging(edit.after.options)).limit(name)
+            lane.setRateLimit(rate, of: id)
+        }
+        if edit.differing.contains(.lowestSpeedLimit) {
+            lane.live[id]?.speed = try OptionReader(options: edit.after.options).limit(.lowestSpeedLimit)
+                .map { SpeedWatch(lowest: $0) }
+        }
+    }
+
+    /// Replaces a transfer's URLs and keeps its bytes, and with them the file's name.
+    package func replaceURLs(_ id: GID, with urls: [String]) async throws(ControlError) {
+        let known = try await self.read { (reader) throws(QueueStoreError) in try reader.transfer(id) }
+        let name = known.flatMap { self.partialName(of: $0) }
+        let edit: Edit = try await self.edit(
+            id,
+            { (stored) throws(ControlError) in
+                stored.urls = urls
+                if let name, stored.options[.out]?.isEmpty ?? true { stored.options[.out] = name }
+            },
+            then: { core, edit in core.machine.changed(edit.before.session, id.rawValue) }
+        )
+        guard !edit.before.state.isEnd else { return }
+        await self.waitUntilLeft([id], edit.before.session)
+        self.publish()
+    }
+
+    /// The name of a download's partial file, if it has one under a name that its URLs or responses gave.
+    ///
+    /// Other URLs would give another name, and the download would restart under that.
+    private func partialName(of transfer: StoredTransfer) -> String? {
+        guard transfer.upload == nil, transfer.options[.out]?.isEmpty ?? true else { return nil }
+        // A running one's file is known to its engine; the store may not have it yet.
+        let running = self.lanes[transfer.session]?.target(of: transfer.id)
+        let stored = transfer.path.flatMap { path in
+            path.lastIndex(of: "/")
+                .map { slash in
+                    FileTarget(directory: String(path[..<slash]), name: String(path[path.index(after: slash)...]))
+                }
+        }
+        for target in [running, stored].compactMap({ $0 }) {
+            guard target.path == FileTarget(directory: transfer.directory, name: target.name).path,
+                let survey = try? self.parts.store.survey(target)
+            else { continue }
+            switch survey.partial {
+            case .ours: return target.name
+            case .busy where target == running: return target.name
+            case .busy, .none, .committed, .foreign: continue
+            }
+        }
+        return nil
+    }
+
+    // MARK: For all
+
+    /// Changes the global options; they survive a restart.
+    package func changeGlobalOptions(_ options: TransferOptions) async throws(ControlError) {
+        let defaults = self.configuration.options
+        let result: Result<TransferOptions, ControlError> = try await self.change(
+            { (writer) throws(QueueStoreError) in
+                let name = SettingName.options.rawValue
+                let stored = try writer.reader.setting(name).flatMap { try? JSON(parsing: $0) }
+                var merged = defaults.merging(TransferOptions(json: stored ?? .null)).merging(options)
+                for name in [OptionName.gid, .pause, .position, .out, .checksum] { merged[name] = nil }
+                do throws(ControlError) {
+                    try self.checkGlobal(merged)
+                } catch {
+                    return .failure(error)
+                }
+                try writer.setSetting(name, merged.json.text)
+                return .success(merged)
+            },
+            then: { core, result in
+                guard case .success(let merged) = result else { return }
+                core.adopt(merged, changed: options)
+            }
+        )
+        _ = try result.get()
+    }
+
+    /// Throws if transfers cannot be made with these defaults.
+    private nonisolated func checkGlobal(_ options: TransferOptions) throws(ControlError) {
+        let settings = try LaneSettings(shared: self.configuration.shared, options: options)
+        _ = try self.directory(options)
+        _ = try RequestPlan.priority(options)
+        _ = try OptionReader(options: options).count(.maxDownloadResult, 0...1_000_000_000)
+        try self.checkOptions(
+            StoredTransfer(
+                id: .random(),
+                urls: ["http://localhost/"],
+                options: settings.defaults,
+                directory: "/",
+                added: 0
+            )
+        )
+    }
+
+    private func adopt(_ options: TransferOptions, changed: TransferOptions) {
+        self.snapshot.withLock { $0.options = options }
+        self.setHistory()
+        self.plans = [:]
+        if changed[.outageTimeout] != nil { self.adoptInSessions() }
+        guard let lane = self.lanes[nil],
+            let settings = try? LaneSettings(shared: self.configuration.shared, options: options)
+        else { return }
+        let isRenewed = lane.settings.defaults != settings.defaults
+        lane.change(settings, renewsEngines: false)
+        self.machine.setLimit(settings.engine.concurrentTransfers, of: nil)
+        // What has not begun begins with the new defaults.
+        if isRenewed { self.machine.restaged(nil) }
+        for (id, live) in lane.live {
+            let name = RequestPlan.rateOption(live.transfer.upload)
+            guard changed[name] != nil, live.transfer.options[name] == nil else { continue }
+            lane.setRateLimit((try? OptionReader(options: options).limit(name)) ?? nil, of: id)
+        }
+    }
+
+    /// Sessions have defaults of their own, but for the time for which outages are waited out.
+    private func adoptInSessions() {
+        for (session, lane) in self.lanes {
+            guard let session else { continue }
+            lane.change(self.settings(session), renewsEngines: false)
+            self.machine.restaged(session)
+        }
+    }
+}
+
+extension DaemonCore.Edit {
+    /// The options that differ.
+    fileprivate var differing: Set<OptionName> {
+        Set(OptionName.allCases.filter { self.before.options[all: $0] != self.after.options[all: $0] })
+    }
+
+    /// Whether the request is another one.
+    fileprivate var restarts: Bool {
+        !self.differing.subtracting(RequestPlan.liveOptions).isEmpty || self.before.directory != self.after.directory
+    }
+}

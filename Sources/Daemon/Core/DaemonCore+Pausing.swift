@@ -1,0 +1,241 @@
+package import Control
+internal import QueueStore
+internal import TransferCore
+
+/// Actions on transfers, and pausing, resuming and retrying: what is asked is stored first, then the engines follow.
+extension DaemonCore {
+    /// Does the same to each of a selection.
+    @discardableResult
+    package func perform(
+        _ action: TransferAction,
+        on selection: TransferSelection
+    ) async throws(ControlError) -> Int {
+        switch selection {
+        case .ids(let ids):
+            var seen: Set<GID> = []
+            return try await self.perform(action, ids.filter { seen.insert($0).inserted })
+        case .all(let session): return try await self.performOnAll(action, session)
+        }
+    }
+
+    private func perform(_ action: TransferAction, _ ids: [GID]) async throws(ControlError) -> Int {
+        guard !ids.isEmpty else { return 0 }
+        // What ended a moment ago has ended.
+        for id in ids where action != .forget {
+            for lane in self.lanes.values where lane.live[id] != nil {
+                guard self.machine.entry(id.rawValue, in: lane.session)?.phase == .ended else { continue }
+                throw ControlError(.wrongState, "the transfer \(id) has just ended")
+            }
+        }
+        let now = self.now
+        let facts = self.liveFacts(ids)
+        let held = action.triesAtOnce ? try await self.held(ids) : []
+        let heldIDs = Set(held.map(\.id))
+        let before = try await self.change(
+            { (writer) throws(QueueStoreError) in
+                var found: [StoredTransfer] = []
+                for id in ids {
+                    guard let one = try writer.reader.transfer(id) else { throw QueueStoreError(.notFound(id), "") }
+                    if one.state == .waiting, heldIDs.contains(id) { continue }
+                    guard action.applies(to: one.state) else { throw QueueStoreError(.wrongState(id, one.state), "") }
+                    found.append(one)
+                }
+                try action.write(found, facts, now, writer)
+                return found
+            },
+            touching: { Set($0.map(\.session)) },
+            then: { core, before in
+                core.apply(action, before)
+                guard action.triesAtOnce else { return }
+                for one in held { core.tryAtOnce(one) }
+                for (session, transfers) in Dictionary(grouping: before + held, by: \.session) {
+                    core.lanes[session]?.releaseHolds(of: transfers)
+                }
+            }
+        )
+        await self.follow(action, before, at: now)
+        return before.count + held.count
+    }
+
+    /// One that its server asked to come back later waits by itself, whatever becomes of the hold: it starts again.
+    private func tryAtOnce(_ transfer: StoredTransfer) {
+        guard let live = self.lanes[transfer.session]?.live[transfer.id], live.rate == 0, live.connections == 0,
+            let entry = self.machine.entry(transfer.id.rawValue, in: transfer.session), entry.hasStarted
+        else { return }
+        self.machine.changed(transfer.session, transfer.id.rawValue)
+    }
+
+    /// Those of some transfers that wait for a held host.
+    private func held(_ ids: [GID]) async throws(ControlError) -> [StoredTransfer] {
+        guard self.lanes.values.contains(where: { $0.networkHold != nil || !$0.holds.isEmpty }) else { return [] }
+        let found = try await self.read { (reader) throws(QueueStoreError) in
+            var found: [StoredTransfer] = []
+            for id in ids { if let one = try reader.transfer(id) { found.append(one) } }
+            return found
+        }
+        return found.filter { $0.state == .waiting && self.lanes[$0.session]?.hold(of: $0) != nil }
+    }
+
+    private func performOnAll(_ action: TransferAction, _ session: String?) async throws(ControlError) -> Int {
+        switch action {
+        case .pause: return try await self.pauseAll(session)
+        case .resume: return try await self.resumeAll(session)
+        case .forget: return try await self.forgetAll(session)
+        case .retry:
+            self.lanes[session]?.releaseHolds(of: nil)
+            return try await self.performInPages(action, session)
+        case .remove, .setPriority: return try await self.performInPages(action, session)
+        }
+    }
+
+    /// A thousand at a time, so that others come between.
+    private func performInPages(_ action: TransferAction, _ session: String?) async throws(ControlError) -> Int {
+        let isRetry = action == .retry
+        let states: Set<TransferRecord.State> = isRetry ? [.failed] : [.waiting, .paused]
+        var (offset, changed) = (0, 0)
+        // Removed from the end of the line, so that none of them begins meanwhile.
+        let isBackward = action.isRemoval
+        let counts = self.machine.counts(of: session)
+        var left = isRetry ? counts.failed : counts.unfinished
+        while left > 0 {
+            let (now, start, limit) = (self.now, offset, min(left, 1000))
+            let facts = self.liveFacts(self.lanes[session].map { Array($0.live.keys) } ?? [])
+            let before = try await self.change(
+                { (writer) throws(QueueStoreError) in
+                    let found = try writer.reader.transfers(
+                        in: states,
+                        session: session,
+                        offset: start,
+                        limit: limit,
+                        fromEnd: isBackward
+                    )
+                    try action.write(found, facts, now, writer)
+                    return found
+                },
+                touching: { _ in [session] },
+                then: { core, before in core.apply(action, before) }
+            )
+            guard !before.isEmpty else { break }
+            await self.follow(action, before, at: now)
+            if case .setPriority = action { offset += before.count }
+            changed += before.count
+            left -= before.count
+        }
+        return changed
+    }
+
+    /// What is stored of transfers that are in an engine's hands.
+    private func liveFacts(_ ids: [GID]) -> [GID: LiveFacts] {
+        var facts: [GID: LiveFacts] = [:]
+        for lane in self.lanes.values where !lane.live.isEmpty {
+            for id in ids {
+                guard let live = lane.live[id] else { continue }
+                facts[id] = LiveFacts(path: live.path, bytes: live.bytes, total: live.total)
+            }
+        }
+        return facts
+    }
+
+    // MARK: What follows
+
+    /// The machine follows what was stored, before anything that is stored later.
+    private func apply(_ action: TransferAction, _ before: [StoredTransfer]) {
+        for (session, transfers) in Dictionary(grouping: before, by: \.session) {
+            let ids = transfers.map(\.id.rawValue)
+            switch action {
+            case .pause: self.machine.paused(session, ids)
+            case .resume:
+                self.lane(session)
+                self.machine.resumed(session, ids)
+            case .retry:
+                for one in transfers where !one.mayBeCut { self.parts.notes.clear(one.id) }
+                self.nowWaits(session, priority: transfers.map(\.priority).max() ?? 0, mayPrecede: false)
+            case .remove(let deletesPartial):
+                self.endedInAll += transfers.count
+                for one in transfers {
+                    guard let phase = self.machine.entry(one.id.rawValue, in: session)?.phase else { continue }
+                    if phase != .staged { self.beingCancelled.insert(one.id) }
+                }
+                self.machine.removed(session, ids, keeping: !deletesPartial)
+            case .forget: break
+            case .setPriority(let priority):
+                for one in transfers { self.lanes[session]?.live[one.id]?.transfer.priority = priority }
+                self.lane(session)
+                self.machine.reordered(session)
+            }
+        }
+    }
+
+    /// What is reported, once the engines have followed.
+    private func follow(_ action: TransferAction, _ before: [StoredTransfer], at now: Double) async {
+        for (session, transfers) in Dictionary(grouping: before, by: \.session) {
+            switch action {
+            case .pause: await self.paused(session, transfers)
+            case .resume, .retry:
+                self.tellQueued(transfers)
+                await self.waitUntilOrdered(session)
+            case .remove(let deletesPartial): await self.removed(session, transfers, deletesPartial, at: now)
+            case .setPriority: await self.waitUntilOrdered(session)
+            case .forget: break
+            }
+        }
+        self.publish()
+    }
+
+    // MARK: Pausing and resuming
+
+    private func pauseAll(_ session: String?) async throws(ControlError) -> Int {
+        var started: [StoredTransfer] = []
+        for (id, live) in self.lanes[session]?.live ?? [:] {
+            guard self.machine.entry(id.rawValue, in: session)?.hasStarted == true else { continue }
+            started.append(live.transfer)
+        }
+        let count = try await self.change(
+            { (writer) throws(QueueStoreError) in
+                try writer.setState(.paused, from: .waiting, session: session)
+            },
+            touching: { _ in [session] },
+            then: { core, _ in core.machine.paused(session, core.taken(session)) }
+        )
+        await self.paused(session, started)
+        self.publish()
+        return count
+    }
+
+    private func resumeAll(_ session: String?) async throws(ControlError) -> Int {
+        try await self.change(
+            { (writer) throws(QueueStoreError) in
+                try writer.setState(.waiting, from: .paused, session: session)
+            },
+            touching: { _ in [session] },
+            then: { core, count in
+                guard count > 0 else { return }
+                core.lane(session)
+                core.machine.resumed(session, core.taken(session))
+            }
+        )
+    }
+
+    /// The transfers that were taken of a queue.
+    private func taken(_ session: String?) -> [QueueMachine.ID] {
+        self.machine[lane: session].map { Array($0.entries.keys) } ?? []
+    }
+
+    private func paused(_ session: String?, _ transfers: [StoredTransfer]) async {
+        await self.waitUntilLeft(transfers.map(\.id), session)
+        // One that ended in the same moment was not paused.
+        for var one in transfers where self.machine.entry(one.id.rawValue, in: session)?.phase != .ended {
+            one.state = .paused
+            if self.isHeard { self.tell(.paused(TransferRecord(one))) }
+            self.pass(one.session, one.id, ["kind": "paused", "id": .string(one.id.description)])
+        }
+    }
+
+    private func tellQueued(_ transfers: [StoredTransfer]) {
+        for var one in transfers {
+            (one.state, one.failure, one.ended) = (.waiting, nil, nil)
+            if self.isHeard { self.tell(.queued(self.record(one))) }
+            self.pass(one.session, one.id, ["kind": "waiting", "id": .string(one.id.description)])
+        }
+    }
+}

@@ -1,0 +1,131 @@
+internal import Control
+internal import FileStorage
+internal import Logging
+internal import QueueStore
+internal import TransferCore
+internal import TransferEngine
+
+/// Performs what the machine decides.
+extension DaemonCore {
+    /// Performs the machine's effects until there is none.
+    func pump() {
+        guard !self.hasStopped else { return }
+        while let action = self.machine.next(now: self.uptime) {
+            switch action {
+            case .claim(let session, let claim): self.claim(session, claim)
+            case .withdraw(let session, let ids): self.withdraw(session, ids)
+            case .cancel(let session, let id, let keeping):
+                guard let id = GID(rawValue: id) else { continue }
+                self.lanes[session]?.cancel(id, keeping: keeping)
+            case .stage(let session, let ids): self.stage(session, ids)
+            case .limit(let session, let limit): self.lanes[session]?.setLimit(limit)
+            case .store: self.storeRecords()
+            case .trim(let count): self.trim(keeping: count)
+            case .wake(let time): self.wake(at: time)
+            }
+        }
+        // A session that has nothing left needs no engine.
+        for session in self.lanes.keys where session != nil && self.machine.isIdle(session) {
+            guard self.lanes[session]?.live.isEmpty == true else { continue }
+            self.machine.close(session)
+            self.lanes[session] = nil
+        }
+        for session in self.orderWaiters.keys where !self.machine.isClaiming(session) {
+            for waiter in self.orderWaiters.removeValue(forKey: session) ?? [] { waiter.resume() }
+        }
+    }
+
+    private func wake(at time: Int64) {
+        self.timer?.cancel()
+        self.timer = Task {
+            try? await Task.sleep(for: .nanoseconds(max(0, time - self.uptime)))
+            guard !Task.isCancelled else { return }
+            self.machine.woke()
+            self.pump()
+        }
+    }
+
+    // MARK: Taking
+
+    /// Reads what is next, in the order of the store's transactions: nothing that was heard of before is missing.
+    private func claim(_ session: String?, _ claim: QueueMachine.Claim) {
+        var query = TurnQuery(session: session, limit: claim.limit)
+        query.excluded = Set(claim.excluded.compactMap { GID(rawValue: $0) })
+        for (host, room) in claim.caps { query.room[HostKey(rawValue: host)] = room }
+        let asked = query
+        self.later(
+            { (writer) throws(QueueStoreError) in try writer.reader.nextToRun(asked) },
+            isAwaited: true,
+            writes: false,
+            done: { core, result in
+                switch result {
+                case .success(let found): core.claimed(session, claim, found)
+                case .failure(let error):
+                    if error.code != .closed {
+                        core.configuration.logger.error("the queue cannot be read: \(error.message)")
+                    }
+                    core.machine.claimFailed(session)
+                }
+            }
+        )
+    }
+
+    private func claimed(_ session: String?, _ claim: QueueMachine.Claim, _ found: [StoredTransfer]) {
+        guard let lane = self.lanes[session] else { return }
+        lane.claimed = Dictionary(found.map { ($0.id, $0) }) { $1 }
+        self.machine.claimed(
+            session,
+            claim,
+            found.map { one in
+                QueueMachine.Claimed(
+                    id: one.id.rawValue,
+                    host: one.host.rawValue,
+                    priority: one.priority,
+                    mayBeCut: one.mayBeCut
+                )
+            }
+        )
+    }
+
+    private func stage(_ session: String?, _ ids: [QueueMachine.ID]) {
+        guard let lane = self.lanes[session] else { return }
+        for id in ids {
+            guard let id = GID(rawValue: id), let transfer = lane.claimed.removeValue(forKey: id) else { continue }
+            let plan = self.plans.isEmpty ? nil : self.plans.removeValue(forKey: id)
+            do throws(StagingFailure) {
+                try lane.stage(transfer, plan)
+            } catch {
+                self.ended(lane, transfer, failure: error.failure)
+            }
+        }
+        lane.claimed = [:]
+    }
+
+    private func withdraw(_ session: String?, _ ids: [QueueMachine.ID]) {
+        let gone = self.lanes[session]?.withdraw(ids.compactMap { GID(rawValue: $0) }) ?? []
+        self.machine.withdrew(session, ids, gone: Set(gone.map(\.rawValue)))
+    }
+
+    // MARK: Waiting for an engine
+
+    /// Returns when none of these is being cancelled any more.
+    func waitUntilLeft(_ ids: [GID], _ session: String?) async {
+        for id in ids {
+            guard self.machine.entry(id.rawValue, in: session)?.phase == .leaving else { continue }
+            await withCheckedContinuation { self.leaveWaiters[id, default: []].append($0) }
+        }
+    }
+
+    /// Returns when a claim that is under way has been answered: then what has not begun is in the order of the store.
+    ///
+    /// Reordering is limited to a pace; a claim that has to wait for that is not waited for.
+    func waitUntilOrdered(_ session: String?) async {
+        guard !self.hasStopped, self.machine.isClaiming(session) else { return }
+        await withCheckedContinuation { self.orderWaiters[session, default: []].append($0) }
+    }
+
+    func wake(_ id: GID) {
+        guard !self.leaveWaiters.isEmpty else { return }
+        for waiter in self.leaveWaiters.removeValue(forKey: id) ?? [] { waiter.resume() }
+    }
+}

@@ -1,0 +1,41 @@
+package import Control
+internal import HTTPTransport
+internal import QueueStore
+
+extension DaemonCore {
+    /// Copies transfers as they are now into a list that is read in pages.
+    package func openList(_ query: ListQuery) async throws(ControlError) -> (list: String, count: Int) {
+        let states = query.states.isEmpty ? Set(TransferRecord.State.allCases) : query.states
+        let list: SpooledList
+        do throws(QueueStoreError) {
+            list = try await self.store.snapshot(states: states, session: query.session)
+        } catch {
+            throw ControlError(error)
+        }
+        return (self.lists.add(list), list.count)
+    }
+
+    /// The next transfers of a list; none at its end, when it is dropped.
+    ///
+    /// What runs now is shown as it is now.
+    package func readList(_ name: String, limit: Int) async throws(ControlError) -> [TransferRecord] {
+        guard let list = self.lists.list(name) else {
+            throw ControlError(.notFound, "there is no list '\(name.prefix(32))'", remedy: "open it again")
+        }
+        let result: Result<[StoredTransfer], QueueStoreError> = await withCheckedContinuation { continuation in
+            // The file is read beside the actor.
+            self.parts.pool.run {
+                continuation.resume(
+                    returning: Result { () throws(QueueStoreError) in try list.next(max(1, limit)) }
+                )
+            }
+        }
+        do throws(QueueStoreError) {
+            let found = try result.get()
+            if found.isEmpty { self.lists.drop(name) }
+            return found.map { self.record($0) }
+        } catch {
+            throw ControlError(error)
+        }
+    }
+}

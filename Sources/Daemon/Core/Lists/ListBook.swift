@@ -1,0 +1,42 @@
+internal import Control
+internal import QueueStore
+internal import Synchronization
+
+/// The lists that clients are reading, each a file without a name.
+///
+/// A list that is not read for a while is dropped, and the one that was read longest ago where there are too many.
+final class ListBook: Sendable {
+    private struct Entry {
+        var list: SpooledList
+        var used: ContinuousClock.Instant
+    }
+
+    private static let most = 16
+    private static let idleTime = Duration.seconds(60)
+
+    private let entries = Mutex<[String: Entry]>([:])
+
+    /// Keeps a list; gives its name.
+    func add(_ list: SpooledList, now: ContinuousClock.Instant = .now) -> String {
+        let name = GID.random().description
+        self.entries.withLock { entries in
+            entries = entries.filter { now - $0.value.used < Self.idleTime }
+            if entries.count >= Self.most, let oldest = entries.min(by: { $0.value.used < $1.value.used }) {
+                entries[oldest.key] = nil
+            }
+            entries[name] = Entry(list: list, used: now)
+        }
+        return name
+    }
+
+    /// A list that is being read.
+    func list(_ name: String, now: ContinuousClock.Instant = .now) -> SpooledList? {
+        self.entries.withLock { entries in
+            entries[name]?.used = now
+            return entries[name]?.list
+        }
+    }
+
+    /// Drops a list, whose file goes when nobody reads it any more.
+    func drop(_ name: String) { self.entries.withLock { $0[name] = nil } }
+}

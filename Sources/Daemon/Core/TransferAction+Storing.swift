@@ -1,0 +1,67 @@
+internal import Control
+internal import QueueStore
+
+/// What memory knows of a transfer that the store does not.
+struct LiveFacts: Sendable {
+    var path: String?
+    var bytes: Int64
+    var total: Int64?
+}
+
+extension TransferAction {
+    /// Whether it removes.
+    var isRemoval: Bool { if case .remove = self { true } else { false } }
+
+    /// Whether somebody wants transfers to be tried now, also those that wait for a held host.
+    var triesAtOnce: Bool { self == .resume || self == .retry }
+
+    /// Whether it can be done to a transfer that stands so in the store.
+    func applies(to state: TransferRecord.State) -> Bool {
+        switch self {
+        case .pause: state == .waiting
+        case .resume: state == .paused
+        case .retry: state == .failed || state == .removed
+        case .remove, .setPriority: !state.isEnd
+        case .forget: state.isEnd
+        }
+    }
+
+    /// Stores it for transfers that it can be done to.
+    func write(
+        _ transfers: [StoredTransfer],
+        _ facts: [GID: LiveFacts],
+        _ now: Double,
+        _ writer: borrowing QueueWriter
+    ) throws(QueueStoreError) {
+        let ids = transfers.map(\.id)
+        guard !ids.isEmpty else { return }
+        switch self {
+        case .pause: try writer.setState(.paused, of: ids)
+        case .resume: try writer.setState(.waiting, of: ids)
+        case .retry: try writer.retry(ids)
+        case .forget: try writer.forget(ids)
+        case .setPriority(let priority): try writer.setPriority(priority, of: ids)
+        case .remove:
+            try writer.end(
+                transfers.map { one in
+                    StoredEnd(
+                        id: one.id,
+                        state: .removed,
+                        path: facts[one.id]?.path ?? one.path,
+                        bytes: facts[one.id]?.bytes ?? one.bytes,
+                        total: facts[one.id]?.total ?? one.total,
+                        at: now
+                    )
+                }
+            )
+            for one in transfers {
+                guard let session = one.session else { continue }
+                let event: JSON = [
+                    "kind": "removed", "id": .string(one.id.description),
+                    "path": .optional(facts[one.id]?.path ?? one.path),
+                ]
+                _ = try writer.appendEvent(session: session, transfer: one.id, json: event.text)
+            }
+        }
+    }
+}

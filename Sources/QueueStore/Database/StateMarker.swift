@@ -1,0 +1,168 @@
+internal import Synchronization
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+
+/// A file next to the database that says which database was there, and how far it was.
+///
+/// The database has an identity and a counter; the file has both. The counter is advanced at each start and whenever the
+/// write-ahead log was written back, in the database first: it is in the log alone as soon as there is something that is in
+/// the log alone. A database whose counter is behind the file's has lost commits that were on disk: its log is missing, or it
+/// is an older copy. A kill or a power cut between the two leaves the database ahead, which is fine.
+final class StateMarker: Sendable {
+    /// What the file says.
+    struct Content: Sendable, Hashable {
+        /// The database's identity.
+        var identity: Int64
+        /// The database's counter, or an earlier one.
+        var counter: Int64
+        /// Whether the store was closed.
+        var isClean: Bool
+
+        /// The file's text.
+        var text: String {
+            "martlet queue 1\nidentity \(self.identity)\ncounter \(self.counter)\nclean \(self.isClean ? "yes" : "no")\n"
+        }
+
+        /// Reads the file's text.
+        init?(_ text: String) {
+            let lines = text.split(separator: "\n")
+            guard lines.count == 4, lines[0] == "martlet queue 1", lines[1].hasPrefix("identity "),
+                lines[2].hasPrefix("counter "), lines[3].hasPrefix("clean "),
+                let identity = Int64(lines[1].dropFirst(9)), let counter = Int64(lines[2].dropFirst(8))
+            else { return nil }
+            self.init(identity: identity, counter: counter, isClean: lines[3] == "clean yes")
+        }
+
+        init(identity: Int64, counter: Int64, isClean: Bool) {
+            self.identity = identity
+            self.counter = counter
+            self.isClean = isClean
+        }
+    }
+
+    private let database: String
+    private let path: String
+    private let written = Mutex<Content?>(nil)
+
+    /// The marker of the database at a path.
+    init(path: String) {
+        self.database = path
+        self.path = path + "-state"
+    }
+
+    // MARK: Looking
+
+    /// Throws where the database's file is not there or empty though there was one.
+    func checkFile() throws(QueueStoreError) {
+        var status = stat()
+        guard stat(self.path, &status) == 0 else { return }
+        let isThere = stat(self.database, &status) == 0
+        guard !isThere || (status.st_mode & S_IFMT == S_IFREG && status.st_size == 0) else { return }
+        throw self.lost(isThere ? "it is empty" : "it is missing")
+    }
+
+    /// Throws where the database is another one than there was, or lacks what was in it.
+    func check(_ connection: Connection) throws(QueueStoreError) {
+        guard let content = self.read() else { return }
+        let facts: (identity: Int64?, counter: Int64?)
+        do throws(QueueStoreError) {
+            let tables = try connection.integer("SELECT count(*) FROM sqlite_master WHERE name = 'facts'")
+            facts =
+                tables == 0
+                ? (nil, nil)
+                : (
+                    try connection.integer("SELECT value FROM facts WHERE name = 'identity'"),
+                    try connection.integer("SELECT value FROM facts WHERE name = 'counter'")
+                )
+        } catch {
+            // What cannot be read says so when it is used.
+            return
+        }
+        let identity = facts.identity ?? content.identity
+        let counter = facts.counter ?? 0
+        guard identity == content.identity else { throw self.lost("it is another one") }
+        guard counter < content.counter else { return }
+        throw self.lost(
+            content.isClean
+                ? "it is an older copy" : "its '-wal' file with the last changes is missing or was emptied"
+        )
+    }
+
+    private func lost(_ reason: String) -> QueueStoreError {
+        QueueStoreError(
+            .damaged,
+            "the database '\(self.database)' is not as it was left: \(reason); restore it with its '-wal' file, or delete "
+                + "'\(self.path)' to start with what is there"
+        )
+    }
+
+    private func read() -> Content? {
+        let file = open(self.path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        let bytes = [UInt8](unsafeUninitializedCapacity: 256) { buffer, count in
+            count = max(0, systemRead(file, buffer.baseAddress, buffer.count))
+        }
+        return Content(String(decoding: bytes, as: UTF8.self))
+    }
+
+    // MARK: Writing
+
+    /// Advances the counter, in the database and then in the file.
+    ///
+    /// On a disk that takes no writes both stay: a loss may then be overlooked, and nothing is wrongly taken for one.
+    func advance(_ connection: Connection) {
+        do throws(QueueStoreError) {
+            try connection.run(
+                "INSERT INTO facts VALUES ('counter', 1) ON CONFLICT (name) DO UPDATE SET value = value + 1"
+            )
+            if try connection.integer("SELECT 1 FROM facts WHERE name = 'identity'") == nil {
+                try connection.run(
+                    "INSERT INTO facts VALUES ('identity', ?)",
+                    [Int64.random(in: 1 ... .max)]
+                )
+            }
+            guard let identity = try connection.integer("SELECT value FROM facts WHERE name = 'identity'"),
+                let counter = try connection.integer("SELECT value FROM facts WHERE name = 'counter'")
+            else { return }
+            self.write(Content(identity: identity, counter: counter, isClean: false))
+        } catch {}
+    }
+
+    /// Notes that everything is in the database's own file.
+    func stop() {
+        guard var content = self.written.withLock({ $0 }) else { return }
+        content.isClean = true
+        self.write(content)
+    }
+
+    /// Replaces the file; what was there stays where that fails.
+    private func write(_ content: Content) {
+        let temporary = self.path + ".new"
+        let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard file >= 0 else { return }
+        let text = Array(content.text.utf8)
+        let isWritten = systemWrite(file, text, text.count) == text.count && fsync(file) == 0
+        close(file)
+        guard isWritten, rename(temporary, self.path) == 0 else {
+            unlink(temporary)
+            return
+        }
+        let directory = open(DatabaseFile.directory(of: self.path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        if directory >= 0 {
+            fsync(directory)
+            close(directory)
+        }
+        self.written.withLock { $0 = content }
+    }
+}
+
+// The names of the system's functions are those of methods here.
+private func systemRead(_ file: Int32, _ buffer: UnsafeMutablePointer<UInt8>?, _ count: Int) -> Int {
+    read(file, buffer, count)
+}
+
+private func systemWrite(_ file: Int32, _ bytes: [UInt8], _ count: Int) -> Int { write(file, bytes, count) }

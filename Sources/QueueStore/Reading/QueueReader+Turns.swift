@@ -1,0 +1,208 @@
+package import Control
+
+extension QueueReader {
+    /// The waiting ones that are next to run: greater priority first, then the line's order.
+    ///
+    /// Hosts without room are passed over in one step each, whatever waits there.
+    ///
+    /// - Returns: Those that are next, in their order.
+    /// - Throws: `damaged`, `inputOutput`.
+    package func nextToRun(_ query: TurnQuery) throws(QueueStoreError) -> [StoredTransfer] {
+        guard query.limit > 0, let queue = try self.connection.queue(of: query.session) else { return [] }
+        var search = TurnSearch(self.connection, query, queue)
+        var found: [StoredTransfer] = []
+        for number in try search.run() {
+            found += try self.fetch("WHERE number = ?", [number])
+        }
+        return found
+    }
+
+    /// The waiting ones of all hosts that are next to run, without some.
+    package func nextToRun(
+        session: String?,
+        limit: Int,
+        excluding excluded: Set<GID> = []
+    ) throws(QueueStoreError) -> [StoredTransfer] {
+        var query = TurnQuery(session: session, limit: limit)
+        query.excluded = excluded
+        return try self.nextToRun(query)
+    }
+}
+
+/// One search for those that are next: merges the lines of the hosts that have room, of which `heads` has the first ones.
+private struct TurnSearch {
+    /// The turn of a transfer within its queue.
+    private struct Turn: Comparable {
+        var priority: Int64
+        var position: Int64
+
+        static func < (left: Turn, right: Turn) -> Bool {
+            left.priority == right.priority ? left.position < right.position : left.priority > right.priority
+        }
+    }
+
+    /// A waiting transfer, as the index has it.
+    private struct Entry {
+        var turn: Turn
+        var id: Int64
+        var number: Int64
+    }
+
+    /// A host's line, of one code, from a turn on.
+    private struct Line {
+        var code: Int64
+        var host: Int64
+        /// The next one's turn.
+        var turn: Turn
+        /// What was read from there on.
+        var entries: ArraySlice<Entry> = []
+        /// How many are read at once.
+        var stretch = 4
+        /// Whether the line ends behind ``entries``.
+        var isWhole = false
+    }
+
+    private let connection: Connection
+    private let query: TurnQuery
+    private let queue: Int64
+    private let excluded: Set<Int64>
+    private var room: [Int64: Int]
+    // A heap: none stands before the one above it.
+    private var lines: [Line] = []
+
+    init(_ connection: Connection, _ query: TurnQuery, _ queue: Int64) {
+        self.connection = connection
+        self.query = query
+        self.queue = queue
+        self.excluded = Set(query.excluded.map(\.bits))
+        self.room = Dictionary(query.room.map { ($0.key.rawValue, $0.value) }) { min($0, $1) }
+    }
+
+    /// The rows of those that are next, in their order.
+    mutating func run() throws(QueueStoreError) -> [Int64] {
+        for code in try self.connection.classes(of: self.queue).codes(in: 1) { try self.readHeads(code) }
+        self.lines.sort { $0.turn < $1.turn }
+        var found: [Int64] = []
+        while found.count < self.query.limit, var line = self.lines.first {
+            guard self.room(line.host) > 0, let entry = try self.pop(&line) else {
+                self.removeFirst()
+                continue
+            }
+            self.replaceFirst(line)
+            guard !self.excluded.contains(entry.id) else { continue }
+            self.room[line.host] = self.room(line.host) - 1
+            found.append(entry.number)
+        }
+        return found
+    }
+
+    private func room(_ host: Int64) -> Int { self.room[host] ?? self.query.usualRoom ?? .max }
+
+    /// Reads the first transfer of each host with room, as many as can have one of those that are found.
+    private mutating func readHeads(_ code: Int64) throws(QueueStoreError) {
+        // Each line gives one at least, unless all of it was taken before.
+        var left = self.query.limit + self.excluded.count
+        let path = self.connection.path
+        var lines: [Line] = []
+        let (room, usual) = (self.room, self.query.usualRoom ?? .max)
+        try self.connection.each(
+            """
+            SELECT host, priority, position FROM heads INDEXED BY firstHeads
+            WHERE queue = ? AND code = ? ORDER BY priority DESC, position
+            """,
+            [self.queue, code]
+        ) { (row) throws(QueueStoreError) in
+            guard let host = row.integer(0), let priority = row.integer(1), let position = row.integer(2) else {
+                throw .damaged(path, "the order of the hosts cannot be read")
+            }
+            guard room[host] ?? usual > 0 else { return true }
+            lines.append(Line(code: code, host: host, turn: Turn(priority: priority, position: position)))
+            left -= 1
+            return left > 0
+        }
+        self.lines += lines
+    }
+
+    /// The next one of a line, and the line behind it.
+    private func pop(_ line: inout Line) throws(QueueStoreError) -> Entry? {
+        if line.entries.isEmpty { try self.read(&line) }
+        guard let entry = line.entries.popFirst() else { return nil }
+        if line.entries.isEmpty {
+            line.turn = Turn(priority: entry.turn.priority, position: entry.turn.position &+ 1)
+            // Its turn is that of the next one, so that the merge is right.
+            if !line.isWhole { try self.read(&line) }
+        }
+        if let next = line.entries.first { line.turn = next.turn }
+        return entry
+    }
+
+    private func read(_ line: inout Line) throws(QueueStoreError) {
+        guard !line.isWhole else { return }
+        var entries = try self.entries(
+            "priority = ? AND position >= ?",
+            [line.turn.priority, line.turn.position],
+            line,
+            line.stretch
+        )
+        if entries.count < line.stretch {
+            let rest = line.stretch - entries.count
+            let more = try self.entries("priority < ?", [line.turn.priority], line, rest)
+            line.isWhole = more.count < rest
+            entries += more
+        }
+        line.entries = entries[...]
+        line.stretch = min(line.stretch * 4, 1024)
+    }
+
+    private func entries(
+        _ range: String,
+        _ bounds: Connection.Arguments,
+        _ line: Line,
+        _ limit: Int
+    ) throws(QueueStoreError) -> [Entry] {
+        let path = self.connection.path
+        return try self.connection.all(
+            """
+            SELECT priority, position, id, number FROM transfers \(Heads.line) AND \(range)
+            ORDER BY priority DESC, position LIMIT ?
+            """,
+            [self.queue, line.code, line.host] + bounds + [limit]
+        ) { (row) throws(QueueStoreError) in
+            guard let priority = row.integer(0), let position = row.integer(1), let id = row.integer(2),
+                let number = row.integer(3)
+            else { throw .damaged(path, "the order of a host cannot be read") }
+            return Entry(turn: Turn(priority: priority, position: position), id: id, number: number)
+        }
+    }
+
+    // MARK: The heap
+
+    private mutating func replaceFirst(_ line: Line) {
+        if line.isWhole, line.entries.isEmpty {
+            self.removeFirst()
+        } else {
+            self.lines[0] = line
+            self.sink()
+        }
+    }
+
+    private mutating func removeFirst() {
+        let last = self.lines.removeLast()
+        guard !self.lines.isEmpty else { return }
+        self.lines[0] = last
+        self.sink()
+    }
+
+    private mutating func sink() {
+        var index = 0
+        while true {
+            let left = 2 * index + 1
+            guard left < self.lines.count else { return }
+            let right = left + 1
+            let child = right < self.lines.count && self.lines[right].turn < self.lines[left].turn ? right : left
+            guard self.lines[child].turn < self.lines[index].turn else { return }
+            self.lines.swapAt(child, index)
+            index = child
+        }
+    }
+}

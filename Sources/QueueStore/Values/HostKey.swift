@@ -1,0 +1,95 @@
+package import TransferCore
+
+/// The unit by which transfers are held and limited: scheme, host and port of the first URL, as a number.
+///
+/// A hash of 64 bits, the same in each process: two origins that share one, by chance, wait for one another and no more.
+package struct HostKey: Hashable, Sendable {
+    /// The number in the database.
+    package let rawValue: Int64
+
+    /// The key of everything that has no valid URL.
+    package static let none = HostKey(rawValue: 0)
+
+    /// Takes a key from the database.
+    package init(rawValue: Int64) { self.rawValue = rawValue }
+
+    /// The key of an origin.
+    package init(_ origin: Origin) {
+        var hash = Hash()
+        hash.add(origin.scheme.rawValue)
+        for byte in origin.host.utf8 { hash.add(byte) }
+        hash.add(port: origin.port)
+        self.rawValue = hash.value
+    }
+
+    /// The key of a transfer's first URL.
+    package init(_ urls: [String]) {
+        guard var text = urls.first else {
+            self = .none
+            return
+        }
+        if let known = text.withUTF8({ Self.quick($0) }) {
+            self = known
+        } else if let url = try? HTTPURL(text) {
+            self = HostKey(url.origin)
+        } else {
+            self = .none
+        }
+    }
+
+    // URLs are nearly always in normal form up to their path; the others are parsed.
+    private static func quick(_ text: UnsafeBufferPointer<UInt8>) -> HostKey? {
+        var rest = text[...]
+        guard rest.starts(with: "http".utf8) else { return nil }
+        rest = rest.dropFirst(4)
+        var hash = Hash()
+        let scheme: Scheme
+        if rest.starts(with: "://".utf8) {
+            scheme = .http
+            rest = rest.dropFirst(3)
+        } else if rest.starts(with: "s://".utf8) {
+            scheme = .https
+            rest = rest.dropFirst(4)
+        } else {
+            return nil
+        }
+        hash.add(scheme.rawValue)
+        let host = rest.prefix { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D || $0 == 0x2E }
+        // One whose last label begins with a digit may be an address in another form.
+        let label = host.reversed().prefix { $0 != 0x2E }
+        guard let first = host.first, first != 0x2E, first != 0x2D, let initial = label.last,
+            (0x61...0x7A).contains(initial), host.count <= 63, !host.starts(with: "xn--".utf8)
+        else { return nil }
+        for byte in host { hash.add(byte) }
+        rest = rest.dropFirst(host.count)
+        guard rest.first == 0x2F else { return nil }
+        hash.add(port: scheme.defaultPort)
+        return HostKey(rawValue: hash.value)
+    }
+
+    /// FNV-1a, then mixed as SplitMix64 does.
+    private struct Hash {
+        private var state: UInt64 = 0xCBF2_9CE4_8422_2325
+
+        mutating func add(_ byte: UInt8) { self.state = (self.state ^ UInt64(byte)) &* 0x0000_0100_0000_01B3 }
+
+        mutating func add(port: Int) {
+            self.add(0)
+            self.add(UInt8(truncatingIfNeeded: port >> 8))
+            self.add(UInt8(truncatingIfNeeded: port))
+        }
+
+        var value: Int64 {
+            var value = self.state
+            value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+            value ^= value >> 31
+            return Int64(bitPattern: value == 0 ? 1 : value)
+        }
+    }
+}
+
+extension StoredTransfer {
+    /// What it is held and limited with.
+    package var host: HostKey { HostKey(self.urls) }
+}

@@ -1,0 +1,94 @@
+internal import Control
+
+/// The removal of all of a queue.
+extension QueueWriter {
+    /// Removes all unfinished ones of a queue.
+    ///
+    /// They count as removed at once, and none of them runs any more; their ends are stored in the background, also after a
+    /// kill. Of those that the history has no room for the rows are deleted. ``QueueStore/onRemoved(_:)`` hears of those
+    /// that may have files.
+    ///
+    /// - Parameters:
+    ///   - session: The queue.
+    ///   - time: Seconds since 1970.
+    ///   - kept: How many of them the history has room for; the last ones are kept.
+    ///   - deletesPartial: Passed on to ``QueueStore/onRemoved(_:)``.
+    /// - Returns: How many were removed, and how many of these the history keeps.
+    /// - Throws: ``QueueStoreError``.
+    package func removeAll(
+        session: String?,
+        at time: Double,
+        keeping kept: Int,
+        deletesPartial: Bool
+    ) throws(QueueStoreError) -> (removed: Int, kept: Int) {
+        guard let queue = try self.connection.queue(of: session) else { return (0, 0) }
+        let removed = try self.connection.count(.line(queue))
+        guard removed > 0 else { return (0, 0) }
+        let kept = min(max(0, kept), removed)
+        var classes = try self.connection.used(self.connection.classes(of: queue), of: queue)
+        classes.removeAll(at: time.storedTime, deletesPartial: deletesPartial)
+        try self.connection.store(classes, of: queue)
+        try self.connection.run("DELETE FROM tally WHERE isEnded = 0 AND queue = ?", [queue])
+        try self.connection.run(
+            """
+            INSERT INTO removals (queue, count, discarded) VALUES (?, ?, ?) ON CONFLICT (queue) DO UPDATE SET
+            count = count + excluded.count, discarded = discarded + excluded.discarded
+            """,
+            [queue, kept, removed - kept]
+        )
+        return (removed, kept)
+    }
+
+    /// Stores the end of one that counts as removed.
+    func settle(_ standing: Standing) throws(QueueStoreError) -> Standing {
+        guard standing.isLeaving else { return standing }
+        let number = try self.connection.lastEnd() &+ 1
+        try self.connection.run(
+            """
+            UPDATE transfers SET ended = (SELECT at FROM classes WHERE queue = ? AND code = ?), state = 4, position = ?
+            WHERE number = ?
+            """,
+            [standing.queue, standing.code, number, standing.number]
+        )
+        var tally = Tally()
+        tally.count(1, state: 4, queue: standing.queue, position: number)
+        try tally.store(self.connection)
+        var heads = Heads()
+        heads.touch(standing)
+        try heads.store(self.connection)
+        try self.uncount(of: standing.queue)
+        var settled = standing
+        (settled.code, settled.state, settled.position) = (4, 4, number)
+        return settled
+    }
+
+    /// Deletes a row that is there no more for anyone, so that its identifier is free.
+    func deleteForgotten(_ id: GID) throws(QueueStoreError) {
+        let found = try self.connection.first(
+            "SELECT number, queue, state, host FROM transfers WHERE id = ?",
+            [id.bits]
+        ) { row in (0..<4).map { row.integer($0) ?? 0 } }
+        guard let found else { return }
+        try self.connection.run("DELETE FROM transfers WHERE number = ?", [found[0]])
+        guard found[2] < 2 else { return }
+        var heads = Heads()
+        heads.touch(queue: found[1], code: found[2], host: found[3])
+        try heads.store(self.connection)
+    }
+
+    /// One row less has an end to be stored.
+    private func uncount(of queue: Int64) throws(QueueStoreError) {
+        try self.connection.run(
+            "UPDATE removals SET count = count - (count > 0), discarded = discarded - (count = 0) WHERE queue = ?",
+            [queue]
+        )
+    }
+}
+
+extension Connection {
+    /// The number of the last end, which may be forgotten; 0 where there is none.
+    func lastEnd() throws(QueueStoreError) -> Int64 {
+        let stored = try self.integer("SELECT max(position) FROM transfers INDEXED BY history WHERE state > 1") ?? 0
+        return max(stored, try self.integer("SELECT max(last) FROM forgotten") ?? 0)
+    }
+}

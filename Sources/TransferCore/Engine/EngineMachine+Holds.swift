@@ -1,0 +1,458 @@
+/// Holds: transfers that wait because their host, or the network, cannot be reached, or asked them to come back later.
+extension EngineMachine {
+    /// A host, or the network, whose transfers wait; times are nanoseconds of the machine's clock.
+    package struct Hold: Hashable, Sendable {
+        /// The host or the proxy; `nil` for the network.
+        package var origin: Origin?
+        /// Why its transfers wait.
+        package var reason: HostHold.Reason
+        /// The kind of outage; `nil` for a host that is throttled.
+        package var cause: OutageCause?
+        /// What the last failure said.
+        package var message: String
+        /// The time when the hold began.
+        package var since: Int64
+        /// The time of the next attempt; `nil` while one is being made.
+        package var nextTry: Int64?
+    }
+
+    // MARK: Queries
+
+    /// The holds at a time, of hosts that something waits for or is connected to.
+    package func holds(at now: Int64) -> [Hold] {
+        var holds: [Hold] = []
+        if let outage = self.network.outage { holds.append(self.hold(of: outage, nil)) }
+        for index in self.hosts.allIndices where self.hosts[index].references > 0 {
+            if let hold = self.ownHold(index, now) { holds.append(hold) }
+        }
+        return holds
+    }
+
+    /// The hold that concerns the transfers of a host, if there is one.
+    package func hold(of origin: Origin, gate: Origin? = nil, at now: Int64) -> Hold? {
+        guard let host = self.hosts.index(of: origin) else {
+            let gate = gate ?? origin
+            if let outage = self.network.outage, self.network.concerns(gate) { return self.hold(of: outage, nil) }
+            return self.hosts.index(of: gate).flatMap { self.ownHold($0, now) }
+        }
+        let gate = self.hosts[host].gate
+        if let hold = self.ownHold(gate, now) { return hold }
+        guard let outage = self.network.outage, self.network.concerns(self.hosts[gate].origin) else { return nil }
+        return self.hold(of: outage, nil)
+    }
+
+    private func ownHold(_ gate: Int, _ now: Int64) -> Hold? {
+        let host = self.hosts[gate]
+        if let outage = host.health.outage { return self.hold(of: outage, host.origin) }
+        guard let until = host.health.throttledUntil, until > now else { return nil }
+        return Hold(
+            origin: host.origin,
+            reason: .throttled,
+            message: host.health.throttleMessage,
+            since: host.health.throttledSince,
+            nextTry: until
+        )
+    }
+
+    private func hold(of outage: HostHealth.Outage, _ origin: Origin?) -> Hold {
+        Hold(
+            origin: origin,
+            reason: origin == nil ? .network : .unreachable,
+            cause: outage.cause,
+            message: outage.message,
+            since: outage.since,
+            nextTry: outage.prober == nil ? outage.nextProbe : nil
+        )
+    }
+
+    /// Whether transfers of a host may start.
+    func permission(_ host: Int, _ now: Int64) -> HostHealth.Permission {
+        let gate = self.hosts[host].gate
+        if let outage = self.network.outage, self.network.concerns(self.hosts[gate].origin) {
+            if let until = self.hosts[gate].health.throttledUntil, until > now { return .held(until: until) }
+            if outage.prober != nil { return .held(until: nil) }
+            return outage.nextProbe > now ? .held(until: outage.nextProbe) : .probe
+        }
+        return self.hosts[gate].health.permission(at: now)
+    }
+
+    // MARK: Probing
+
+    /// A transfer starts in order to probe.
+    mutating func startProbe(_ slot: Int) {
+        let gate = self.hosts[Int(self.entries[slot].host)].gate
+        let id = self.entries[slot].id.rawValue
+        if self.network.concerns(self.hosts[gate].origin) {
+            self.entries[slot].probe = .network
+            self.network.probeStarted(by: id, for: self.nextID)
+        } else {
+            self.entries[slot].probe = .host
+            self.hosts[gate].health.probeStarted(by: id, for: self.nextID)
+        }
+    }
+
+    /// Whether a transfer's run was started in order to probe.
+    package func isProbe(_ id: TransferID) -> Bool { self.slots[id].map { self.entries[$0].probe != .none } ?? false }
+
+    /// A run that probes made a connection, or received a response.
+    package mutating func hostReached(_ id: TransferID, hasResponse: Bool, now: Int64) {
+        guard let slot = self.slots[id], self.entries[slot].probe != .none else { return }
+        let gate = self.hosts[Int(self.entries[slot].host)].gate
+        if hasResponse {
+            self.responded(gate, now)
+        } else {
+            if let outage = self.hosts[gate].health.connected() { self.outageEnded(gate, outage) }
+            self.networkResponded(now)
+        }
+        if self.entries[slot].probe == .network || self.hosts[gate].health.outage == nil {
+            self.entries[slot].probe = .none
+        }
+    }
+
+    /// A transfer is added: if no other waits for its host, the next probe is not put off any further.
+    mutating func probeForNewcomer(_ host: Int) {
+        guard self.hosts[host].waiting == 0 else { return }
+        let gate = self.hosts[host].gate
+        guard let outage = self.hosts[gate].health.outage else { return }
+        self.hosts[gate].health.probe(at: outage.lastFailure + HostHealth.Outage.firstDelay)
+        self.resume(gate)
+    }
+
+    // MARK: Evidence
+
+    /// Judges a host by the end of a run.
+    ///
+    /// - Returns: The outage that the transfer waits out, if it ended because of one.
+    mutating func judge(_ slot: Int, _ result: RunResult, hasResponse: Bool, _ now: Int64) -> Hold? {
+        let gate = self.hosts[Int(self.entries[slot].host)].gate
+        let probe = self.entries[slot].probe
+        self.entries[slot].probe = .none
+        if hasResponse {
+            self.responded(gate, now)
+            self.forgetForeign(slot)
+        }
+        guard case .retry(let failure) = result, let evidence = failure.evidence,
+            !(hasResponse && evidence.cause == .broken)
+        else {
+            if !hasResponse { self.abandon(slot, probe, gate) }
+            return nil
+        }
+        let facts = HostHealth.HostFailure(
+            evidence.cause,
+            failure.message,
+            transfer: self.entries[slot].id.rawValue,
+            timeout: self.entries[slot].outageTimeout < 0 ? .max : self.entries[slot].outageTimeout,
+            jitter: failure.jitter
+        )
+        if let peer = evidence.peer, peer != self.hosts[gate].origin {
+            if !hasResponse { self.abandon(slot, probe, gate) }
+            return self.foreignFailed(slot, peer, facts, now)
+        }
+        return self.hostFailed(slot, gate, probe, facts, now)
+    }
+
+    private mutating func hostFailed(
+        _ slot: Int,
+        _ gate: Int,
+        _ probe: Probe,
+        _ failure: HostHealth.HostFailure,
+        _ now: Int64
+    ) -> Hold? {
+        // An outage begins for transfers that wait it out; others only probe it.
+        guard self.entries[slot].outageTimeout >= 0 || probe != .none else { return nil }
+        let origin = self.hosts[gate].origin
+        if failure.cause.concernsNetwork {
+            if self.network.failed(origin, failure, now: now),
+                let outage = self.network.outage
+            {
+                self.notices.append(.held(self.hold(of: outage, nil)))
+            }
+        } else if failure.cause == .refused || failure.cause == .broken {
+            self.networkResponded(now)
+        } else if probe == .network {
+            _ = self.network.failed(origin, failure, now: now)
+        }
+        let wasOut = self.hosts[gate].health.outage != nil
+        let isOut = self.hosts[gate].health.failed(failure, now: now)
+        if isOut, !wasOut { self.reportHeld(gate, now) }
+        // Those that were parked behind the attempt have their turn at the time of the next one.
+        if probe != .none { self.resume(gate) }
+        if probe == .network { self.resumeAll() }
+        guard isOut else { return nil }
+        self.collectExpired(gate, now)
+        if probe == .network { self.collectExpiredByNetwork(now) }
+        guard self.entries[slot].outageTimeout >= 0 else { return nil }
+        var hold = self.ownHold(gate, now)
+        if self.network.concerns(origin) { hold?.nextTry = self.network.outage?.nextProbe }
+        return hold
+    }
+
+    /// Another host than its own could not be reached, such as the target of a redirect.
+    private mutating func foreignFailed(
+        _ slot: Int,
+        _ peer: Origin,
+        _ failure: HostHealth.HostFailure,
+        _ now: Int64
+    ) -> Hold? {
+        guard self.entries[slot].outageTimeout >= 0 else { return nil }
+        self.forgetForeign(slot, responded: false)
+        let host = self.hosts.retain(peer)
+        self.entries[slot].foreign = Int32(host)
+        if self.hosts[host].health.permission(at: now) == .probe {
+            self.hosts[host].health.probeStarted(by: failure.transfer, for: failure.transfer)
+        }
+        let wasOut = self.hosts[host].health.outage != nil
+        guard self.hosts[host].health.failed(failure, now: now) else { return nil }
+        if !wasOut { self.reportHeld(host, now) }
+        return self.ownHold(host, now)
+    }
+
+    private mutating func forgetForeign(_ slot: Int, responded: Bool = true) {
+        let foreign = Int(self.entries[slot].foreign)
+        guard foreign >= 0 else { return }
+        self.entries[slot].foreign = -1
+        if responded, let outage = self.hosts[foreign].health.responded() { self.outageEnded(foreign, outage) }
+        self.hosts.release(foreign)
+    }
+
+    private mutating func abandon(_ slot: Int, _ probe: Probe, _ gate: Int) {
+        let id = self.entries[slot].id.rawValue
+        switch probe {
+        case .none: return
+        case .host: self.hosts[gate].health.probeAbandoned(by: id)
+        case .network:
+            self.network.probeAbandoned(by: id)
+            self.resumeAll()
+        }
+        self.resume(gate)
+    }
+
+    private mutating func responded(_ gate: Int, _ now: Int64) {
+        if let outage = self.hosts[gate].health.responded() {
+            self.outageEnded(gate, outage)
+        }
+        if self.network.isSuspect, !self.hosts[gate].origin.isLoopback { self.networkResponded(now) }
+    }
+
+    private mutating func outageEnded(_ gate: Int, _ outage: HostHealth.Outage) {
+        if self.hosts[gate].isReportedHeld {
+            self.hosts[gate].isReportedHeld = false
+            self.notices.append(.released(self.hold(of: outage, self.hosts[gate].origin)))
+        }
+        self.resume(gate)
+    }
+
+    private mutating func networkResponded(_ now: Int64) {
+        guard let outage = self.network.responded() else { return }
+        self.notices.append(.released(self.hold(of: outage, nil)))
+        for index in self.hosts.allIndices {
+            guard let outage = self.hosts[index].health.outage, outage.cause.concernsNetwork else { continue }
+            self.hosts[index].health.probe(at: now)
+            self.resume(index)
+        }
+        self.resumeAll()
+    }
+
+    // MARK: Waiting
+
+    /// The verdict about a transfer whose attempt failed in an outage.
+    mutating func waitOut(_ hold: Hold, _ slot: Int, _ now: Int64) -> Verdict {
+        guard now - hold.since < self.entries[slot].outageTimeout else {
+            return self.fail(slot, .refused(.outage(hold)))
+        }
+        let attempts = Int(self.entries[slot].attempts)
+        if self.entries[slot].countsOutages, self.entries[slot].budget.failed(retryAfter: nil, jitter: 0) == nil {
+            return self.fail(slot, .refused(.noneLeft(attempts: attempts)))
+        }
+        let delay = max(0, (hold.nextTry ?? now) - now)
+        guard self.entries[slot].foreign < 0 else {
+            // Its own host is well: it makes the attempt itself, and the others of its host do not wait for it.
+            let time = now + max(delay, self.entries[slot].retryWait)
+            self.move(slot, to: .retrying(at: time))
+            self.due.insert(DueQueue.Element(time: time, id: self.entries[slot].id))
+            return .held(attempt: attempts, delay: time - now)
+        }
+        // If connections break, the resource may be the cause: the next attempt is another one's.
+        self.wait(slot, atFront: hold.cause != .broken)
+        return .held(attempt: attempts, delay: delay)
+    }
+
+    /// Collects the waiting transfers of a host for which an attempt was made and whose time is over.
+    private mutating func collectExpired(_ gate: Int, _ now: Int64) {
+        guard let outage = self.hosts[gate].health.outage else { return }
+        let hold = self.hold(of: outage, self.hosts[gate].origin)
+        for index in self.classes.indices where self.classes[index].count > 0 {
+            self.collectExpired(self.classes[index].places(of: gate), outage.served, hold, now)
+            guard self.hosts[gate].isGate else { continue }
+            for host in self.classes[index].hostsInLine where host != gate && self.hosts[host].gate == gate {
+                self.collectExpired(self.classes[index].places(of: host), outage.served, hold, now)
+            }
+        }
+    }
+
+    private mutating func collectExpiredByNetwork(_ now: Int64) {
+        guard let outage = self.network.outage else { return }
+        for index in self.classes.indices where self.classes[index].count > 0 {
+            for host in self.classes[index].hostsInLine {
+                let gate = self.hosts[host].gate
+                guard self.network.concerns(self.hosts[gate].origin) else { continue }
+                var hold = self.hold(of: outage, nil)
+                if let own = self.hosts[gate].health.outage { hold.since = min(own.since, hold.since) }
+                self.collectExpired(self.classes[index].places(of: host), outage.served, hold, now)
+            }
+        }
+    }
+
+    private mutating func collectExpired(_ places: [PriorityClass.Place], _ served: UInt64, _ hold: Hold, _ now: Int64)
+    {
+        for place in places {
+            let entry = self.entries[place.slot]
+            guard entry.ticket == place.ticket, entry.outageTimeout >= 0, entry.id.rawValue <= served,
+                now - hold.since >= entry.outageTimeout
+            else { continue }
+            self.expired.append((entry.id, hold))
+        }
+    }
+
+    /// Ends the next transfer whose time is over.
+    mutating func expire() -> Step? {
+        while let (id, hold) = self.expired.popLast() {
+            guard let slot = self.slots[id], self.entries[slot].state == .waiting else { continue }
+            self.leaveLine(slot)
+            _ = self.fail(slot, .refused(.outage(hold)))
+            return .expire(id, hold)
+        }
+        return nil
+    }
+
+    // MARK: Turns
+
+    /// Takes a held host out of the rotation of a class.
+    mutating func park(_ host: Int, in index: Int, until: Int64?, _ now: Int64) {
+        let gate = self.hosts[host].gate
+        self.classes[index].park(host)
+        let isThrottled = self.hosts[gate].health.throttledUntil.map { $0 > now } ?? false
+        if !isThrottled, self.network.concerns(self.hosts[gate].origin) {
+            self.parkedByNetwork.append(host)
+            guard let until, until != self.networkWakeUp else { return }
+            self.networkWakeUp = until
+            self.due.insert(DueQueue.Element(time: until, id: nil, gate: DueQueue.Element.network))
+        } else {
+            self.hosts[gate].parked.append(host)
+            if let until { self.scheduleResume(gate, at: until) }
+        }
+    }
+
+    private mutating func scheduleResume(_ gate: Int, at time: Int64) {
+        guard time != self.hosts[gate].wakeUp else { return }
+        self.hosts[gate].wakeUp = time
+        self.due.insert(DueQueue.Element(time: time, id: nil, gate: Int32(gate)))
+    }
+
+    /// The time of a wake-up has come.
+    mutating func holdEnded(_ element: DueQueue.Element, _ now: Int64) {
+        if element.gate == DueQueue.Element.network {
+            if element.time == self.networkWakeUp { self.networkWakeUp = .min }
+            return self.resumeAll()
+        }
+        let gate = Int(element.gate)
+        guard gate >= 0 else { return }
+        if element.time == self.hosts[gate].wakeUp { self.hosts[gate].wakeUp = .min }
+        if self.hosts[gate].isReportedHeld, self.hosts[gate].health.outage == nil {
+            if let until = self.hosts[gate].health.throttledUntil, until > now {
+                self.scheduleResume(gate, at: until)
+            } else {
+                self.reportReleased(gate, now)
+            }
+        }
+        self.resume(gate)
+    }
+
+    /// Gives the hosts that wait behind one their turns again; those that are still held are parked at their next one.
+    private mutating func resume(_ gate: Int) {
+        guard !self.hosts[gate].parked.isEmpty else { return }
+        let parked = self.hosts[gate].parked
+        self.hosts[gate].parked = []
+        self.unpark(parked)
+    }
+
+    private mutating func resumeAll() {
+        let parked = self.parkedByNetwork
+        self.parkedByNetwork = []
+        self.unpark(parked)
+    }
+
+    private mutating func unpark(_ hosts: [Int]) {
+        for index in self.classes.indices { for host in hosts { self.classes[index].unpark(host) } }
+    }
+
+    // MARK: Throttling
+
+    /// A server asked a transfer to come back later.
+    mutating func throttle(_ slot: Int, _ failure: Failure, until time: Int64, _ now: Int64) {
+        let gate = self.hosts[Int(self.entries[slot].host)].gate
+        let id = self.entries[slot].id.rawValue
+        guard self.hosts[gate].health.throttled(id, until: time, failure.message, now: now) else { return }
+        self.reportHeld(gate, now)
+        if let until = self.hosts[gate].health.throttledUntil { self.scheduleResume(gate, at: until) }
+    }
+
+    /// A transfer has ended: the requests to come back later that it got do not count any more.
+    mutating func forgetHolds(_ slot: Int) {
+        let gate = self.hosts[Int(self.entries[slot].host)].gate
+        if self.hosts[gate].health.forgetThrottle(of: self.entries[slot].id.rawValue) {
+            self.reportReleased(gate, .max)
+            self.resume(gate)
+        }
+        if self.entries[slot].foreign >= 0 { self.forgetForeign(slot, responded: false) }
+    }
+
+    // MARK: Reports
+
+    private mutating func reportHeld(_ gate: Int, _ now: Int64) {
+        guard let hold = self.ownHold(gate, now) else { return }
+        self.hosts[gate].isReportedHeld = true
+        self.notices.append(.held(hold))
+    }
+
+    private mutating func reportReleased(_ gate: Int, _ now: Int64) {
+        guard self.hosts[gate].isReportedHeld, self.hosts[gate].health.outage == nil else { return }
+        self.hosts[gate].isReportedHeld = false
+        let health = self.hosts[gate].health
+        let hold = Hold(
+            origin: self.hosts[gate].origin,
+            reason: .throttled,
+            message: health.throttleMessage,
+            since: health.throttledSince,
+            nextTry: nil
+        )
+        self.notices.append(.released(hold))
+    }
+
+    /// Ends holds at once: a person knows that a host, or every host, is back.
+    ///
+    /// - Parameters:
+    ///   - origin: The host or the proxy; `nil` for all, and the network.
+    ///   - now: The time.
+    package mutating func releaseHolds(of origin: Origin?, now: Int64) {
+        if let outage = self.network.outage {
+            self.notices.append(.released(self.hold(of: outage, nil)))
+        }
+        self.network.release()
+        self.resumeAll()
+        let gates: [Int]
+        if let origin {
+            gates = self.hosts.index(of: origin).map { [self.hosts[$0].gate] } ?? []
+        } else {
+            gates = Array(self.hosts.allIndices)
+        }
+        for gate in gates {
+            if self.hosts[gate].isReportedHeld, let hold = self.ownHold(gate, now) {
+                self.hosts[gate].isReportedHeld = false
+                self.notices.append(.released(hold))
+            }
+            self.hosts[gate].health.release()
+            self.resume(gate)
+        }
+    }
+}

@@ -1,0 +1,30 @@
+/// The number of transfers of one session, or of the shared queue, in each state of the store.
+package struct LaneCounts: Hashable, Sendable {
+    /// In line, those included that run.
+    package var waiting = 0
+    /// Paused.
+    package var paused = 0
+    /// Complete.
+    package var finished = 0
+    /// Failed.
+    package var failed = 0
+    /// Removed.
+    package var removed = 0
+
+    /// Creates counts of zero.
+    package init() {}
+
+    /// The transfers that have ended.
+    package var ended: Int { self.finished + self.failed + self.removed }
+
+    /// The transfers that have not ended.
+    package var unfinished: Int { self.waiting + self.paused }
+
+    static func += (left: inout LaneCounts, right: LaneCounts) {
+        left.waiting += right.waiting
+        left.paused += right.paused
+        left.finished += right.finished
+        left.failed += right.failed
+        left.removed += right.removed
+    }
+}

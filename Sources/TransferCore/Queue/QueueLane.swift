@@ -1,0 +1,219 @@
+/// The transfers of one session, or of the shared queue, that were taken out of the store.
+///
+/// The counters are kept with the entries; ``QueueMachine`` decides.
+package struct QueueLane: Sendable {
+    /// The stage of a transfer that was taken.
+    package enum Phase: Hashable, Sendable {
+        /// An engine has it and has not started it, as far as is known.
+        case staged
+        /// It runs.
+        case running
+        /// It waits between two attempts, without a place.
+        case retrying
+        /// The engine was asked to cancel it.
+        case leaving
+        /// It has ended, and the end is not stored yet.
+        case ended
+    }
+
+    /// The state that the store has for a transfer that was taken.
+    package enum Wish: Hashable, Sendable {
+        /// It waits; it runs when it is its turn.
+        case waits
+        /// It was paused.
+        case paused
+        /// It was removed; its partial file is kept or not.
+        case removed(keeping: Bool)
+
+        var keepsFile: Bool { self != .removed(keeping: false) }
+    }
+
+    /// A transfer that was taken.
+    package struct Entry: Hashable, Sendable {
+        /// Its host.
+        package var host: QueueMachine.Host
+        /// Greater goes first.
+        package var priority: Int
+        /// Whether it can be interrupted and resumed or repeated without harm.
+        package var mayBeCut: Bool
+        /// Its stage.
+        package var phase = Phase.staged
+        /// The store's state.
+        package var wish = Wish.waits
+        /// Whether the engine has reported that it started.
+        package var hasStarted = false
+        /// Whether the engine has started it: it cannot be withdrawn.
+        package var hasBegun = false
+        /// The order of staging.
+        package var order: UInt64
+
+        /// Whether it runs, or will after a pause between attempts, and was not asked to stop.
+        package var isActive: Bool { self.hasStarted && self.phase != .leaving }
+
+        var isWithdrawable: Bool { self.phase == .staged && !self.hasBegun }
+    }
+
+    /// What is taken of one host.
+    struct HostUse: Sendable {
+        var staged = 0
+        /// The maximum number of staged transfers; `nil` for no limit of its own.
+        var cap: Int?
+        /// Whether the engine starts no more than attempts to find out whether the host is back.
+        var isHeld = false
+        /// The transfers that started since the last look.
+        var starts = 0
+
+        var isUnused: Bool { self.staged == 0 && self.cap == nil && !self.isHeld }
+    }
+
+    /// The transfers taken.
+    package internal(set) var entries: [UInt64: Entry] = [:]
+    /// The store's counts, as of its latest answer.
+    package internal(set) var counts = LaneCounts()
+    /// The maximum number of running transfers that was set.
+    var configuredLimit: Int
+    /// The maximum number of running transfers.
+    package internal(set) var limit: Int
+    /// Why nothing of this lane starts.
+    package internal(set) var holds: Set<QueueMachine.Hold> = []
+    /// The transfers that an engine has not started.
+    package private(set) var stagedCount = 0
+    /// The transfers that have started and not left.
+    package private(set) var activeCount = 0
+    /// The transfers between two attempts.
+    private(set) var retryingCount = 0
+    /// The transfers whose end is not stored yet.
+    private(set) var endedCount = 0
+    /// The transfers taken that wait in the store.
+    private(set) var wantedCount = 0
+    private var stagedPriorities: [Int: Int] = [:]
+    var hosts: [QueueMachine.Host: HostUse] = [:]
+    /// The hosts with a cap or a hold.
+    var limitedHosts: Set<QueueMachine.Host> = []
+
+    /// Whether a read of the store is under way.
+    var isClaiming = false
+    /// Whether the store may have something to run that is not taken.
+    var mayFindMore = true
+    /// Whether the order of what is staged may have changed.
+    var isReordered = false
+    var reorders = Pace(limit: 10, period: 1_000_000_000)
+    /// What is to be withdrawn, cancelled and staged.
+    var withdrawals: Set<UInt64> = []
+    var cancellations: [UInt64] = []
+    var arrivals: [QueueMachine.Claimed] = []
+    /// The staged transfers whose request has changed: those that have begun are cancelled and restarted.
+    var restarts: Set<UInt64> = []
+    /// Whether the last claim failed.
+    var claimHasFailed = false
+    /// The looks in a row at which every place was taken.
+    var busyLooks = 0
+
+    init(limit: Int) {
+        self.configuredLimit = max(1, limit)
+        self.limit = self.configuredLimit
+    }
+
+    /// The transfers in the store that wait and are not taken.
+    package var unclaimed: Int { max(0, self.counts.waiting - self.wantedCount) }
+
+    /// The number that may be taken besides those that run.
+    var lookAhead: Int { min(max(8 * self.limit, 256), 1024) }
+
+    /// The number of ends that may wait for the store before less is taken.
+    static let mostEnded = 4096
+    /// The number of transfers between attempts that may be kept before less is taken.
+    static let mostRetrying = 10_000
+
+    /// The transfers that take up room: those of hosts that may not run and those between attempts do not.
+    var occupied: Int {
+        var blocked = 0
+        for host in self.limitedHosts { blocked += self.hosts[host]?.staged ?? 0 }
+        let idle = min(self.retryingCount, Self.mostRetrying) + min(self.endedCount, Self.mostEnded)
+        return max(0, self.entries.count - blocked - idle)
+    }
+
+    /// Whether one of this priority, at the end of the line, would go before some that are staged.
+    func precedes(_ priority: Int) -> Bool { self.stagedPriorities.contains { $0.key < priority && $0.value > 0 } }
+
+    // MARK: Entries
+
+    mutating func insert(_ claimed: QueueMachine.Claimed, order: UInt64) {
+        self.entries[claimed.id] = Entry(
+            host: claimed.host,
+            priority: claimed.priority,
+            mayBeCut: claimed.mayBeCut,
+            order: order
+        )
+        self.wantedCount += 1
+        self.count(.staged, claimed.host, claimed.priority, by: 1)
+    }
+
+    mutating func remove(_ id: UInt64) {
+        guard let entry = self.entries.removeValue(forKey: id) else { return }
+        self.count(entry.phase, entry.host, entry.priority, by: -1)
+        if entry.hasStarted { self.activeCount -= 1 }
+        if entry.wish == .waits { self.wantedCount -= 1 }
+        self.withdrawals.remove(id)
+        self.restarts.remove(id)
+    }
+
+    mutating func move(_ id: UInt64, to phase: Phase) {
+        guard let entry = self.entries[id], entry.phase != phase else { return }
+        self.count(entry.phase, entry.host, entry.priority, by: -1)
+        self.count(phase, entry.host, entry.priority, by: 1)
+        self.entries[id]?.phase = phase
+    }
+
+    mutating func setStarted(_ id: UInt64) {
+        guard let entry = self.entries[id], !entry.hasStarted else { return }
+        self.entries[id]?.hasStarted = true
+        self.activeCount += 1
+    }
+
+    mutating func setWish(_ wish: Wish, of id: UInt64) {
+        guard let entry = self.entries[id] else { return }
+        self.wantedCount += (wish == .waits ? 1 : 0) - (entry.wish == .waits ? 1 : 0)
+        self.entries[id]?.wish = wish
+    }
+
+    private mutating func count(_ phase: Phase, _ host: QueueMachine.Host, _ priority: Int, by step: Int) {
+        switch phase {
+        case .staged:
+            self.stagedCount += step
+            let sum = (self.stagedPriorities[priority] ?? 0) + step
+            self.stagedPriorities[priority] = sum == 0 ? nil : sum
+            self.change(host) { $0.staged += step }
+        case .retrying: self.retryingCount += step
+        case .ended: self.endedCount += step
+        case .running, .leaving: break
+        }
+    }
+
+    mutating func change(_ host: QueueMachine.Host, _ change: (inout HostUse) -> Void) {
+        change(&self.hosts[host, default: HostUse()])
+        guard let use = self.hosts[host] else { return }
+        if use.cap == nil, !use.isHeld { self.limitedHosts.remove(host) } else { self.limitedHosts.insert(host) }
+        if use.isUnused { self.hosts[host] = nil }
+    }
+
+    /// How many more of a host may be staged; `nil` for no limit.
+    ///
+    /// - Parameters:
+    ///   - host: The host.
+    ///   - replacing: Whether those that are staged are chosen anew.
+    /// - Returns: The number.
+    func allowance(_ host: QueueMachine.Host, replacing: Bool) -> Int? {
+        guard let use = self.hosts[host] else { return nil }
+        let cap = use.isHeld ? QueueMachine.probes : use.cap
+        return cap.map { max(0, $0 - (replacing ? 0 : use.staged)) }
+    }
+}
+
+extension QueueLane {
+    /// How many transfers of a host may be staged; `nil` for no limit of its own.
+    package func limitOfHost(_ host: QueueMachine.Host) -> Int? {
+        guard let use = self.hosts[host] else { return nil }
+        return use.isHeld ? QueueMachine.probes : use.cap
+    }
+}

@@ -1,0 +1,322 @@
+/// Decides which transfers of a durable queue are taken out of its store and given to engines, and which are taken back.
+///
+/// Pure value: it performs no I/O, reads no clock and takes no lock; ids and times are arguments. The store is the truth
+/// about what waits, is paused and has ended, and its answers are reported in the order of its transactions. The machine
+/// knows only what was taken. An event changes the state; ``next(now:)`` returns the effects one at a time until there is
+/// none.
+///
+/// - Invariant: A transfer that was taken is not taken again before it has left its engine and its end, if any, is stored.
+package struct QueueMachine: Sendable {
+    /// A transfer's number.
+    package typealias ID = UInt64
+    /// A host's number: transfers of one host have limits and holds in common.
+    package typealias Host = Int64
+    /// A session's identifier, or `nil` for the shared queue.
+    package typealias LaneID = String?
+
+    /// Why nothing starts.
+    package enum Hold: Hashable, Sendable, CaseIterable {
+        /// The daemon is stopping.
+        case stopping
+        /// The disk under the store is full.
+        case diskFull
+        /// The process has too few file descriptors.
+        case descriptors
+        /// The schedule permits nothing now.
+        case schedule
+        /// Power or network are not as required.
+        case conditions
+        /// The whole queue is paused.
+        case paused
+
+        /// Whether running transfers are interrupted too.
+        var cutsRunning: Bool { self == .schedule || self == .conditions }
+    }
+
+    /// A transfer that the store returned.
+    package struct Claimed: Hashable, Sendable {
+        /// Its number.
+        package var id: ID
+        /// Its host.
+        package var host: Host
+        /// Greater goes first.
+        package var priority: Int
+        /// Whether it can be interrupted and resumed or repeated without harm.
+        package var mayBeCut: Bool
+
+        /// Creates one.
+        package init(id: ID, host: Host, priority: Int = 0, mayBeCut: Bool = true) {
+            self.id = id
+            self.host = host
+            self.priority = priority
+            self.mayBeCut = mayBeCut
+        }
+    }
+
+    /// A read of the transfers that are next in the store: greater priority first, then the line's order.
+    package struct Claim: Hashable, Sendable {
+        /// The maximum number.
+        package var limit: Int
+        /// The transfers to leave out.
+        package var excluded: Set<ID>
+        /// The maximum numbers of single hosts.
+        package var caps: [Host: Int]
+        /// Whether those that are staged are chosen anew.
+        package var replacesStaged: Bool
+    }
+
+    /// An effect for the driver.
+    package enum Action: Hashable, Sendable {
+        /// Reads the store; ``claimed(_:_:_:)`` or ``claimFailed(_:)`` follows.
+        case claim(LaneID, Claim)
+        /// Withdraws transfers from their engines as far as they have not begun; ``withdrew(_:_:gone:)`` follows at once.
+        case withdraw(LaneID, [ID])
+        /// Cancels a transfer in its engine; ``cancelled(_:_:)`` or ``ended(_:_:)`` follows.
+        case cancel(LaneID, ID, keeping: Bool)
+        /// Gives transfers to an engine, in this order.
+        case stage(LaneID, [ID])
+        /// Sets the maximum number of running transfers of a lane's engines.
+        case limit(LaneID, Int)
+        /// Stores what is recorded; ``stored()`` or ``storingFailed(isFull:now:)`` follows.
+        case store
+        /// Forgets the oldest ended transfers of the shared queue; ``trimmed(_:now:)`` follows.
+        case trim(keeping: Int)
+        /// Calls ``next(now:)`` again at this time.
+        case wake(at: Int64)
+    }
+
+    /// The sessions and the shared queue, as far as something of them was taken or waits.
+    package internal(set) var lanes: [LaneID: QueueLane] = [:]
+    /// Why nothing starts in any lane.
+    package internal(set) var holds: Set<Hold> = []
+    /// The counts of lanes that are not in memory.
+    var otherCounts: [LaneID: LaneCounts] = [:]
+    /// The maximum number of running transfers over all lanes.
+    package internal(set) var mostAtOnce = Int.max
+
+    /// The ended transfers of the shared queue that are kept.
+    var historyLimit = 1000
+    /// Whether failed transfers are forgotten too.
+    var forgetsFailed = false
+    var isTrimming = false
+    var nextTrim = Int64.min
+    /// The time before which nothing is forgotten because there was nothing to forget.
+    var trimTime = Int64.min
+
+    /// Whether something is recorded that the store does not have.
+    var hasRecords = false
+    var isStoring = false
+    var storeTime = Int64.min
+
+    var nextOrder: UInt64 = 0
+    /// The lanes that may have an effect to perform.
+    var dirty: Set<LaneID> = []
+    /// The time of the wake-up that was asked for.
+    var wakeTime: Int64?
+
+    /// Creates a machine without lanes.
+    package init() {}
+
+    // MARK: Effects
+
+    /// Takes the next effect, which the driver must perform.
+    package mutating func next(now: Int64) -> Action? {
+        if let wakeTime = self.wakeTime, wakeTime <= now { self.wakeTime = nil }
+        if let store = self.nextStore(now) { return store }
+        while let id = self.dirty.first {
+            if let action = self.next(of: id, now) { return action }
+            self.dirty.remove(id)
+        }
+        if let trim = self.nextTrim(now) { return trim }
+        return self.nextWake(now)
+    }
+
+    private mutating func next(of id: LaneID, _ now: Int64) -> Action? {
+        let share = max(1, self.mostAtOnce / max(1, self.lanes.count))
+        guard var lane = self.lanes.removeValue(forKey: id) else { return nil }
+        defer { self.lanes[id] = lane }
+        let limit = min(lane.configuredLimit, share)
+        if lane.limit != limit {
+            lane.limit = limit
+            lane.mayFindMore = true
+            return .limit(id, limit)
+        }
+        if !lane.withdrawals.isEmpty {
+            let ids = lane.withdrawals.sorted { lane.entries[$0]?.order ?? 0 > lane.entries[$1]?.order ?? 0 }
+            lane.withdrawals = []
+            return .withdraw(id, ids)
+        }
+        while let transfer = lane.cancellations.popLast() {
+            guard let entry = lane.entries[transfer], entry.phase == .leaving else { continue }
+            return .cancel(id, transfer, keeping: entry.wish.keepsFile)
+        }
+        if !lane.arrivals.isEmpty { return .stage(id, self.stage(&lane)) }
+        return self.nextClaim(&lane, now).map { .claim(id, $0) }
+    }
+
+    private mutating func nextWake(_ now: Int64) -> Action? {
+        var time: Int64?
+        func at(_ candidate: Int64) { if candidate > now { time = min(time ?? candidate, candidate) } }
+        if self.hasRecords, !self.isStoring { at(self.storeTime) }
+        for lane in self.lanes.values {
+            if lane.isReordered, !lane.isClaiming, !self.isHeld(lane) { at(lane.reorders.time(after: now)) }
+        }
+        guard let time, self.wakeTime.map({ time < $0 }) ?? true else { return nil }
+        self.wakeTime = time
+        return .wake(at: time)
+    }
+
+    /// A wake-up that was asked for is due.
+    package mutating func woke() {
+        self.wakeTime = nil
+        self.dirty.formUnion(self.lanes.keys)
+    }
+
+    // MARK: Storing ends
+
+    /// Something is to be stored: an end, or an event of a session.
+    package mutating func recorded() { self.hasRecords = true }
+
+    private mutating func nextStore(_ now: Int64) -> Action? {
+        guard self.hasRecords, !self.isStoring, now >= self.storeTime else { return nil }
+        self.hasRecords = false
+        self.isStoring = true
+        return .store
+    }
+
+    /// What was recorded is stored.
+    package mutating func stored() {
+        self.isStoring = false
+        self.storeTime = .min
+        self.release(.diskFull)
+    }
+
+    /// What was recorded could not be stored; it is tried again after a pause in nanoseconds.
+    package mutating func storingFailed(isFull: Bool, now: Int64, pause: Int64) {
+        self.isStoring = false
+        self.hasRecords = true
+        self.storeTime = now + pause
+        if isFull { self.hold(.diskFull) }
+    }
+
+    // MARK: History
+
+    /// The time between two looks for transfers that ended too long ago, in nanoseconds.
+    static let trimInterval: Int64 = 600_000_000_000
+
+    /// Sets how many ended transfers of the shared queue are kept.
+    package mutating func setHistory(limit: Int, forgetsFailed: Bool) {
+        self.historyLimit = max(0, limit)
+        self.forgetsFailed = forgetsFailed
+    }
+
+    private var trimmable: Int {
+        let counts = self.counts(of: nil)
+        return counts.finished + counts.removed + (self.forgetsFailed ? counts.failed : 0)
+    }
+
+    private mutating func nextTrim(_ now: Int64) -> Action? {
+        let ended = self.trimmable
+        guard !self.isTrimming, ended > 0, !self.holds.contains(.diskFull), !self.holds.contains(.stopping),
+            ended > self.historyLimit && now >= self.trimTime || now >= self.nextTrim
+        else { return nil }
+        self.isTrimming = true
+        self.nextTrim = now + Self.trimInterval
+        return .trim(keeping: self.historyLimit)
+    }
+
+    /// The oldest ended transfers are forgotten.
+    ///
+    /// - Parameters:
+    ///   - count: How many; ``trimmedAtOnce`` means that there may be more.
+    ///   - now: The time.
+    package mutating func trimmed(_ count: Int, now: Int64) {
+        self.isTrimming = false
+        if count >= Self.trimmedAtOnce { self.nextTrim = now }
+        // What cannot be forgotten now is not tried again at once.
+        self.trimTime = count == 0 && self.trimmable > self.historyLimit ? now + 1_000_000_000 : now
+    }
+
+    /// How many are forgotten in one transaction, so that other changes come between.
+    package static let trimmedAtOnce = 1000
+
+    // MARK: Counts
+
+    /// The store's counts of a lane, as of its latest answer.
+    package func counts(of lane: LaneID) -> LaneCounts {
+        self.lanes[lane]?.counts ?? self.otherCounts[lane] ?? LaneCounts()
+    }
+
+    /// The store's counts over all lanes.
+    package var totals: LaneCounts {
+        var sum = LaneCounts()
+        for lane in self.lanes.values { sum += lane.counts }
+        for counts in self.otherCounts.values { sum += counts }
+        return sum
+    }
+
+    /// The transfers that run, over all lanes.
+    package var activeCount: Int { self.lanes.values.reduce(0) { $0 + $1.activeCount } }
+
+    /// The store has counted the transfers of a lane.
+    package mutating func counted(_ id: LaneID, _ counts: LaneCounts) {
+        guard let known = self.lanes[id]?.counts else {
+            self.otherCounts[id] = counts == LaneCounts() ? nil : counts
+            return
+        }
+        guard known != counts else { return }
+        self.lanes[id]?.counts = counts
+        if counts.waiting > known.waiting { self.lanes[id]?.mayFindMore = true }
+        self.dirty.insert(id)
+    }
+
+    // MARK: Lanes
+
+    /// Sets the maximum number of running transfers over all lanes, of which each lane has an equal share.
+    package mutating func setMostAtOnce(_ count: Int) {
+        self.mostAtOnce = max(1, count)
+        self.dirty.formUnion(self.lanes.keys)
+    }
+
+    /// Makes a lane, which is then looked at for what waits.
+    package mutating func open(_ id: LaneID, limit: Int) {
+        guard self.lanes[id] == nil else { return self.setLimit(limit, of: id) }
+        var lane = QueueLane(limit: limit)
+        lane.counts = self.otherCounts.removeValue(forKey: id) ?? LaneCounts()
+        self.lanes[id] = lane
+        self.dirty.insert(id)
+        // The others' shares have changed.
+        if self.mostAtOnce < Int.max { self.dirty.formUnion(self.lanes.keys) }
+    }
+
+    /// Whether a lane has nothing in an engine and nothing to start.
+    package func isIdle(_ id: LaneID) -> Bool {
+        guard let lane = self.lanes[id] else { return true }
+        return lane.entries.isEmpty && lane.counts.waiting == 0 && !lane.isClaiming && lane.holds.isEmpty
+    }
+
+    /// Forgets a lane, with what was taken of it; its counts stay.
+    package mutating func close(_ id: LaneID) {
+        guard let lane = self.lanes.removeValue(forKey: id) else { return }
+        if lane.counts != LaneCounts() { self.otherCounts[id] = lane.counts }
+        self.dirty.remove(id)
+    }
+
+    /// Forgets the counts of a session that is removed.
+    package mutating func forget(_ id: LaneID) {
+        self.close(id)
+        self.otherCounts[id] = nil
+    }
+
+    /// Changes the maximum number of running transfers of a lane.
+    package mutating func setLimit(_ limit: Int, of id: LaneID) {
+        self.lanes[id]?.configuredLimit = max(1, limit)
+        self.dirty.insert(id)
+    }
+
+    /// A lane as it is.
+    package subscript(lane id: LaneID) -> QueueLane? { self.lanes[id] }
+
+    /// A transfer that was taken.
+    package func entry(_ id: ID, in lane: LaneID) -> QueueLane.Entry? { self.lanes[lane]?.entries[id] }
+}

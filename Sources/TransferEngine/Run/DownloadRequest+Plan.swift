@@ -1,0 +1,49 @@
+internal import TransferCore
+
+extension DownloadRequest {
+    /// The header fields of one request.
+    ///
+    /// - Parameters:
+    ///   - plan: The request as the machine wants it.
+    ///   - origin: The origin of the transfer, beyond which the caller's private fields do not travel.
+    ///   - facts: The request, for the policy.
+    /// - Returns: The fields, without those of the connection and of the content's framing.
+    func fields(for plan: FetchPlan, of origin: Origin, _ facts: () -> RequestFacts) -> HTTPFields {
+        let source = self.sources[plan.source]
+        let target = plan.url.origin
+        let isOwnOrigin = target == origin
+        var fields = HTTPFields()
+        fields.reserve(bytes: 256, lines: 10)
+        for own in [self.options.fields, self.fields] where !own.isEmpty {
+            for (name, value) in own
+            where (isOwnOrigin || RequestFields.travels(name))
+                && !(plan.isRewritten && RequestFields.describesContent(name))
+            {
+                fields.append(name, value)
+            }
+        }
+        if let policy = self.policy {
+            for (name, value) in policy.fields(for: facts()) where !fields.contains(name) {
+                fields.append(name, value)
+            }
+        } else if let authorization = RequestFields.basicAuthorization(source), target == source.origin,
+            !fields.contains("Authorization")
+        {
+            // A policy responds to the server's challenge instead, perhaps by a digest that does not show the password.
+            fields.append("Authorization", authorization)
+        }
+        if !fields.contains("Accept") { fields.append("Accept", "*/*") }
+        // If the caller requests an encoding, the body is stored encoded.
+        if !fields.contains("Accept-Encoding") { fields.append("Accept-Encoding", "identity") }
+        if let range = plan.range {
+            fields.append("Range", range)
+            if let validator = plan.ifRange { fields.append("If-Range", validator) }
+        } else {
+            fields.append("Want-Repr-Digest", "sha-256=10, sha-512=5")
+        }
+        if plan.isConditional {
+            for (name, value) in self.conditions { fields.append(name, value) }
+        }
+        return fields
+    }
+}

@@ -1,0 +1,93 @@
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+internal import Synchronization
+public import TransferCore
+
+/// Holds: hosts, or the network, whose transfers wait because they cannot be reached, or asked to come back later.
+extension TransferEngine {
+    /// The holds of hosts that something waits for or is connected to; that of the network comes first.
+    ///
+    /// Its cost grows with the number of hosts.
+    public var holds: [HostHold] {
+        let (now, wallNow) = (self.time.now, self.time.wallNow)
+        return self.state.withLock { $0.machine.holds(at: now) }.map { HostHold($0, now: now, wallNow: wallNow) }
+    }
+
+    /// The hold for which the transfers of a URL's host wait, if there is one; its cost is that of a look-up.
+    public func hold(of url: HTTPURL) -> HostHold? {
+        let (now, wallNow) = (self.time.now, self.time.wallNow)
+        let gate = self.transport.proxy(for: url)
+        let hold = self.state.withLock { $0.machine.hold(of: url.origin, gate: gate, at: now) }
+        return hold.map { HostHold($0, now: now, wallNow: wallNow) }
+    }
+
+    /// Lets transfers start at once that wait because of a hold; for a person who knows that a server is back.
+    ///
+    /// - Parameter origin: The host; `nil` for all, and the network.
+    public func releaseHolds(of origin: Origin? = nil) {
+        let now = self.time.now
+        self.handle { $0.machine.releaseHolds(of: origin, now: now) }
+    }
+
+    func hostReached(by transfer: TransferID, hasResponse: Bool) {
+        let now = self.time.now
+        self.handle { $0.machine.hostReached(transfer, hasResponse: hasResponse, now: now) }
+    }
+
+    func event(_ kind: (HostHold) -> TransferEvent.Kind, _ hold: EngineMachine.Hold, _ now: Int64) -> TransferEvent {
+        let hold = HostHold(hold, now: now, wallNow: self.time.wallNow)
+        return TransferEvent(id: nil, url: "", userInfo: nil, kind: kind(hold))
+    }
+
+    /// The failure of a transfer for which an outage lasted too long.
+    func outageFailure(_ hold: HostHold, _ options: DownloadOptions) -> TransferFailure {
+        let allowed = options.outageTimeout.map { DurationFormat.compact($0) } ?? ""
+        var failure = TransferFailure(
+            hold.code,
+            "\(hold.placeInSentence) unreachable since \(hold.sinceText) (\(hold.cause)), longer than \(allowed)",
+            remedy: "try again when it is back",
+            setting: .outageTimeout,
+            isRetryable: true
+        )
+        if options.outageTimeout == .zero { failure = TransferFailure(hold.code, hold.message, isRetryable: true) }
+        return failure
+    }
+}
+
+extension HostHold {
+    init(_ hold: EngineMachine.Hold, now: Int64, wallNow: Int64) {
+        self.init(
+            origin: hold.origin,
+            reason: hold.reason,
+            code: hold.cause?.code ?? .overloaded,
+            cause: hold.cause?.words ?? "it asked to come back later",
+            message: hold.message,
+            since: wallNow - (now - hold.since) / 1_000_000_000,
+            nextTry: hold.nextTry.map { wallNow + ($0 - now + 999_999_999) / 1_000_000_000 }
+        )
+    }
+
+    /// The host and the port, or "the network".
+    public var place: String {
+        guard let origin = self.origin else { return "the network" }
+        let host = origin.host.contains(":") ? "[\(origin.host)]" : origin.host
+        return "\(host):\(origin.port)"
+    }
+
+    /// The host and the port after "host", or "network".
+    public var placeInSentence: String { self.origin == nil ? "network" : "host " + self.place }
+
+    /// The time since when transfers wait, in local time: the time of day, with the date if that is another day's.
+    public var sinceText: String {
+        var (since, now) = (time_t(self.since), time(nil))
+        var (parts, today) = (tm(), tm())
+        guard localtime_r(&since, &parts) != nil, localtime_r(&now, &today) != nil else { return "?" }
+        func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        let time = "\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
+        guard (parts.tm_year, parts.tm_yday) != (today.tm_year, today.tm_yday) else { return time }
+        return "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday)) \(time)"
+    }
+}
