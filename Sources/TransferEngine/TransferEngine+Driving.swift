@@ -140,9 +140,11 @@ extension TransferEngine {
     static let tickInterval: Int64 = 200_000_000
 
     private func tick() {
-        let runs: [any TransferRun] = self.state.withLock { $0.machine.ticked() ? Array($0.runs.values) : [] }
-        guard !runs.isEmpty else { return }
         let now = self.time.now
+        let runs: [any TransferRun] = self.state.withLock { state in
+            state.machine.ticked(now: now) ? Array(state.runs.values) : []
+        }
+        guard !runs.isEmpty else { return }
         for run in runs { run.tick(now) }
         self.drive()
         self.time.schedule(after: Self.tickInterval) { self.tick() }

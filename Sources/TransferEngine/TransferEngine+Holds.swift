@@ -32,6 +32,11 @@ extension TransferEngine {
         self.handle { $0.machine.releaseHolds(of: origin, now: now) }
     }
 
+    func hostResponds(to transfer: TransferID) {
+        let now = self.time.now
+        self.handle { $0.machine.hostResponds(to: transfer, now: now) }
+    }
+
     func hostReached(by transfer: TransferID, hasResponse: Bool) {
         let now = self.time.now
         self.handle { $0.machine.hostReached(transfer, hasResponse: hasResponse, now: now) }

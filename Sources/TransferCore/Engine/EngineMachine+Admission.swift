@@ -64,7 +64,8 @@ extension EngineMachine {
     /// The runs' periodic work is due.
     ///
     /// - Returns: Whether there are runs; if not, ticking ends.
-    package mutating func ticked() -> Bool {
+    package mutating func ticked(now: Int64) -> Bool {
+        self.findSilentHosts(now)
         self.isTicking = self.runCount > 0
         return self.isTicking
     }
@@ -72,16 +73,20 @@ extension EngineMachine {
     // MARK: Admission
 
     /// The transfers that may start now as far as the limit over all hosts is concerned.
-    var freePlaces: Int {
-        guard self.isStarted, !self.isStopping, self.unsyncedCount < Self.unsyncedLimit else { return 0 }
-        return max(0, self.limit - self.runCount)
+    var freePlaces: Int { self.permitsStarts ? max(0, self.limit - self.runCount + self.lentPlaces) : 0 }
+
+    /// Those of them that need no lent place.
+    var ownPlaces: Int { self.permitsStarts ? max(0, self.limit - self.runCount) : 0 }
+
+    private var permitsStarts: Bool {
+        self.isStarted && !self.isStopping && self.unsyncedCount < Self.unsyncedLimit
     }
 
     /// Admits the next transfer.
     ///
     /// Priorities first; within one round robin over hosts; first in, first out for each host. A class that was passed
     /// over ``ageingPeriod`` times takes the next start, so a transfer at place *n* of its host's line in a class starts
-    /// after at most `n × hosts × (ageingPeriod + 3)` starts of others.
+    /// after at most `n × hosts × (ageingPeriod + 3)` starts of others, unless its host is silent.
     private mutating func admit(_ now: Int64, _ lane: Int?) -> Step? {
         guard self.waitingCount > 0, self.freePlaces > 0 else { return nil }
         var yield: YieldRequest?
@@ -89,11 +94,11 @@ extension EngineMachine {
         var examined = 0
         while let index = self.starvedClass(except: examined) {
             examined |= 1 << index
-            if let slot = self.admitted(from: index, now, &yield) { return self.started(slot, lane) }
+            if let slot = self.admitted(from: index, now, &yield) { return self.started(slot, lane, now) }
         }
         for index in self.classes.indices.reversed() where examined & (1 << index) == 0 && self.classes[index].count > 0
         {
-            if let slot = self.admitted(from: index, now, &yield) { return self.started(slot, lane) }
+            if let slot = self.admitted(from: index, now, &yield) { return self.started(slot, lane, now) }
         }
         return yield.map { self.request($0) }
     }
@@ -122,6 +127,10 @@ extension EngineMachine {
                 self.park(host, in: index, until: until, now)
                 continue
             }
+            guard self.places(for: host) > 0 else {
+                self.classes[index].endTurn(host, starts: false)
+                continue
+            }
             guard self.isConnectionFree(host, id, fixed: fixed) else {
                 self.classes[index].endTurn(host, starts: false)
                 if yield == nil { yield = self.yieldRequest(host, now) }
@@ -136,13 +145,14 @@ extension EngineMachine {
         return nil
     }
 
-    private mutating func started(_ slot: Int, _ lane: Int?) -> Step {
+    private mutating func started(_ slot: Int, _ lane: Int?, _ now: Int64) -> Step {
         let (id, host) = (self.entries[slot].id, Int(self.entries[slot].host))
         self.entries[slot].ticket = 0
         self.hosts[host].waiting -= 1
         self.hosts.connect(host, id, fixed: self.entries[slot].fixedConnections)
         self.move(slot, to: .running)
         self.runCount += 1
+        self.awaitResponse(slot, now)
         self.entries[slot].attempts += 1
         var best = lane ?? 0
         for index in self.laneLoad.indices where self.laneLoad[index] < self.laneLoad[best] { best = index }

@@ -104,7 +104,7 @@ extension EngineMachine {
 
     /// Whether a transfer without a connection waits for this host.
     private func isAwaited(_ host: Int) -> Bool {
-        self.hosts[host].urgentClaims > 0 || (self.hosts[host].waiting > 0 && self.freePlaces > 0)
+        self.hosts[host].urgentClaims > 0 || (self.hosts[host].waiting > 0 && self.places(for: host) > 0)
     }
 
     /// The transfer that has the most connections to a host, if one of them is needed for a transfer that has none.
@@ -112,7 +112,8 @@ extension EngineMachine {
         guard self.permission(host, now) == .free else { return nil }
         let pending = self.yieldRequests.filter { $0.expiry > now }
         let needed =
-            self.hosts[host].urgentClaims + min(self.hosts[host].waiting, self.freePlaces) - self.freeConnections(host)
+            self.hosts[host].urgentClaims + min(self.hosts[host].waiting, self.places(for: host))
+            - self.freeConnections(host)
         let claimsOfAll = self.claimedHosts.reduce(0) { $0 + self.hosts[$1].claims.count }
         guard pending.count(where: { $0.host == host }) < needed, pending.count < claimsOfAll + self.freePlaces else {
             return nil

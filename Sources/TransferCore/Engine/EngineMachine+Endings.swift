@@ -13,6 +13,7 @@ extension EngineMachine {
         self.runCount -= 1
         self.laneLoad[Int(self.entries[slot].lane)] -= 1
         self.forgetRun(slot)
+        self.endAwaiting(slot, hasResponse: tally.hasResponse, now)
         self.entries[slot].activeTime += tally.duration
         self.entries[slot].received += tally.received
         self.entries[slot].sent += tally.sent

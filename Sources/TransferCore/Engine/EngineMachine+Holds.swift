@@ -41,7 +41,7 @@ extension EngineMachine {
         return self.hold(of: outage, nil)
     }
 
-    private func ownHold(_ gate: Int, _ now: Int64) -> Hold? {
+    func ownHold(_ gate: Int, _ now: Int64) -> Hold? {
         let host = self.hosts[gate]
         if let outage = host.health.outage { return self.hold(of: outage, host.origin) }
         guard let until = host.health.throttledUntil, until > now else { return nil }
@@ -54,7 +54,7 @@ extension EngineMachine {
         )
     }
 
-    private func hold(of outage: HostHealth.Outage, _ origin: Origin?) -> Hold {
+    func hold(of outage: HostHealth.Outage, _ origin: Origin?) -> Hold {
         Hold(
             origin: origin,
             reason: origin == nil ? .network : .unreachable,
@@ -74,183 +74,6 @@ extension EngineMachine {
             return outage.nextProbe > now ? .held(until: outage.nextProbe) : .probe
         }
         return self.hosts[gate].health.permission(at: now)
-    }
-
-    // MARK: Probing
-
-    /// A transfer starts in order to probe.
-    mutating func startProbe(_ slot: Int) {
-        let gate = self.hosts[Int(self.entries[slot].host)].gate
-        let id = self.entries[slot].id.rawValue
-        if self.network.concerns(self.hosts[gate].origin) {
-            self.entries[slot].probe = .network
-            self.network.probeStarted(by: id, for: self.nextID)
-        } else {
-            self.entries[slot].probe = .host
-            self.hosts[gate].health.probeStarted(by: id, for: self.nextID)
-        }
-    }
-
-    /// Whether a transfer's run was started in order to probe.
-    package func isProbe(_ id: TransferID) -> Bool { self.slots[id].map { self.entries[$0].probe != .none } ?? false }
-
-    /// A run that probes made a connection, or received a response.
-    package mutating func hostReached(_ id: TransferID, hasResponse: Bool, now: Int64) {
-        guard let slot = self.slots[id], self.entries[slot].probe != .none else { return }
-        let gate = self.hosts[Int(self.entries[slot].host)].gate
-        if hasResponse {
-            self.responded(gate, now)
-        } else {
-            if let outage = self.hosts[gate].health.connected() { self.outageEnded(gate, outage) }
-            self.networkResponded(now)
-        }
-        if self.entries[slot].probe == .network || self.hosts[gate].health.outage == nil {
-            self.entries[slot].probe = .none
-        }
-    }
-
-    /// A transfer is added: if no other waits for its host, the next probe is not put off any further.
-    mutating func probeForNewcomer(_ host: Int) {
-        guard self.hosts[host].waiting == 0 else { return }
-        let gate = self.hosts[host].gate
-        guard let outage = self.hosts[gate].health.outage else { return }
-        self.hosts[gate].health.probe(at: outage.lastFailure + HostHealth.Outage.firstDelay)
-        self.resume(gate)
-    }
-
-    // MARK: Evidence
-
-    /// Judges a host by the end of a run.
-    ///
-    /// - Returns: The outage that the transfer waits out, if it ended because of one.
-    mutating func judge(_ slot: Int, _ result: RunResult, hasResponse: Bool, _ now: Int64) -> Hold? {
-        let gate = self.hosts[Int(self.entries[slot].host)].gate
-        let probe = self.entries[slot].probe
-        self.entries[slot].probe = .none
-        if hasResponse {
-            self.responded(gate, now)
-            self.forgetForeign(slot)
-        }
-        guard case .retry(let failure) = result, let evidence = failure.evidence,
-            !(hasResponse && evidence.cause == .broken)
-        else {
-            if !hasResponse { self.abandon(slot, probe, gate) }
-            return nil
-        }
-        let facts = HostHealth.HostFailure(
-            evidence.cause,
-            failure.message,
-            transfer: self.entries[slot].id.rawValue,
-            timeout: self.entries[slot].outageTimeout < 0 ? .max : self.entries[slot].outageTimeout,
-            jitter: failure.jitter
-        )
-        if let peer = evidence.peer, peer != self.hosts[gate].origin {
-            if !hasResponse { self.abandon(slot, probe, gate) }
-            return self.foreignFailed(slot, peer, facts, now)
-        }
-        return self.hostFailed(slot, gate, probe, facts, now)
-    }
-
-    private mutating func hostFailed(
-        _ slot: Int,
-        _ gate: Int,
-        _ probe: Probe,
-        _ failure: HostHealth.HostFailure,
-        _ now: Int64
-    ) -> Hold? {
-        // An outage begins for transfers that wait it out; others only probe it.
-        guard self.entries[slot].outageTimeout >= 0 || probe != .none else { return nil }
-        let origin = self.hosts[gate].origin
-        if failure.cause.concernsNetwork {
-            if self.network.failed(origin, failure, now: now),
-                let outage = self.network.outage
-            {
-                self.notices.append(.held(self.hold(of: outage, nil)))
-            }
-        } else if failure.cause == .refused || failure.cause == .broken {
-            self.networkResponded(now)
-        } else if probe == .network {
-            _ = self.network.failed(origin, failure, now: now)
-        }
-        let wasOut = self.hosts[gate].health.outage != nil
-        let isOut = self.hosts[gate].health.failed(failure, now: now)
-        if isOut, !wasOut { self.reportHeld(gate, now) }
-        // Those that were parked behind the attempt have their turn at the time of the next one.
-        if probe != .none { self.resume(gate) }
-        if probe == .network { self.resumeAll() }
-        guard isOut else { return nil }
-        self.collectExpired(gate, now)
-        if probe == .network { self.collectExpiredByNetwork(now) }
-        guard self.entries[slot].outageTimeout >= 0 else { return nil }
-        var hold = self.ownHold(gate, now)
-        if self.network.concerns(origin) { hold?.nextTry = self.network.outage?.nextProbe }
-        return hold
-    }
-
-    /// Another host than its own could not be reached, such as the target of a redirect.
-    private mutating func foreignFailed(
-        _ slot: Int,
-        _ peer: Origin,
-        _ failure: HostHealth.HostFailure,
-        _ now: Int64
-    ) -> Hold? {
-        guard self.entries[slot].outageTimeout >= 0 else { return nil }
-        self.forgetForeign(slot, responded: false)
-        let host = self.hosts.retain(peer)
-        self.entries[slot].foreign = Int32(host)
-        if self.hosts[host].health.permission(at: now) == .probe {
-            self.hosts[host].health.probeStarted(by: failure.transfer, for: failure.transfer)
-        }
-        let wasOut = self.hosts[host].health.outage != nil
-        guard self.hosts[host].health.failed(failure, now: now) else { return nil }
-        if !wasOut { self.reportHeld(host, now) }
-        return self.ownHold(host, now)
-    }
-
-    private mutating func forgetForeign(_ slot: Int, responded: Bool = true) {
-        let foreign = Int(self.entries[slot].foreign)
-        guard foreign >= 0 else { return }
-        self.entries[slot].foreign = -1
-        if responded, let outage = self.hosts[foreign].health.responded() { self.outageEnded(foreign, outage) }
-        self.hosts.release(foreign)
-    }
-
-    private mutating func abandon(_ slot: Int, _ probe: Probe, _ gate: Int) {
-        let id = self.entries[slot].id.rawValue
-        switch probe {
-        case .none: return
-        case .host: self.hosts[gate].health.probeAbandoned(by: id)
-        case .network:
-            self.network.probeAbandoned(by: id)
-            self.resumeAll()
-        }
-        self.resume(gate)
-    }
-
-    private mutating func responded(_ gate: Int, _ now: Int64) {
-        if let outage = self.hosts[gate].health.responded() {
-            self.outageEnded(gate, outage)
-        }
-        if self.network.isSuspect, !self.hosts[gate].origin.isLoopback { self.networkResponded(now) }
-    }
-
-    private mutating func outageEnded(_ gate: Int, _ outage: HostHealth.Outage) {
-        if self.hosts[gate].isReportedHeld {
-            self.hosts[gate].isReportedHeld = false
-            self.notices.append(.released(self.hold(of: outage, self.hosts[gate].origin)))
-        }
-        self.resume(gate)
-    }
-
-    private mutating func networkResponded(_ now: Int64) {
-        guard let outage = self.network.responded() else { return }
-        self.notices.append(.released(self.hold(of: outage, nil)))
-        for index in self.hosts.allIndices {
-            guard let outage = self.hosts[index].health.outage, outage.cause.concernsNetwork else { continue }
-            self.hosts[index].health.probe(at: now)
-            self.resume(index)
-        }
-        self.resumeAll()
     }
 
     // MARK: Waiting
@@ -278,7 +101,7 @@ extension EngineMachine {
     }
 
     /// Collects the waiting transfers of a host for which an attempt was made and whose time is over.
-    private mutating func collectExpired(_ gate: Int, _ now: Int64) {
+    mutating func collectExpired(_ gate: Int, _ now: Int64) {
         guard let outage = self.hosts[gate].health.outage else { return }
         let hold = self.hold(of: outage, self.hosts[gate].origin)
         for index in self.classes.indices where self.classes[index].count > 0 {
@@ -290,7 +113,7 @@ extension EngineMachine {
         }
     }
 
-    private mutating func collectExpiredByNetwork(_ now: Int64) {
+    mutating func collectExpiredByNetwork(_ now: Int64) {
         guard let outage = self.network.outage else { return }
         for index in self.classes.indices where self.classes[index].count > 0 {
             for host in self.classes[index].hostsInLine {
@@ -369,14 +192,14 @@ extension EngineMachine {
     }
 
     /// Gives the hosts that wait behind one their turns again; those that are still held are parked at their next one.
-    private mutating func resume(_ gate: Int) {
+    mutating func resume(_ gate: Int) {
         guard !self.hosts[gate].parked.isEmpty else { return }
         let parked = self.hosts[gate].parked
         self.hosts[gate].parked = []
         self.unpark(parked)
     }
 
-    private mutating func resumeAll() {
+    mutating func resumeAll() {
         let parked = self.parkedByNetwork
         self.parkedByNetwork = []
         self.unpark(parked)
@@ -409,7 +232,7 @@ extension EngineMachine {
 
     // MARK: Reports
 
-    private mutating func reportHeld(_ gate: Int, _ now: Int64) {
+    mutating func reportHeld(_ gate: Int, _ now: Int64) {
         guard let hold = self.ownHold(gate, now) else { return }
         self.hosts[gate].isReportedHeld = true
         self.notices.append(.held(hold))

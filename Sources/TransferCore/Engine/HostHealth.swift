@@ -61,7 +61,7 @@ package struct HostHealth: Hashable, Sendable {
             self.served = max(self.served, self.probed)
             var next = now + Self.delay(after: self.failures, jitter: failure.jitter)
             // The last attempt before a transfer is given up comes when its time is over, not earlier.
-            let end = self.since.addingReportingOverflow(failure.timeout).partialValue
+            let end = failure.end(from: self.since)
             if end > now { next = min(next, end) }
             self.nextProbe = next
         }
@@ -92,6 +92,12 @@ package struct HostHealth: Hashable, Sendable {
             self.transfer = transfer
             self.timeout = timeout
             self.jitter = jitter
+        }
+
+        /// The time at which the transfer gives up in an outage that began at a time; `Int64.max` if it never does.
+        func end(from start: Int64) -> Int64 {
+            let (end, isOverflow) = start.addingReportingOverflow(self.timeout)
+            return isOverflow ? .max : end
         }
     }
 
@@ -165,7 +171,7 @@ package struct HostHealth: Hashable, Sendable {
             jitter: failure.jitter
         )
         if failure.timeout > 0, let next = self.outage?.nextProbe {
-            self.outage?.nextProbe = min(next, now.addingReportingOverflow(failure.timeout).partialValue)
+            self.outage?.nextProbe = min(next, failure.end(from: now))
         }
         return true
     }

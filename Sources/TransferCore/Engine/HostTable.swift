@@ -26,6 +26,12 @@ struct HostTable: Sendable {
         var isReportedHeld = false
         /// Whether other hosts are reached through this one.
         var isGate = false
+        /// The runs that wait for their first response.
+        var unanswered = 0
+        /// The time of the last response, or at which the first of these runs began, whichever is later.
+        var quietSince: Int64 = 0
+        /// Whether its runs lend their places.
+        var isSilent = false
         /// The connections that the host was seen to allow, and until when that is believed.
         var learnedLimit = 0
         var learnedUntil: Int64 = 0

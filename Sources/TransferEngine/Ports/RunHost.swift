@@ -11,6 +11,9 @@ protocol RunHost: ConnectionBroker, NameReserver, RateGate {
     /// Called once, when a run's connections are closed and its file is kept, named or deleted.
     func runEnded(_ run: any TransferRun, _ outcome: RunOutcome)
 
+    /// A run received a response, or the host takes its content; called once in a run, not under the run's lock.
+    func hostResponds(to transfer: TransferID)
+
     /// A run that was started to probe its host made a connection, or received a response; not under a run's lock.
     func hostReached(by transfer: TransferID, hasResponse: Bool)
 

@@ -29,6 +29,8 @@ final class DownloadRun: TransferRun {
         var exchanges: [DownloadExchange] = []
         /// The number of events whose actions are being performed; the end is reported after the last of them.
         var performers = 0
+        /// Whether a response was received, and whether the engine knows.
+        var response = FirstResponse.none
         /// The outcome once everything is closed, until it is reported.
         var outcome: RunOutcome?
 
@@ -105,6 +107,9 @@ final class DownloadRun: TransferRun {
     func tick(_ now: Int64) {
         let isThrottling = self.host.isThrottling
         let wantsProgress = self.events.wants(.progress)
+        if self.state.withLock({ $0.response.report() }) {
+            self.host.hostResponds(to: self.transfer.id)
+        }
         self.handle { $0.ticked(now, isThrottling: isThrottling, wantsProgress: wantsProgress) }
         if isThrottling { self.adjustReadQuanta() }
     }
@@ -156,6 +161,7 @@ final class DownloadRun: TransferRun {
 
     func received(_ head: ResponseHead, on exchange: DownloadExchange) -> ReadDecision {
         if exchange.isClosed { return .close }
+        self.state.withLock { $0.response.received() }
         if self.isProbe { self.host.hostReached(by: self.transfer.id, hasResponse: true) }
         if let policy = self.policy { policy.received(head, to: self.requestFacts(exchange.plan)) }
         let (now, wallNow) = (self.now, self.time.wallNow)

@@ -26,6 +26,23 @@ protocol TransferRun: AnyObject, Sendable {
     func yieldConnection(_ origin: Origin)
 }
 
+/// Whether a run has received a response, and whether the engine was notified.
+enum FirstResponse: Sendable {
+    case none
+    case received
+    case reported
+
+    /// A response was received.
+    mutating func received() { if self == .none { self = .received } }
+
+    /// Takes the report: `true` once after a response.
+    mutating func report() -> Bool {
+        guard self == .received else { return false }
+        self = .reported
+        return true
+    }
+}
+
 /// The counts of one run.
 struct RunTally: Sendable {
     /// Bytes of body received.

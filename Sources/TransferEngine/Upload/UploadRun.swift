@@ -13,6 +13,10 @@ final class UploadRun: TransferRun {
         /// Actions that wait to be performed.
         var actions: [UploadMachine.Action] = []
         var isPerforming = false
+        /// Whether a response was received, and whether the engine knows.
+        var response = FirstResponse.none
+        /// The number of bytes sent at the last tick: while it grows, the host is not silent.
+        var lastSent: Int64 = 0
         /// The request whose response is being handled: its read decision resumes reading or closes the connection.
         var handling: Int?
     }
@@ -96,7 +100,12 @@ final class UploadRun: TransferRun {
     }
 
     func tick(_ now: Int64) {
-        let (isEnding, parts) = self.state.withLock { ($0.machine.isEnding, $0.parts) }
+        let (isEnding, parts, reportsResponse) = self.state.withLock { state in
+            if state.machine.sent > state.lastSent, state.lastSent > 0 { state.response.received() }
+            state.lastSent = state.machine.sent
+            return (state.machine.isEnding, state.parts, state.response.report())
+        }
+        if reportsResponse { self.host.hostResponds(to: self.transfer.id) }
         if isEnding { return }
         let content = parts?.state ?? .unchanged
         let reports = self.host.events.wants(.progress)
@@ -119,7 +128,11 @@ final class UploadRun: TransferRun {
     }
 
     func received(_ head: ResponseHead, on request: UploadMachine.OutgoingRequest) -> ReadDecision {
-        if case .close = self.state.withLock({ $0.machine.reading(request.id) }) { return .close }
+        let decision = self.state.withLock { state in
+            state.response.received()
+            return state.machine.reading(request.id)
+        }
+        if case .close = decision { return .close }
         if self.isProbe { self.host.hostReached(by: self.transfer.id, hasResponse: true) }
         self.request.policy?.received(head, to: self.facts(of: request))
         let (now, wallNow) = (self.now, self.host.time.wallNow)

@@ -70,18 +70,22 @@ struct EngineWalk {
         case 23..<26: self.cancel()
         case 26..<28: self.setPriority()
         case 28..<38: self.endRun()
-        case 38: self.reach()
-        case 39..<64: for _ in 0..<3 { self.acquire() }
+        case 38..<40: self.reach()
+        case 40..<64: for _ in 0..<3 { self.acquire() }
         case 64..<70: self.release()
         case 70..<74: self.claim()
         case 74..<76: self.refuse()
-        case 76..<87: self.pass(Int64.random(in: 0...400_000_000, using: &self.random))
+        case 76..<85: self.pass(Int64.random(in: 0...400_000_000, using: &self.random))
+        case 85..<87:
+            self.pass(Int64.random(in: 4_000_000_000...9_000_000_000, using: &self.random))
+            self.tick()
         case 87:
             self.pass(Int64.random(in: 0...5_000_000_000, using: &self.random))
             self.isAway = self.chance(50)
         case 88..<91: self.changeLimits()
         case 91..<95: self.reserve()
         case 95..<97: self.sync()
+        case 97: self.tick()
         default: self.wait()
         }
     }
@@ -211,6 +215,10 @@ struct EngineWalk {
     private mutating func reach() {
         guard let item = self.pick({ $0.hasRun && $0.probe != nil }) ?? self.pick({ $0.hasRun }) else { return }
         let hasResponse = self.chance(50)
+        if hasResponse {
+            self.machine.hostResponds(to: TransferID(item.id), now: self.naive.now)
+            self.naive.responds(item.id)
+        }
         self.machine.hostReached(TransferID(item.id), hasResponse: hasResponse, now: self.naive.now)
         self.naive.reached(item.id, hasResponse: hasResponse)
     }
@@ -237,6 +245,14 @@ struct EngineWalk {
             return self.check(self.naive.now - hold.since >= item.patience ?? .max, "\(item.id) failed early")
         }
         self.check(verdict == expected, "the end of \(item.id) by \(result) gave \(verdict), not \(expected)")
+    }
+
+    private mutating func tick() {
+        let continues = self.machine.ticked(now: self.naive.now)
+        self.check(continues == self.naive.items.contains { $0.hasRun }, "ticking continues: \(continues)")
+        let before = self.naive.silentHosts.count
+        self.naive.ticked()
+        if self.naive.silentHosts.count > before { self.seen["silent", default: 0] += 1 }
     }
 
     private mutating func acquire() {
@@ -440,7 +456,8 @@ struct EngineWalk {
         case .waiting(let most): self.naive.isStopping || self.naive.items.count { $0.state == .waiting } <= most
         case .starving(let most, let limit):
             self.holds(.waiting(atMost: most))
-                || (self.holds(.waiting(atMost: limit)) && self.naive.items.count { $0.hasRun } < self.naive.limit)
+                || (self.holds(.waiting(atMost: limit))
+                    && self.naive.items.count { $0.hasRun } - self.naive.lent < self.naive.limit)
         }
     }
 
@@ -451,7 +468,7 @@ struct EngineWalk {
             if case .retrying(let time) = item.state {
                 self.check(earliest <= time, "no timer for the attempt of \(item.id)")
             }
-            if item.state == .waiting, self.naive.freePlaces > 0,
+            if item.state == .waiting, self.naive.places(item.host) > 0,
                 case .held(let until?) = self.naive.permission(item.host)
             {
                 self.check(earliest <= until, "no timer for the end of the hold of \(item.host)")

@@ -27,6 +27,8 @@ struct NaiveQueue {
         var failures = 0
         var kept: Int64 = 0
         var hasRun = false
+        /// Whether its run has received no response.
+        var isUnanswered = false
         var isSyncing = false
         var isPausing = false
         var isResumed = false
@@ -78,6 +80,9 @@ struct NaiveQueue {
     /// The time of the last failed probe of each host.
     var lastFailures: [String: Int64] = [:]
     var learned: [String: (count: Int, until: Int64)] = [:]
+    /// The hosts with runs that wait for a response, and since when none has come.
+    var quiet: [String: Int64] = [:]
+    var silentHosts: Set<String> = []
     var asks: [Ask] = []
     var passedOver = Array(repeating: 0, count: 4)
     var isStarted = true
@@ -96,7 +101,46 @@ struct NaiveQueue {
 
     var freePlaces: Int {
         guard self.isStarted, !self.isStopping, self.items.count(where: { $0.isSyncing }) < 512 else { return 0 }
+        return max(0, self.limit - self.items.count { $0.hasRun } + self.lent)
+    }
+
+    /// The places that runs lend because their hosts are silent.
+    var lent: Int {
+        let count = self.items.count { $0.isUnanswered && self.silentHosts.contains($0.host) }
+        return min(count, max(self.limit, EngineMachine.lentAtLeast))
+    }
+
+    /// The places that a transfer of a host may take.
+    func places(_ host: String) -> Int {
+        guard self.silentHosts.contains(host), self.freePlaces > 0 else { return self.freePlaces }
         return max(0, self.limit - self.items.count { $0.hasRun })
+    }
+
+    /// Time for the periodic work has come.
+    mutating func ticked() {
+        guard self.freePlaces == 0, self.items.contains(where: { $0.state == .waiting }) else { return }
+        for (host, since) in self.quiet where self.now - since >= EngineMachine.silence {
+            self.silentHosts.insert(host)
+        }
+    }
+
+    /// A run received its first response.
+    mutating func responds(_ id: UInt64) {
+        guard let index = self.index(id), self.items[index].isUnanswered else { return }
+        self.endAwaiting(index, hasResponse: true)
+    }
+
+    /// A run received a response, or has ended.
+    mutating func endAwaiting(_ index: Int, hasResponse: Bool) {
+        let host = self.items[index].host
+        self.items[index].isUnanswered = false
+        if hasResponse {
+            self.quiet[host] = self.now
+            self.silentHosts.remove(host)
+        }
+        guard !self.items.contains(where: { $0.host == host && $0.isUnanswered }) else { return }
+        self.quiet[host] = nil
+        self.silentHosts.remove(host)
     }
 
     func connections(_ host: String) -> Int {
@@ -139,7 +183,7 @@ struct NaiveQueue {
     /// Whether a transfer without a connection waits for a host.
     func isAwaited(_ host: String) -> Bool {
         if self.items.contains(where: { $0.isUrgent(host) }) { return true }
-        return self.freePlaces > 0 && self.items.contains { $0.state == .waiting && $0.host == host }
+        return self.places(host) > 0 && self.items.contains { $0.state == .waiting && $0.host == host }
     }
 
     func mayAcquire(_ item: Item, _ host: String) -> Bool {
@@ -151,7 +195,7 @@ struct NaiveQueue {
     }
 
     func mayStart(_ item: Item) -> Bool {
-        item.state == .waiting && self.freePlaces > 0 && self.isAdmitted(item.host) && !item.isExpired
+        item.state == .waiting && self.places(item.host) > 0 && self.isAdmitted(item.host) && !item.isExpired
             && self.isWithinLimit(item, item.host)
     }
 
@@ -194,6 +238,8 @@ struct NaiveQueue {
         self.passedOver[own] = 0
         self.items[index].state = .running
         self.items[index].hasRun = true
+        self.items[index].isUnanswered = true
+        self.quiet[item.host] = self.quiet[item.host] ?? self.now
         self.items[index].attempts += 1
         self.items[index].connections = [item.host]
         if self.permission(item.host) == .probe {
@@ -381,6 +427,7 @@ struct NaiveQueue {
         guard let index = self.index(id) else { return .unchanged }
         let item = self.items[index]
         self.items[index].hasRun = false
+        self.endAwaiting(index, hasResponse: hasResponse)
         self.items[index].claims = []
         self.items[index].isPausing = false
         self.items[index].isResumed = false
@@ -465,7 +512,7 @@ struct NaiveQueue {
             item.isUrgent(host) && !self.isWithinLimit(item, host)
         }
         if claims { return true }
-        return self.freePlaces > 0
+        return self.places(host) > 0
             && self.items.contains { $0.state == .waiting && $0.host == host && !self.isWithinLimit($0, host) }
     }
 
@@ -473,7 +520,9 @@ struct NaiveQueue {
 
     /// What a machine that has no more steps has forgotten.
     func forgotten(hosts: [String]) -> String? {
-        if let item = self.items.first(where: { self.mayStart($0) }) { return "\(item.id) should have started" }
+        if let item = self.items.first(where: { self.mayStart($0) && self.isFirst($0) }) {
+            return "\(item.id) should have started"
+        }
         let asks = self.asks.filter { $0.expiry > self.now }
         let claims = self.items.reduce(0) { $0 + $1.claims.count }
         for host in hosts {

@@ -1,0 +1,56 @@
+/// Hosts that do not respond: their runs lend their places to transfers of other hosts.
+///
+/// A host is silent while runs wait for its response and none has received one for ``silence``. Each of these runs keeps
+/// running and lends its place; a lent place is taken only by a transfer of a host that is not silent. The first response
+/// ends the silence. Then more transfers than ``limit`` may run until some of them end.
+extension EngineMachine {
+    /// The time without a response after which a host is silent, in nanoseconds.
+    package static let silence: Int64 = 5_000_000_000
+    /// The number of places that may be lent whatever the limit.
+    package static let lentAtLeast = 32
+
+    /// The number of places that are lent.
+    var lentPlaces: Int { min(self.unansweredOfSilent, max(self.limit, Self.lentAtLeast)) }
+
+    /// The number of places that a transfer of a host may take.
+    func places(for host: Int) -> Int { self.hosts[host].isSilent ? self.ownPlaces : self.freePlaces }
+
+    /// Looks for hosts that have become silent while transfers wait for a place.
+    mutating func findSilentHosts(_ now: Int64) {
+        guard self.waitingCount > 0, self.runCount > 0, self.freePlaces == 0 else { return }
+        for host in self.hosts.allIndices where self.hosts[host].unanswered > 0 && !self.hosts[host].isSilent {
+            guard now - self.hosts[host].quietSince >= Self.silence else { continue }
+            self.hosts[host].isSilent = true
+            self.unansweredOfSilent += self.hosts[host].unanswered
+        }
+    }
+
+    /// A run waits for its first response.
+    mutating func awaitResponse(_ slot: Int, _ now: Int64) {
+        let host = Int(self.entries[slot].host)
+        self.entries[slot].isUnanswered = true
+        if self.hosts[host].unanswered == 0 { self.hosts[host].quietSince = now }
+        self.hosts[host].unanswered += 1
+        if self.hosts[host].isSilent { self.unansweredOfSilent += 1 }
+    }
+
+    /// The host of a run responds: the run received a response, or its content is taken.
+    package mutating func hostResponds(to id: TransferID, now: Int64) {
+        guard let slot = self.slots[id], self.entries[slot].isUnanswered else { return }
+        self.endAwaiting(slot, hasResponse: true, now)
+    }
+
+    /// A run received a response, or ended.
+    mutating func endAwaiting(_ slot: Int, hasResponse: Bool, _ now: Int64) {
+        let host = Int(self.entries[slot].host)
+        if self.entries[slot].isUnanswered {
+            self.entries[slot].isUnanswered = false
+            self.hosts[host].unanswered -= 1
+            if self.hosts[host].isSilent { self.unansweredOfSilent -= 1 }
+        }
+        if hasResponse { self.hosts[host].quietSince = now }
+        guard self.hosts[host].isSilent, hasResponse || self.hosts[host].unanswered == 0 else { return }
+        self.hosts[host].isSilent = false
+        self.unansweredOfSilent -= self.hosts[host].unanswered
+    }
+}

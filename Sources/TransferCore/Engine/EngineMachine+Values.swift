@@ -1,0 +1,147 @@
+/// The values that the queue's events carry, and their consequences.
+extension EngineMachine {
+    /// The terms of a transfer, which do not change.
+    package struct Terms: Sendable {
+        /// The host in whose line it waits.
+        package var origin: Origin
+        /// The order among the waiting transfers.
+        package var priority = Priority.normal
+        /// The attempts beyond the first that may bring nothing new.
+        package var retries = 0
+        /// The minimum time between attempts, in nanoseconds.
+        package var retryWait: Int64 = 0
+        /// The time for all attempts and the waits between them, in nanoseconds; 0 for no limit.
+        package var totalTimeout: Int64 = 0
+        /// The number of connections fixed by its caller; a derived limit per host does not cut it.
+        package var fixedConnections: Int?
+        /// Whether its file is synced, together with others, before it counts as finished.
+        package var isDurable = false
+        /// The proxy through which its host is reached, which is then held in place of the host.
+        package var gate: Origin?
+        /// The time for which it waits out an outage, in nanoseconds, from the time when its host became unreachable;
+        /// `nil` if an outage is a failure like any other.
+        package var outageTimeout: Int64?
+        /// Whether its attempts that fail in an outage count as retries.
+        package var countsOutages = false
+
+        /// Creates the terms of a transfer that is tried once.
+        package init(origin: Origin) { self.origin = origin }
+    }
+
+    /// The result of a run, as the run reports it.
+    package enum RunResult: Sendable {
+        /// The file is complete.
+        case finished(isSkipped: Bool)
+        /// It failed for good.
+        case failed
+        /// It failed, and another attempt may succeed.
+        case retry(Failure)
+        /// It was paused.
+        case paused
+        /// The engine is being stopped.
+        case stopped
+        /// It was cancelled; the partial file may have been kept.
+        case cancelled(keeping: Bool)
+    }
+
+    /// The facts about a failed attempt that decide about the next one.
+    package struct Failure: Sendable {
+        /// The evidence of an outage that it is.
+        package var evidence: OutageEvidence?
+        /// Whether the server is overloaded or limits requests (429, 503).
+        package var isThrottled: Bool
+        /// What happened, for a person.
+        package var message: String
+        /// The number of seconds that the server asked to wait.
+        package var retryAfter: Int64?
+        /// A random number from 0 to 1.
+        package var jitter: Double
+
+        /// Creates the facts.
+        package init(
+            _ evidence: OutageEvidence? = nil,
+            isThrottled: Bool = false,
+            message: String = "",
+            retryAfter: Int64? = nil,
+            jitter: Double
+        ) {
+            self.evidence = evidence
+            self.isThrottled = isThrottled
+            self.message = message
+            self.retryAfter = retryAfter
+            self.jitter = jitter
+        }
+    }
+
+    /// The counts of one run.
+    package struct Tally: Sendable {
+        /// Bytes of body received.
+        package var received: Int64 = 0
+        /// Bytes of content sent.
+        package var sent: Int64 = 0
+        /// Whether the host responded in this run.
+        package var hasResponse = false
+        /// See ``RetryBudget/kept(_:)``.
+        package var kept: Int64 = 0
+        /// The time that it ran, in nanoseconds.
+        package var duration: Int64 = 0
+
+        /// Creates counts of zero.
+        package init() {}
+    }
+
+    /// The consequence of an event for the transfer concerned.
+    package enum Verdict: Hashable, Sendable {
+        /// Nothing changed.
+        case unchanged
+        /// It waits to be admitted.
+        case waiting
+        /// It is paused.
+        case paused
+        /// Its file is complete and waits to be synced.
+        case unsynced
+        /// Another attempt follows after a delay in nanoseconds.
+        case retrying(attempt: Int, delay: Int64)
+        /// It waits for the end of an outage; the next attempt, its own or another one's, follows after a delay in
+        /// nanoseconds.
+        case held(attempt: Int, delay: Int64)
+        /// It has ended, and its file is there.
+        case finished
+        /// It has ended without the file.
+        case failed
+        /// It has ended without the file, because no other attempt is made.
+        case refused(RetryRefusal)
+        /// It has ended because it was cancelled; what it has may be kept.
+        case cancelled(keeping: Bool)
+        /// It runs and must be interrupted; ``EngineMachine/runEnded(_:_:_:now:)`` follows.
+        case interrupt
+
+        /// Whether the transfer has ended and is forgotten.
+        package var isEnd: Bool {
+            switch self {
+            case .finished, .failed, .refused, .cancelled: true
+            case .unchanged, .waiting, .paused, .unsynced, .retrying, .held, .interrupt: false
+            }
+        }
+    }
+
+    /// Why no other attempt is made.
+    package enum RetryRefusal: Hashable, Sendable {
+        /// The retries are used up.
+        case noneLeft(attempts: Int)
+        /// The outage has lasted longer than the transfer waits.
+        case outage(Hold)
+        /// The transfer's time would be over before the next one.
+        case outOfTime
+    }
+
+    /// The numbers of transfers that ended, and the bytes of runs that ended.
+    package struct Totals: Sendable {
+        package var finished = 0
+        package var skipped = 0
+        package var failed = 0
+        package var cancelled = 0
+        package var received: Int64 = 0
+        package var sent: Int64 = 0
+    }
+}
