@@ -90,8 +90,9 @@ public final class DownloadTask: TransferTask, @unchecked Sendable {
         self.endKeeping(.cancelled, target)
     }
 
-    /// Ends with an error that has resume data. Looking for the partial file may block, so it does not run on an event
-    /// loop.
+    /// Ends with an error that has resume data.
+    ///
+    /// Looking for the partial file may block, so it does not run on an event loop.
     private func endKeeping(_ error: TransferError, _ target: FileTarget?) {
         guard let target else { return self.fail(error) }
         self.session.onPool {
