@@ -73,7 +73,7 @@ public protocol TransferDelegate: AnyObject, Sendable {
     /// An upload task has ended; on success the result has the server's response.
     func task(_ task: UploadTask, didEndWith result: Result<DataResponse, TransferError>)
 
-    /// The session was invalidated and its last task has ended; there are no further calls.
+    /// The session was invalidated and its last task has ended; this is the last call.
     func sessionDidBecomeInvalid(_ session: TransferSession)
 
     /// All events of a background session from before it was opened were delivered; called once for each opening.

@@ -84,7 +84,7 @@ public struct SessionConfiguration: Sendable {
     /// Whether tasks may run on an expensive network; otherwise they wait.
     public var allowsExpensiveNetwork = true
 
-    /// When tasks that are not urgent start; `nil` for at once.
+    /// The start time of tasks without urgency; `nil` to start at once.
     public var discretion: Discretion?
 
     /// Reports whether the machine runs on battery and whether the network is expensive.

@@ -9,6 +9,6 @@ public struct SessionTasks: Sendable {
 
     /// The number of tasks.
     public var count: Int { self.data.count + self.download.count + self.upload.count }
-    /// Whether there are no tasks.
+    /// Whether `count` is zero.
     public var isEmpty: Bool { self.count == 0 }
 }

@@ -2,7 +2,7 @@ internal import Synchronization
 
 /// A session's tasks that have not ended, and whether it accepts new ones.
 ///
-/// Started tasks are referenced strongly; tasks that were not started or are suspended are referenced weakly.
+/// Started tasks are referenced strongly; tasks not yet started or suspended are referenced weakly.
 final class TaskRegistry: Sendable {
     private enum Held: Sendable {
         case strong(TransferTask)

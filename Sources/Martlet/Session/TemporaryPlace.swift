@@ -36,7 +36,7 @@ enum TemporaryPlace {
         }
     }
 
-    /// A random name that is not in use.
+    /// A random, unused name.
     static func name() -> String {
         Hexadecimal.encode((0..<12).map { _ in UInt8.random(in: 0...255) })
     }

@@ -10,7 +10,7 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Blocking calls, for scripts and code that is not asynchronous.
+/// Blocking calls, for scripts and synchronous code.
 ///
 /// They may be made on any thread that may block, including the main thread and the threads and queues on which
 /// delegates are called. No delegate is called, because the call may block its thread; challenges are handled with the

@@ -11,7 +11,7 @@ internal import TransferEngine
 /// A session lives as long as its tasks. Releasing it does not cancel any of them; it is deinitialized after the last
 /// task has ended, and need not be invalidated. Every method may be called from any thread.
 ///
-/// There is no cache of responses: a program that has a copy makes the request conditional
+/// Responses are not cached: a program that has a copy makes the request conditional
 /// (``TransferRequest/ifNoneMatch(_:)``, ``TransferRequest/ifModified(since:)-(Int64)``). Bodies are stored as the
 /// server sends them: no content coding is requested, and none is decoded.
 public final class TransferSession: Sendable {
