@@ -237,7 +237,9 @@ extension BackgroundRunner {
 
     private func forget(_ id: TransferID) { self.state.withLock { _ = $0.entries.removeValue(forKey: id) } }
 
-    /// Ends a task with an error that has resume data. Looking for the partial file may block, so it runs on the pool.
+    /// Ends a task with an error that has resume data.
+    ///
+    /// Looking for the partial file may block, so it runs on the pool.
     private func end(_ task: TransferTask, _ error: TransferError, _ path: String?) async {
         guard let task = task as? DownloadTask, let path, let slash = path.lastIndex(of: "/"),
             slash != path.index(before: path.endIndex)

@@ -183,7 +183,7 @@ final class BackgroundRunner: TransferRunner {
         self.change(id, .removal, [.init("deletePartial", .bool(!keeping))])
     }
 
-    /// The transfer stays in the daemon, where a later run of the program finds it.
+    /// The transfer stays in the daemon for a later run of the program.
     func abandon(_ id: TransferID) {}
 
     func state(of id: TransferID) -> TransferState? { self.state.withLock { $0.entries[id]?.state } }

@@ -4,7 +4,7 @@
 struct EventLedger {
     /// The number of the last event received; lower numbers were seen before.
     private(set) var received: Int64
-    /// The number of holds on each event that is not handled yet.
+    /// The number of holds on each unhandled event.
     private var holds: [Int64: Int] = [:]
     private var open: [Int64] = []
     private var first = 0

@@ -34,7 +34,9 @@ extension SessionConfiguration {
         ])
     }
 
-    /// Reads the format of ``json``. A missing member has its default, except that there are no cookies and no proxies.
+    /// Reads the format of ``json``.
+    ///
+    /// A missing member has its default value, except cookies and proxies, which are then disabled.
     ///
     /// - Throws: ``TransferError`` with `badConfiguration` that names the member.
     package init(json: JSON) throws(TransferError) {
