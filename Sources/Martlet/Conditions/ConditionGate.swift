@@ -53,7 +53,7 @@ package final class ConditionGate: Sendable {
         self.watch()
     }
 
-    /// Registers a started task, which is held again when the conditions are no longer met.
+    /// Registers a started task, which is held again when the conditions change.
     func started(_ task: TransferTask) {
         self.state.withLock { $0.running.append(WeakTask(task: task)) }
         self.watch()

@@ -13,7 +13,7 @@ public final class CookieStorage: Sendable {
     private let jar = Mutex<CookieJar?>(nil)
     private let clock: @Sendable () -> Int64
 
-    /// Creates an empty storage that is not shared.
+    /// Creates an empty, unshared storage.
     public convenience init() { self.init { WallClock.now } }
 
     /// - Parameter clock: Returns the seconds since 1970.

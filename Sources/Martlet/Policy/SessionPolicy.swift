@@ -28,7 +28,7 @@ package final class SessionPolicy: TransferPolicy {
     /// Stores the response's cookies.
     package func received(_ head: ResponseHead, to request: RequestFacts) {
         if head.status == 304 || request.method == "HEAD" {
-            // There is no decision about these responses, and yet the task may end with one of them.
+            // No delegate decides about these responses, and yet the task may end with one of them.
             Self.task(request)?.heard(HTTPResponse(url: request.url, head: head, expectedLength: nil))
         }
         guard let cookies = self.cookies else { return }

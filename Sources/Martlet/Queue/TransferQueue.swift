@@ -177,7 +177,7 @@ public final class TransferQueue: Sendable {
 
     // MARK: State
 
-    /// The number of items that are not running yet.
+    /// The number of waiting items.
     public var waitingCount: Int {
         let (open, waiting) = self.state.withLock { ($0.open.count, $0.unstarted.count + $0.beginning) }
         return waiting + max(0, open - self.runningCount)

@@ -14,7 +14,7 @@ public struct NetworkFailure: Hashable, Sendable, CustomStringConvertible {
 
     /// The host refused the connection: nothing listens on the port, or a firewall rejects it.
     public static let connectionRefused = NetworkFailure(.connectionRefused)
-    /// There is no route to the host, or the network is down.
+    /// The host cannot be routed to, or the network is down.
     public static let hostUnreachable = NetworkFailure(.hostUnreachable)
     /// The peer reset the connection.
     public static let connectionReset = NetworkFailure(.connectionReset)

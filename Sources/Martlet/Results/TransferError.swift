@@ -35,7 +35,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         public static let network = Code(.network)
         /// The server or the proxy requires different credentials.
         public static let authentication = Code(.authentication)
-        /// Too many redirects, or one that is not followed.
+        /// Too many redirects, or a redirect that Martlet does not follow.
         public static let redirect = Code(.redirect)
         /// The server responded with a status other than success; see ``TransferError/status``.
         public static let httpStatus = Code(.httpStatus)
@@ -124,7 +124,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
 
     /// The kind of failure.
     public var code: Code { self.contents.code }
-    /// What exactly failed if the code is ``Code/network``, otherwise `nil`.
+    /// The precise failure if the code is ``Code/network``, otherwise `nil`.
     public var networkFailure: NetworkFailure? { self.contents.networkFailure }
     /// What failed, and where.
     public var message: String { self.contents.message }
