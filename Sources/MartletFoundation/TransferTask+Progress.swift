@@ -14,7 +14,7 @@ extension TransferTask {
         progress.isCancellable = true
         progress.isPausable = true
         let watcher = ProgressWatcher(progress)
-        // The progress keeps its watcher alive; the task references both weakly.
+        // The progress keeps its watcher alive; the task keeps neither.
         progress.cancellationHandler = { [weak self] in
             withExtendedLifetime(watcher) { self?.cancel() }
         }

@@ -94,7 +94,8 @@ package final class ControlClient: Sendable {
 
     /// Opens a stream of server-sent events on a separate connection.
     ///
-    /// - Parameter path: The path with its query, percent-encoded, such as `/events`; see ``sessionEventsPath(_:instance:after:)``.
+    /// - Parameter path: The path with its query, percent-encoded, such as `/events`; see
+    ///   ``sessionEventsPath(_:instance:after:)``.
     /// - Returns: The events from now on; the daemon has accepted the request.
     /// - Throws: ``ControlError`` like ``call(_:_:timeout:)``, `sessionInUse` for HTTP status 409.
     package func events(path: String) async throws(ControlError) -> ServerEvents {

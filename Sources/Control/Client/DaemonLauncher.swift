@@ -82,7 +82,7 @@ package struct DaemonLauncher: Sendable {
             } else if clock.now > again {
                 child = try self.spawn(program, state)
             }
-            // In a cancelled task `sleep` returns at once, and the loop would spin.
+            // In a cancelled task `sleep` throws at once, and the loop would spin.
             guard (try? await Task.sleep(for: .milliseconds(20))) != nil else {
                 if let child { Self.keep(child) }
                 throw ControlError(.unreachable, "the start of the daemon was not waited for")

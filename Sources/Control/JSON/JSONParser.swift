@@ -16,9 +16,9 @@ extension JSON {
     /// Parses one JSON text.
     ///
     /// - Parameters:
-    ///   - bytes: UTF-8; bytes that are not valid UTF-8 inside strings become U+FFFD.
+    ///   - bytes: UTF-8; invalid UTF-8 inside strings becomes U+FFFD.
     ///   - depth: The maximum nesting of arrays and objects.
-    /// - Throws: ``JSONError`` if it is not a JSON text, nests deeper, or has a number that is not finite.
+    /// - Throws: ``JSONError`` if it is not a JSON text, nests deeper, or has an infinite number.
     /// - Source: RFC 8259.
     public init(parsing bytes: some Collection<UInt8>, depth: Int = Self.defaultDepth) throws(JSONError) {
         let result: Result<JSON, JSONError>? = bytes.withContiguousStorageIfAvailable { buffer in

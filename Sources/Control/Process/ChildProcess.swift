@@ -34,8 +34,8 @@ package struct ChildProcess: Sendable {
     /// - Parameters:
     ///   - words: The program, looked up in PATH, and its arguments; not empty.
     ///   - environment: The variables added to this process's environment.
-    ///   - capturesOutput: Whether its standard output is read by ``collect(atMost:within:isCancelled:)``; otherwise it is
-    ///     discarded.
+    ///   - capturesOutput: Whether its standard output is read by ``collect(atMost:within:isCancelled:)``; otherwise it
+    ///     is discarded.
     /// - Returns: The process; ``write(_:)`` must be called next.
     /// - Throws: ``StartError`` that names the program.
     package static func start(

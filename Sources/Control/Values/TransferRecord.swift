@@ -65,13 +65,13 @@ public struct TransferRecord: Sendable, Hashable {
     public enum WaitReason: String, Sendable, Hashable {
         /// The daemon's schedule allows no transfers at this time.
         case schedule
-        /// Mains power, or a network that costs nothing by the byte.
+        /// Mains power, or an unmetered network.
         case conditions
         /// The disk with the daemon's database is full.
         case diskFull = "disk-full"
         /// The daemon is stopping.
         case stopping
-        /// The whole queue is held.
+        /// The whole queue is paused.
         case held
         /// The process has too few file descriptors.
         case descriptors
@@ -284,7 +284,7 @@ extension TransferRecord.Failure {
 
     /// The kind of failure.
     ///
-    /// It is derived from the number if there is no reason, as in records of older versions, or an unknown one.
+    /// If the reason is missing, as in records of older versions, or unknown, it is derived from the number.
     package var kind: TransferFailure.Code {
         self.reason.flatMap { TransferFailure.Code(rawValue: $0) } ?? Aria2ExitStatus(number: self.code).code
             ?? .unknown

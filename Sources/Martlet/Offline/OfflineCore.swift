@@ -21,7 +21,7 @@ final class OfflineCore: Sendable {
         var saved: UInt64 = 0
         var received: Int64 = 0
         var meter = RateMeter()
-        /// Finished downloads that were not reported to the observers of the list yet.
+        /// Finished downloads to be reported to the observers of the list.
         var untold: [String] = []
         /// Holds on ends of downloads in the daemon, until these are on disk.
         var holds: [EventHold] = []
@@ -262,7 +262,8 @@ final class OfflineCore: Sendable {
 
     /// Changes one download.
     ///
-    /// - Throws: ``TransferError`` with `invalidated` if it is no longer in the list, and the errors of ``save()``.
+    /// - Throws: ``TransferError`` with `invalidated` if the list does not contain it any more, and the errors of
+    ///   ``save()``.
     func change(_ id: String, _ change: (inout OfflineEntry) -> Bool) throws(TransferError) {
         let isThere = self.state.withLock { $0.isClosing || $0.entries[id].map { !$0.isRemoved } ?? false }
         guard isThere else {

@@ -16,7 +16,7 @@ struct OfflineEntry: Sendable {
     }
 
     var record: OfflineRecord
-    /// The complete request, including credentials that are not stored.
+    /// The complete request, including unstored credentials.
     let request: TransferRequest
     var error: TransferError?
     /// Whether it was downloading when the program ended, and was not resumed yet.

@@ -9,6 +9,6 @@ public struct DataResponse: Sendable {
     public var status: Int { self.response.status }
     /// Whether the response to a conditional request says that the caller's copy is current (304).
     public var isNotModified: Bool { self.response.isNotModified }
-    /// The body as text; bytes that are not UTF-8 are repaired.
+    /// The body as text; invalid UTF-8 is repaired.
     public var text: String { String(decoding: self.body, as: UTF8.self) }
 }

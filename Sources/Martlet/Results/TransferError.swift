@@ -141,9 +141,9 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
 
     /// The status of the response that caused the error, if any.
     public var status: Int? { self.response?.status ?? self.contents.status }
-    /// The standard name of the status, or `nil` (RFC 9110 §15).
+    /// The standard name of the status (RFC 9110 §15), or `nil`.
     public var reasonPhrase: String? { self.status.map { ReasonPhrase.of($0) } }
-    /// The first bytes of the response's body as text; bytes that are not UTF-8 are repaired.
+    /// The first bytes of the response's body as text; invalid UTF-8 is repaired.
     public var bodyText: String { String(decoding: self.body, as: UTF8.self) }
 
     /// The message and the remedy.

@@ -38,7 +38,8 @@ public struct SessionConfiguration: Sendable {
     /// The maximum number of tasks that run at once, at least 1; a waiting task does not time out.
     public var concurrentTransfers = 6
 
-    /// The maximum number of connections per host (scheme, host and port); `nil` for one per running task, at least 4.
+    /// The maximum number of connections per host (scheme, host and port); `nil` for ``concurrentTransfers``, at least
+    /// 4.
     public var connectionsPerHost: Int?
 
     /// The maximum number of connections of one download, used if the server supports ranges and more connections help.
@@ -145,7 +146,8 @@ public enum CookieAcceptance: Sendable, Hashable {
 
 /// The failures that are retried, and the number of retries.
 public struct RetryPolicy: Sendable, Hashable {
-    /// The number of retries in succession without progress; bytes that are kept and resumed from reset it.
+    /// The maximum number of consecutive retries without progress; bytes that are kept and resumed from reset the
+    /// count.
     public var attempts = 3
     /// The statuses that are retried.
     public var statuses: Set<Int> = [408, 429, 500, 502, 503, 504]

@@ -36,7 +36,7 @@ enum TemporaryPlace {
         }
     }
 
-    /// A random, unused name.
+    /// A random name of 24 hexadecimal digits.
     static func name() -> String {
         Hexadecimal.encode((0..<12).map { _ in UInt8.random(in: 0...255) })
     }

@@ -71,7 +71,8 @@ public class TransferTask: @unchecked Sendable {
         }
     }
 
-    /// The task's number in its session, counted from 1.
+    /// The task's number in its session, counted from 1; in a background session it is unique over all runs of the
+    /// program.
     public let id: Int
     /// The request that the task was made for.
     public let request: TransferRequest
@@ -323,7 +324,7 @@ public class TransferTask: @unchecked Sendable {
         }
     }
 
-    /// Pauses the transfer when the configuration's conditions are no longer met; the task waits until they are.
+    /// Pauses the transfer when the configuration's conditions cease to be met; the task then waits for them.
     final func conditionsEnded() {
         self.control.withLock { phase in
             guard !self.isOver.load(ordering: .acquiring), case .submitted(let id) = phase,
