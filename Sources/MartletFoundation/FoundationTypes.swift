@@ -4,14 +4,14 @@ public import Martlet
 extension URL: RequestConvertible {
     /// A plain request for this URL.
     ///
-    /// - Throws: ``TransferError`` with `badURL` where it is no absolute http or https URL.
+    /// - Throws: ``TransferError`` with `badURL` if it is not an absolute http or https URL.
     public func transferRequest() throws(TransferError) -> TransferRequest { try TransferRequest(self.absoluteString) }
 }
 
 extension Destination {
-    /// Just this file; see ``file(_:ifExists:)``.
+    /// A file with this URL; see ``file(_:ifExists:)``.
     ///
-    /// - Precondition: `url` is a file's URL.
+    /// - Precondition: `url` is a file URL.
     public static func file(_ url: URL, ifExists existing: ExistingFileRule = .fail) -> Destination {
         .file(url.path, ifExists: existing)
     }
@@ -23,12 +23,12 @@ extension DataResponse {
 }
 
 extension DownloadedFile {
-    /// Where the file is.
+    /// The URL of the file.
     public var url: URL { URL(fileURLWithPath: self.path) }
 }
 
 extension TransferRequest {
-    /// Asks only for what is newer; the answer may be that nothing is.
+    /// Makes the request conditional on a later modification; see ``HTTPResponse/isNotModified``.
     public func ifModified(since date: Date) -> TransferRequest {
         self.ifModified(since: Int64(date.timeIntervalSince1970.rounded(.down)))
     }

@@ -2,10 +2,11 @@ public import Foundation
 public import Martlet
 
 extension TransferTask {
-    /// The task's progress as Foundation tells it, to be shown or to be part of another progress.
+    /// Makes a Foundation `Progress` of the task, to be displayed or added to another progress.
     ///
     /// Its unit is the byte; it is indeterminate until the length is known. Cancelling it cancels the task, pausing it
-    /// suspends the task, resuming it resumes the task. It hears of the task for as long as it is held; each call makes one.
+    /// suspends the task, resuming it resumes the task. It is updated as long as it is referenced; each call makes a
+    /// new one.
     public func makeProgress() -> Progress {
         let progress = Progress.discreteProgress(totalUnitCount: self.bytesExpected ?? -1)
         progress.kind = .file
@@ -13,7 +14,7 @@ extension TransferTask {
         progress.isCancellable = true
         progress.isPausable = true
         let watcher = ProgressWatcher(progress)
-        // The progress keeps its watcher, and the task neither of them.
+        // The progress keeps its watcher alive; the task keeps neither.
         progress.cancellationHandler = { [weak self] in
             withExtendedLifetime(watcher) { self?.cancel() }
         }
@@ -27,7 +28,7 @@ extension TransferTask {
 
 /// Passes a task's progress on.
 ///
-/// Unchecked because a weak variable is no constant; `Progress` may be changed on any thread.
+/// Unchecked because a weak variable is not a constant; `Progress` may be changed on any thread.
 private final class ProgressWatcher: TransferDelegate, @unchecked Sendable {
     private weak let progress: Progress?
 
@@ -49,7 +50,7 @@ private final class ProgressWatcher: TransferDelegate, @unchecked Sendable {
         self.ended(task.error == nil)
     }
 
-    /// A progress is finished when all of a known total is done.
+    /// Completes the progress: it is finished when its completed count equals a known total.
     func ended(_ isWhole: Bool) {
         guard let progress = self.progress, isWhole else { return }
         if progress.completedUnitCount == 0 { progress.completedUnitCount = 1 }

@@ -2,11 +2,11 @@ public import FileStorage
 public import HTTPTransport
 public import TransferEngine
 
-/// The engine over real connections and a real disk.
+/// Makes engines that use real connections and a real disk.
 public enum LiveEngine {
-    /// Makes an engine with threads of its own; it waits for `start()`.
+    /// Makes an engine with separate threads; `start()` starts it.
     ///
-    /// - Throws: Where the transport cannot be set up: a file of certificates that cannot be read.
+    /// - Throws: An error if the transport cannot be set up: a file of certificates cannot be read.
     public static func make(
         _ configuration: TransferEngine.Configuration = .init(),
         transport options: HTTPTransport.Configuration = .init()
@@ -15,9 +15,9 @@ public enum LiveEngine {
         return self.make(configuration, transport, DiskStore(), NIOBlockingPool())
     }
 
-    /// Makes an engine on threads that others use, too; it waits for `start()`.
+    /// Makes an engine on shared threads; `start()` starts it.
     ///
-    /// - Throws: Where the transport cannot be set up: a file of certificates that cannot be read.
+    /// - Throws: An error if the transport cannot be set up: a file of certificates cannot be read.
     public static func make(
         _ configuration: TransferEngine.Configuration,
         transport options: HTTPTransport.Configuration,

@@ -1,4 +1,4 @@
-/// The daemon's answer to a call, as it came.
+/// The daemon's response to a call.
 struct ControlAnswer: Sendable {
     /// The status of the response.
     let status: Int
@@ -7,7 +7,7 @@ struct ControlAnswer: Sendable {
 
     /// The call's result.
     ///
-    /// - Throws: ``ControlError`` that the daemon answered, or `protocolMismatch`.
+    /// - Throws: ``ControlError``: that of the daemon's response, or `protocolMismatch`.
     func result(of subject: String) throws(ControlError) -> JSON {
         let json: JSON
         do {
@@ -25,7 +25,7 @@ struct ControlAnswer: Sendable {
         return result
     }
 
-    /// The error that a response says instead of a stream.
+    /// The error in a response that was sent in place of an event stream.
     func error(of subject: String) -> ControlError {
         guard let json = try? JSON(parsing: self.body) else { return .status(self.status, subject) }
         if let error = json["error"], error.object != nil { return ControlError(answer: error, status: self.status) }
@@ -35,7 +35,8 @@ struct ControlAnswer: Sendable {
 }
 
 extension ControlError {
-    /// Reads the error object of an answer: `data.reason` tells the kind, else JSON-RPC's code, else the status.
+    /// Reads the error object of a response: the kind is that of `data.reason`, else of JSON-RPC's code, else of the
+    /// status.
     init(answer: JSON, status: Int = 200) {
         let data = answer["data"] ?? answer
         let code = data["reason"]?.string.flatMap { Code(rawValue: $0) }

@@ -2,9 +2,9 @@ extension ControlClient {
     /// Adds transfers, all or none, in their order.
     ///
     /// - Parameters:
-    ///   - entries: The transfers. One with an identifier of its own may be asked for again after a lost connection:
-    ///     `duplicate` then means that it was done.
-    ///   - position: The place of the first among those that have not ended, or `nil` for the end.
+    ///   - entries: The transfers. One with an identifier may be added again after a lost connection: `duplicate` then
+    ///     means that the first request was executed.
+    ///   - position: The position of the first one among transfers that have not ended, or `nil` for the end.
     /// - Returns: Their identifiers.
     /// - Throws: ``ControlError``; see `martlet.add`.
     package func add(_ entries: [NewTransfer], at position: Int? = nil) async throws(ControlError) -> [GID] {
@@ -16,20 +16,21 @@ extension ControlClient {
         return ids
     }
 
-    /// The transfers of these identifiers, which may be shortened.
+    /// The transfers with these identifiers, which may be abbreviated.
     ///
-    /// - Throws: ``ControlError`` with `notFound` or `ambiguous` for the first that is not one.
+    /// - Throws: ``ControlError`` with `notFound` or `ambiguous` for the first identifier that does not match one
+    ///   transfer.
     package func show(_ ids: [String]) async throws(ControlError) -> [TransferRecord] {
         try await self.records("martlet.show", ["ids": .array(ids.map { .string($0) })])
     }
 
-    /// A page of transfers: those that have not ended in the line's order, then those that have.
+    /// A page of transfers: those that have not ended in the queue's order, then those that have.
     ///
     /// - Parameters:
-    ///   - states: The states; empty is all.
-    ///   - session: A background session, or `nil` for all there are.
-    ///   - offset: How many to leave out.
-    ///   - limit: At most how many.
+    ///   - states: The states; all if empty.
+    ///   - session: A background session, or `nil` for all transfers.
+    ///   - offset: The number of transfers to skip.
+    ///   - limit: The maximum number of transfers.
     /// - Returns: The transfers.
     /// - Throws: ``ControlError``; see `martlet.list`.
     package func list(
@@ -44,9 +45,9 @@ extension ControlClient {
         return try await self.records("martlet.list", .object(params))
     }
 
-    /// Opens a list of transfers as they are now; see ``readList(_:limit:)``.
+    /// Opens a list of the current transfers; see ``readList(_:limit:)``.
     ///
-    /// - Returns: Its name, and how many there are.
+    /// - Returns: Its name, and the number of transfers.
     package func openList(
         states: [TransferRecord.State] = [],
         session: String? = nil
@@ -58,23 +59,23 @@ extension ControlClient {
         return (answer["list"]?.string ?? "", Int(clamping: answer["count"]?.integer ?? 0))
     }
 
-    /// The next transfers of a list; none at its end.
+    /// The next transfers of a list; empty at its end.
     package func readList(_ list: String, limit: Int) async throws(ControlError) -> [TransferRecord] {
         try await self.records("martlet.readList", ["list": .string(list), "limit": .integer(Int64(limit))])
     }
 
-    /// How many transfers stand where.
+    /// The number of transfers in each state.
     package func counts() async throws(ControlError) -> QueueCounts {
         QueueCounts(json: try await self.call("martlet.counts"))
     }
 
-    /// Does the same to each of a selection.
+    /// Applies a method to all transfers of a selection.
     ///
     /// - Parameters:
     ///   - method: `martlet.pause`, `resume`, `retry`, `remove`, `forget` or `setPriority`.
-    ///   - selection: Which.
-    ///   - more: The method's other parameters.
-    /// - Returns: How many were changed.
+    ///   - selection: The transfers.
+    ///   - more: Additional parameters of the method.
+    /// - Returns: The number of changed transfers.
     /// - Throws: ``ControlError`` with `notFound`, `ambiguous` or `wrongState`; then nothing was changed.
     @discardableResult
     package func perform(
@@ -86,9 +87,9 @@ extension ControlClient {
         return Int(clamping: result["changed"]?.integer ?? 0)
     }
 
-    /// What the daemon tells of itself: `version`, `protocol`, `pid`, `stateDirectory`, `dir`, `listen`, `started`.
+    /// The daemon's description: `version`, `protocol`, `pid`, `stateDirectory`, `dir`, `listen`, `started`.
     ///
-    /// - Throws: ``ControlError`` with `protocolMismatch` where it speaks another version of the protocol.
+    /// - Throws: ``ControlError`` with `protocolMismatch` if the daemon uses another version of the protocol.
     @discardableResult
     package func daemon() async throws(ControlError) -> JSON {
         let answer = try await self.call("martlet.daemon")
@@ -102,7 +103,7 @@ extension ControlClient {
         return answer
     }
 
-    /// The version of the protocol that this client speaks.
+    /// The version of the protocol that this client uses.
     package static let protocolVersion: Int64 = 1
 
     private func records(_ method: String, _ params: JSON) async throws(ControlError) -> [TransferRecord] {
@@ -125,11 +126,11 @@ extension ControlClient {
     }
 }
 
-/// Which transfers something is asked for.
+/// The transfers that a method applies to.
 package enum ControlSelection: Sendable, Hashable {
-    /// These, by identifiers that may be shortened.
+    /// Transfers by identifiers, which may be abbreviated.
     case ids([String])
-    /// All, of the shared queue or of one background session.
+    /// All transfers of the shared queue or of one background session.
     case all(session: String?)
 
     /// The selection as members of a method's parameters.

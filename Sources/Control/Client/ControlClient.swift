@@ -2,44 +2,44 @@ internal import NIOPosix
 internal import Synchronization
 package import NIOCore
 
-/// Speaks to the daemon of a state directory over its Unix socket.
+/// A client of the daemon of a state directory, over its Unix socket.
 ///
-/// It connects when it is asked something, keeps its connections for the next call, and connects anew after one was lost;
-/// it starts no daemon (see ``DaemonLauncher``). Before anything is sent it looks whether the user that listens is this
-/// process's. No method blocks the caller's thread. May be used from any thread.
+/// It connects on the first call, keeps connections for later calls, and reconnects after a connection was lost. It
+/// does not start a daemon (see ``DaemonLauncher``). Before sending anything it checks that the listening process
+/// belongs to this process's user. No method blocks the calling thread, and all may be called from any thread.
 package final class ControlClient: Sendable {
-    /// How a client behaves.
+    /// The configuration of a client.
     package struct Configuration: Sendable {
-        /// The longest time to connect.
+        /// The timeout for connecting.
         package var connectTimeout: TimeAmount = .seconds(5)
-        /// The longest time for an answer without any byte of it; a call may say another.
+        /// The timeout for a response of which no byte arrives; a call may set another one.
         package var answerTimeout: TimeAmount = .seconds(60)
-        /// The longest time without any byte of a stream of events; the daemon sends a comment every 15 s.
+        /// The timeout for an event stream of which no byte arrives; the daemon sends a comment every 15 s.
         package var eventTimeout: TimeAmount = .seconds(60)
-        /// The most connections for calls; more calls wait for one, in their order.
+        /// The maximum number of connections for calls; further calls wait for one, in order.
         package var maximumConnections = 4
-        /// How long a connection that nobody uses is kept.
+        /// How long an idle connection is kept.
         package var idleTime: TimeAmount = .seconds(5)
-        /// Unread events beyond which no more are read from the connection.
+        /// The number of unread events above which reading from the connection pauses.
         package var eventCapacity = 256
 
-        /// Creates the usual configuration.
+        /// Creates the default configuration.
         package init() {}
     }
 
-    /// The state directory whose daemon is spoken to.
+    /// The state directory of the daemon.
     package let state: StateDirectory
 
     private let loop: any EventLoop
     private let configuration: Configuration
     private let connections: ControlConnections
-    /// The threads of a client that has its own.
+    /// The event loop group, if the client created one.
     private let ownGroup: MultiThreadedEventLoopGroup?
     private let isClosed = Atomic<Bool>(false)
 
-    /// Creates a client on an event loop; nothing is connected yet.
+    /// Creates a client on an event loop, without connecting.
     ///
-    /// The loop must last as long as the client is used; ``close()`` before it is shut down.
+    /// Call ``close()`` before the loop is shut down; the loop must run as long as the client is used.
     package init(_ state: StateDirectory, on loop: any EventLoop, configuration: Configuration = Configuration()) {
         self.state = state
         self.loop = loop
@@ -48,7 +48,7 @@ package final class ControlClient: Sendable {
         self.ownGroup = nil
     }
 
-    /// Creates a client with a thread of its own, for a program that has no event loops; ``shutdown()`` ends it.
+    /// Creates a client with a separate thread, for a program without event loops; ``shutdown()`` ends the thread.
     package init(_ state: StateDirectory, configuration: Configuration = Configuration()) {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         self.state = state
@@ -60,16 +60,16 @@ package final class ControlClient: Sendable {
 
     /// Calls a method.
     ///
-    /// A call whose task is cancelled throws `unreachable`; the daemon may have done it all the same. Only calls that change
-    /// nothing are made again by themselves where a kept connection turns out to be gone.
+    /// A call whose task is cancelled throws `unreachable`; the daemon may have executed it nevertheless. Only calls
+    /// that change nothing are repeated automatically, if a kept connection has been closed.
     ///
     /// - Parameters:
-    ///   - method: Its name, such as `martlet.list`.
-    ///   - params: Its parameters: one object, or an array.
-    ///   - timeout: The longest time for its answer, where it is not the usual one.
+    ///   - method: The method's name, such as `martlet.list`.
+    ///   - params: The parameters: one object, or an array.
+    ///   - timeout: The timeout of the response, or `nil` for the configuration's.
     /// - Returns: The result.
-    /// - Throws: ``ControlError``: what the daemon answered, or `notRunning`, `unreachable`, `protocolMismatch`, `forbidden`,
-    ///   `tooMuch`.
+    /// - Throws: ``ControlError``: that of the daemon's response, or `notRunning`, `unreachable`, `protocolMismatch`,
+    ///   `forbidden`, `tooMuch`.
     package func call(
         _ method: String,
         _ params: JSON = .object([]),
@@ -92,10 +92,11 @@ package final class ControlClient: Sendable {
         return try answer.get().result(of: method)
     }
 
-    /// Opens a stream of server-sent events, on a connection of its own.
+    /// Opens a stream of server-sent events on a separate connection.
     ///
-    /// - Parameter path: The path with its query, percent-encoded, such as `/events`; see ``sessionEventsPath(_:instance:after:)``.
-    /// - Returns: The events, from now on; the daemon has accepted the request.
+    /// - Parameter path: The path with its query, percent-encoded, such as `/events`; see
+    ///   ``sessionEventsPath(_:instance:after:)``.
+    /// - Returns: The events from now on; the daemon has accepted the request.
     /// - Throws: ``ControlError`` like ``call(_:_:timeout:)``, `sessionInUse` for HTTP status 409.
     package func events(path: String) async throws(ControlError) -> ServerEvents {
         let source = EventSource(try .events(path), on: self.loop, self.configuration)
@@ -118,14 +119,14 @@ package final class ControlClient: Sendable {
         "/sessions/\(self.encoded(identifier))/events?instance=\(self.encoded(instance))&after=\(after)"
     }
 
-    /// Closes all connections; calls and streams that run end with `unreachable`, and so does every later one.
+    /// Closes all connections; current calls and streams, and all later ones, fail with `unreachable`.
     package func close() {
         guard !self.isClosed.exchange(true, ordering: .relaxed) else { return }
         let connections = self.connections
         self.loop.execute { connections.close() }
     }
 
-    /// Closes all connections and ends the client's own thread, where it has one.
+    /// Closes all connections and ends the client's thread, if it created one.
     package func shutdown() async {
         self.close()
         try? await self.ownGroup?.shutdownGracefully()

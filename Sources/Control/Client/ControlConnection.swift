@@ -1,9 +1,9 @@
 internal import NIOCore
 internal import TransferCore
 
-/// One connection to the daemon: the end of a channel's pipeline, with the parser of its responses.
+/// One connection to the daemon: the last handler of a channel's pipeline, with the response parser.
 ///
-/// Unchecked because its variables are touched on the client's loop only.
+/// Unchecked because its variables are accessed on the client's event loop only.
 final class ControlConnection: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -22,12 +22,12 @@ final class ControlConnection: ChannelInboundHandler, @unchecked Sendable {
     private var lastByte = NIODeadline.now()
     private var watch: Scheduled<Void>?
 
-    /// Creates the end of a connection's pipeline.
+    /// Creates the handler.
     ///
     /// - Parameters:
     ///   - loop: The channel's event loop.
     ///   - returned: Called when a response has ended and the connection can carry another request.
-    ///   - lost: Called when it cannot any more, with the exchange that may be begun anew on another connection.
+    ///   - lost: Called when it cannot carry one any more, with the exchange to repeat on another connection, if any.
     init(
         on loop: any EventLoop,
         returned: @escaping (ControlConnection) -> Void,
@@ -57,10 +57,10 @@ final class ControlConnection: ChannelInboundHandler, @unchecked Sendable {
         context.read()
     }
 
-    /// Takes no more of the response until ``resumeReading()``.
+    /// Pauses reading the response until ``resumeReading()``.
     func pauseReading() { self.isPaused = true }
 
-    /// Goes on after a pause.
+    /// Resumes reading after a pause.
     func resumeReading() {
         guard self.isPaused else { return }
         self.isPaused = false
@@ -68,14 +68,14 @@ final class ControlConnection: ChannelInboundHandler, @unchecked Sendable {
         self.context?.read()
     }
 
-    /// Closes it, and tells the exchange why.
+    /// Closes the connection and reports an error to the exchange.
     func abandon(_ error: ControlError) {
         let exchange = self.exchange
         self.close()
         exchange?.failed(error)
     }
 
-    /// Closes it, without telling the exchange.
+    /// Closes the connection without a report to the exchange.
     func close() {
         self.exchange = nil
         self.watch?.cancel()
@@ -87,7 +87,7 @@ final class ControlConnection: ChannelInboundHandler, @unchecked Sendable {
     func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // Nobody asked for what comes without an exchange: what is meant by it cannot be known.
+        // Bytes without an exchange were not requested and cannot be interpreted.
         guard self.exchange != nil else { return self.close() }
         let buffer = self.unwrapInboundIn(data)
         self.lastByte = .now()
@@ -168,7 +168,7 @@ final class ControlConnection: ChannelInboundHandler, @unchecked Sendable {
         guard let exchange = self.exchange else { return }
         self.exchange = nil
         self.watch?.cancel()
-        // The daemon may have closed an idle connection just when it was used again.
+        // The daemon may have closed an idle connection at the moment of its reuse.
         if unanswered, self.isReused, exchange.request.isRepeatable, !exchange.isAbandoned {
             self.lost(self, exchange)
         } else {

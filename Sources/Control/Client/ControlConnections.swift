@@ -9,15 +9,15 @@ internal import Darwin
 internal import NIOCore
 internal import NIOPosix
 
-/// A client's connections: some that are kept for calls, and those that carry events.
+/// A client's connections: a pool for calls, and separate ones for event streams.
 ///
-/// Unchecked because its variables are touched on the client's loop only.
+/// Unchecked because its variables are accessed on the client's event loop only.
 final class ControlConnections: @unchecked Sendable {
     private let state: StateDirectory
     private let loop: any EventLoop
     private let configuration: ControlClient.Configuration
     private var idle: [ControlConnection] = []
-    /// Connections that run a call or are being opened for one.
+    /// Connections with a call, or being opened for one.
     private var busy: Set<ObjectIdentifier> = []
     private var all: [ObjectIdentifier: ControlConnection] = [:]
     private var waiting = CircularBuffer<any ControlExchange>()
@@ -29,7 +29,7 @@ final class ControlConnections: @unchecked Sendable {
         self.configuration = configuration
     }
 
-    /// Runs a call on a connection that is kept, or when one is free.
+    /// Runs a call on a kept or new connection; waits for one if there are too many.
     func start(_ exchange: any ControlExchange) {
         guard !exchange.isAbandoned else { return }
         guard !self.isClosed else { return exchange.failed(Self.closed) }
@@ -37,7 +37,7 @@ final class ControlConnections: @unchecked Sendable {
         self.pump()
     }
 
-    /// Runs a request on a connection of its own.
+    /// Runs a request on a separate connection.
     func startAlone(_ exchange: any ControlExchange) {
         guard !exchange.isAbandoned else { return }
         guard !self.isClosed else { return exchange.failed(Self.closed) }
@@ -54,14 +54,14 @@ final class ControlConnections: @unchecked Sendable {
         self.isClosed = true
         for exchange in self.waiting { exchange.failed(Self.closed) }
         self.waiting.removeAll()
-        // `abandon` changes the table that is walked.
+        // `abandon` changes the dictionary during the iteration.
         for connection in Array(self.all.values) { connection.abandon(Self.closed) }
         self.idle = []
     }
 
     private func pump() {
         while !self.waiting.isEmpty {
-            // Closing a connection that has been idle for long comes back to here, and may empty the line.
+            // Closing a connection that was idle for too long re-enters this method, which may empty the queue.
             let connection = self.takeIdle()
             guard connection != nil || self.busy.count < self.configuration.maximumConnections else { return }
             while self.waiting.first?.isAbandoned == true { self.waiting.removeFirst() }
@@ -78,7 +78,7 @@ final class ControlConnections: @unchecked Sendable {
         }
     }
 
-    /// The connection used last that is still good: the daemon may be about to close one that has been idle for long.
+    /// The most recently used idle connection; one that was idle for too long may be about to be closed by the daemon.
     private func takeIdle() -> ControlConnection? {
         while let connection = self.idle.popLast() {
             if connection.isOpen, connection.idleSince + self.configuration.idleTime > .now() { return connection }

@@ -1,42 +1,42 @@
 internal import NIOCore
 internal import TransferCore
 
-/// What a connection to the daemon does with the response to one request.
+/// Handles the response to one request on a connection to the daemon.
 ///
-/// Called on the client's event loop only.
+/// Its methods are called on the client's event loop only.
 protocol ControlExchange: AnyObject {
-    /// What is asked.
+    /// The request.
     var request: ControlRequest { get }
 
-    /// Whether nobody waits for it any more.
+    /// Whether no caller waits for it any more.
     var isAbandoned: Bool { get }
 
-    /// The longest time without any byte of the response; `nil` for no limit.
+    /// The timeout for a response of which no byte arrives; `nil` for none.
     var patience: TimeAmount? { get }
 
-    /// The connection that it runs on from now on.
+    /// Reports the connection that it runs on from now on.
     func began(on connection: ControlConnection)
 
-    /// The head of the response came.
+    /// Handles the head of the response.
     func received(_ head: ResponseHead)
 
-    /// A part of the body came.
+    /// Handles a part of the body.
     ///
-    /// - Throws: An error that ends the connection, and is told by ``failed(_:)``.
+    /// - Throws: An error that ends the connection, and that ``failed(_:)`` reports.
     func received(_ body: UnsafeRawBufferPointer) throws(ControlError)
 
-    /// The response is complete.
+    /// Handles the end of the response.
     func ended()
 
-    /// No response comes, or no more of it. Called once at most, and not after ``ended()``.
+    /// Handles a missing or incomplete response. Called at most once, and not after ``ended()``.
     func failed(_ error: ControlError)
 }
 
-/// A call that waits for its whole answer.
+/// A call that waits for its complete response.
 ///
-/// Unchecked because its variables are touched on the client's loop only.
+/// Unchecked because its variables are accessed on the client's event loop only.
 final class ControlCall: ControlExchange, @unchecked Sendable {
-    /// The most bytes of an answer.
+    /// The maximum size of a response in bytes.
     static let limit = 256 << 20
 
     let request: ControlRequest
@@ -47,23 +47,23 @@ final class ControlCall: ControlExchange, @unchecked Sendable {
     private var status = 0
     private var body: [UInt8] = []
 
-    /// Creates a call; ``wait(_:)`` comes before anything else.
+    /// Creates a call; ``wait(_:)`` must be called first.
     init(_ request: ControlRequest, patience: TimeAmount?) {
         self.request = request
         self.patience = patience
     }
 
-    /// Sets who is told the answer, once.
+    /// Sets the completion handler, once.
     func wait(_ done: @escaping (Result<ControlAnswer, ControlError>) -> Void) {
         self.done = done
         if self.isAbandoned { self.finish(.failure(Self.cancelled)) }
     }
 
-    /// Gives up waiting.
+    /// Cancels the call.
     func cancel() {
         guard !self.isAbandoned else { return }
         self.isAbandoned = true
-        // What the daemon answers to a request of which nobody knows must not be taken for the next one's.
+        // The response to an abandoned request must not be taken for that of the next one.
         self.connection?.close()
         self.finish(.failure(Self.cancelled))
     }

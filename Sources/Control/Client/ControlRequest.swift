@@ -1,12 +1,12 @@
 internal import NIOCore
 
-/// A request as it is sent to the daemon.
+/// A serialized request to the daemon.
 struct ControlRequest: Sendable {
     /// The bytes, head and body.
     let bytes: ByteBuffer
-    /// What is asked, for messages.
+    /// The name of the request in messages.
     let subject: String
-    /// Whether asking twice is as good as once, so that it may be asked again where no answer came.
+    /// Whether the request is idempotent, so that it may be repeated if no response arrived.
     let isRepeatable: Bool
 
     /// A call of a method over JSON-RPC 2.0.
@@ -25,7 +25,7 @@ struct ControlRequest: Sendable {
 
     /// A request for a stream of events.
     ///
-    /// - Throws: ``ControlError`` with `badParameter` where the path is none that can stand in a request line.
+    /// - Throws: ``ControlError`` with `badParameter` if the path cannot be part of a request line.
     static func events(_ path: String) throws(ControlError) -> ControlRequest {
         guard path.hasPrefix("/"), path.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
             throw ControlError(.badParameter, "'\(path)' is no path of the daemon's", remedy: "encode it with %XX")

@@ -8,13 +8,13 @@ internal import Darwin
 
 /// Finds the program `martletd`.
 package enum DaemonExecutable {
-    /// The program's path: `MARTLET_DAEMON`, else the one beside the running program, else the first on `PATH`.
+    /// The program's path: `MARTLET_DAEMON`, else the one next to the running program, else the first on `PATH`.
     ///
     /// - Parameters:
-    ///   - environment: What tells the environment's variables.
-    ///   - own: The running program.
+    ///   - environment: Returns the value of an environment variable.
+    ///   - own: The path of the running program.
     /// - Returns: The program's path.
-    /// - Throws: ``ControlError`` with `unreachable` where there is none.
+    /// - Throws: ``ControlError`` with `unreachable` if there is none.
     package static func find(
         environment: (String) -> String? = StateDirectory.environment,
         beside own: String? = Self.own()
@@ -31,7 +31,7 @@ package enum DaemonExecutable {
             return path
         }
         var directories = own.map { [PosixPath.parent($0)] } ?? []
-        // A relative entry would run what lies in whatever directory this is.
+        // A relative entry would run a program from the current working directory.
         directories += (environment("PATH") ?? "").split(separator: ":").filter { $0.hasPrefix("/") }.map(String.init)
         for directory in directories {
             let path = directory + "/martletd"
@@ -44,7 +44,7 @@ package enum DaemonExecutable {
         )
     }
 
-    /// The running program, links resolved; `nil` where the system does not tell.
+    /// The path of the running program, symbolic links resolved; `nil` if the system does not report it.
     package static func own() -> String? {
         #if canImport(Darwin)
         var size: UInt32 = 4096

@@ -8,38 +8,39 @@ internal import Darwin
 
 internal import Synchronization
 
-/// Starts the daemon of a state directory where none runs.
+/// Starts the daemon of a state directory if none is running.
 ///
-/// Any number of programs may do so at once: the daemon's lock lets one of them through, the others find it.
+/// Any number of programs may do so concurrently: the daemon's lock admits one daemon, and the other programs connect
+/// to it.
 package struct DaemonLauncher: Sendable {
-    /// What the daemon is told beside its state directory, such as `--dir`; nothing that is secret.
+    /// The daemon's arguments in addition to its state directory, such as `--dir`; they must not contain secrets.
     package var arguments: [String]
-    /// The token that it is to ask for over TCP; it reaches the daemon through a pipe.
+    /// The token that the daemon requires for RPC over TCP; it is passed through a pipe.
     package var secret: String?
-    /// The longest time until it answers.
+    /// The timeout for the daemon's first response.
     package var patience: Duration = .seconds(15)
 
     private let executable: String?
 
-    /// Daemons that were started here: their ends have to be taken, or they would stay in the table of processes.
+    /// The daemons started here; they must be reaped, or they would remain as zombies.
     private static let children = Mutex<[DetachedProcess]>([])
 
     /// Creates a launcher.
     ///
     /// - Parameters:
-    ///   - executable: The program, or `nil` to find it, see ``DaemonExecutable``.
-    ///   - arguments: What the daemon is told beside its state directory.
+    ///   - executable: The program's path, or `nil` to find it, see ``DaemonExecutable``.
+    ///   - arguments: The daemon's arguments in addition to its state directory.
     package init(executable: String? = nil, arguments: [String] = []) {
         self.executable = executable
         self.arguments = arguments
     }
 
-    /// Asks the daemon whether it is there, and starts one if it is not.
+    /// Checks whether a daemon responds, and starts one if not.
     ///
     /// - Parameter client: A client of the state directory.
-    /// - Returns: Whether it had to be started.
-    /// - Throws: ``ControlError`` with `unreachable` and the end of its log where it does not start; `protocolMismatch` where
-    ///   another version runs; `forbidden` where the directory is not the user's own.
+    /// - Returns: Whether a daemon was started.
+    /// - Throws: ``ControlError`` with `unreachable` and the end of its log if it does not start; `protocolMismatch` if
+    ///   another version is running; `forbidden` if the directory does not belong to the user.
     @discardableResult
     package func startIfNeeded(_ client: ControlClient) async throws(ControlError) -> Bool {
         if try await self.answers(client) { return false }
@@ -47,7 +48,7 @@ package struct DaemonLauncher: Sendable {
         return true
     }
 
-    /// Starts a daemon and returns when one answers.
+    /// Starts a daemon and waits until one responds.
     ///
     /// - Throws: ``ControlError`` like ``startIfNeeded(_:)``.
     package func start(_ client: ControlClient) async throws(ControlError) {
@@ -68,7 +69,7 @@ package struct DaemonLauncher: Sendable {
                 switch running.standing() {
                 case .running, .unknown: break
                 case .exited(0):
-                    // Another one has the lock: it is about to answer, or to end.
+                    // Another daemon has the lock: it is starting or stopping.
                     child = nil
                     again = clock.now + .seconds(1)
                 case .exited(let status):
@@ -81,7 +82,7 @@ package struct DaemonLauncher: Sendable {
             } else if clock.now > again {
                 child = try self.spawn(program, state)
             }
-            // A cancelled task would not sleep, but spin.
+            // In a cancelled task `sleep` throws at once, and the loop would spin.
             guard (try? await Task.sleep(for: .milliseconds(20))) != nil else {
                 if let child { Self.keep(child) }
                 throw ControlError(.unreachable, "the start of the daemon was not waited for")
@@ -134,21 +135,22 @@ package struct DaemonLauncher: Sendable {
     }
 }
 
-/// A pipe that holds a secret for a process that is to be started: it is seen neither in its arguments nor in a file.
+/// A pipe with a secret for a child process, so that the secret appears neither in its arguments nor in a file.
 package final class SecretPipe: Sendable {
-    /// The end to read from; not closed on exec.
+    /// The descriptor of the read end, which is inherited on exec.
     package let reading: Int32
 
     /// Writes the secret into a pipe.
     ///
-    /// - Throws: ``ControlError`` with `badParameter` where it is no token, `unreachable` where there is no descriptor left.
+    /// - Throws: ``ControlError`` with `badParameter` if it is not a valid token, `unreachable` if no descriptor is
+    ///   available.
     package init(_ secret: String) throws(ControlError) {
         let bytes = Array(try SecretFile.token(secret.utf8, from: "the secret that was given").utf8) + [0x0A]
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else {
             throw ControlError(.unreachable, "no pipe could be opened: \(String(cString: strerror(errno)))")
         }
-        // It fits into any pipe's buffer: this does not wait for a reader.
+        // It fits into the buffer of any pipe, so that this does not block.
         let isWritten = systemWrite(ends[1], bytes, bytes.count) == bytes.count
         close(ends[1])
         guard isWritten else {
@@ -161,7 +163,7 @@ package final class SecretPipe: Sendable {
     deinit { close(self.reading) }
 }
 
-/// What a log gained since a moment.
+/// The lines appended to a log since a point in time.
 struct LogTail {
     private let path: String
     private let start: Int
@@ -172,7 +174,7 @@ struct LogTail {
         self.start = lstat(path, &status) == 0 ? Int(status.st_size) : 0
     }
 
-    /// The last lines since then, ready to follow a message; empty where there are none.
+    /// The last lines since then, formatted to follow a message; empty if there are none.
     func text() -> String {
         let raw = systemOpen(self.path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
         guard raw >= 0 else { return "" }

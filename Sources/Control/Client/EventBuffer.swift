@@ -1,8 +1,8 @@
 internal import NIOCore
 
-/// The events that came and were not read yet, or the reader that waits for one.
+/// Events that were received but not read yet, or the reader that waits for one.
 ///
-/// Pure value: what it returns is to be done after the lock.
+/// Pure value: the caller performs the returned actions after releasing its lock.
 struct EventBuffer {
     typealias Outcome = Result<ServerSentEvent?, ControlError>
     typealias Waiter = CheckedContinuation<Outcome, Never>
@@ -11,18 +11,18 @@ struct EventBuffer {
     private var events = CircularBuffer<ServerSentEvent>()
     private var waiter: Waiter?
     private var isPaused = false
-    /// How the stream ended; what came before is read first, but after a cancellation.
+    /// How the stream ended; earlier events are still read, except after a cancellation.
     private(set) var end: ServerEvents.End?
 
     init(capacity: Int) { self.capacity = max(1, capacity) }
 
-    /// What is to be done when the connection brought something.
+    /// The actions after events were received or the stream ended.
     struct Arrival {
-        /// Who waited for it.
+        /// The reader to resume, if one waits.
         var waiter: Waiter?
-        /// What the waiter is given.
+        /// The result for the reader.
         var answer: Outcome = .success(nil)
-        /// Whether the connection shall bring no more for now.
+        /// Whether reading from the connection must pause.
         var pausesReading = false
     }
 
@@ -50,11 +50,11 @@ struct EventBuffer {
         return Arrival(waiter: self.waiter, answer: Self.outcome(of: end))
     }
 
-    /// What is to be done when the reader asks.
+    /// The actions after the reader requested an event.
     struct Reading {
-        /// What it is given at once; `nil` where it waits.
+        /// The result, if it is available; `nil` if the reader must wait.
         var answer: Outcome?
-        /// Whether the connection may bring more again.
+        /// Whether reading from the connection must resume.
         var resumesReading = false
     }
 

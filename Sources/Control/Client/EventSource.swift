@@ -2,9 +2,9 @@ internal import NIOCore
 internal import Synchronization
 internal import TransferCore
 
-/// A stream of events between the event loop, which fills it, and the one task that reads it.
+/// An event stream between the event loop, which fills it, and the task that reads it.
 ///
-/// Unchecked because what is not in the lock is touched on the client's loop only.
+/// Unchecked because variables outside the lock are accessed on the client's event loop only.
 final class EventSource: ControlExchange, @unchecked Sendable {
     let request: ControlRequest
     let patience: TimeAmount?
@@ -15,7 +15,7 @@ final class EventSource: ControlExchange, @unchecked Sendable {
     private var opened: ((Result<Void, ControlError>) -> Void)?
     private var parser = ServerSentEventParser()
     private var isCancelled = false
-    /// The status of a response that is an error, and its body, which says more.
+    /// The status of an error response, and its body with the details.
     private var refusal: Int?
     private var refusalBody: [UInt8] = []
 
@@ -26,15 +26,15 @@ final class EventSource: ControlExchange, @unchecked Sendable {
         self.buffer = Mutex(EventBuffer(capacity: configuration.eventCapacity))
     }
 
-    // MARK: For the reader
+    // MARK: Called by the reader
 
-    /// Sets who is told whether the daemon gives the events.
+    /// Sets the closure that receives the daemon's acceptance or refusal of the stream.
     func waitForHead(_ opened: @escaping (Result<Void, ControlError>) -> Void) {
         self.opened = opened
         if self.isCancelled { self.tellOpened(.failure(Self.cancelledError)) }
     }
 
-    /// The next event.
+    /// Waits for the next event.
     func next() async throws(ControlError) -> ServerSentEvent? {
         let result: EventBuffer.Outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -48,12 +48,12 @@ final class EventSource: ControlExchange, @unchecked Sendable {
         return try result.get()
     }
 
-    /// How the stream ended, once it has.
+    /// How the stream ended, or `nil`.
     var end: ServerEvents.End? { self.buffer.withLock { $0.end } }
 
-    /// Ends the stream from this side; the connection is closed.
+    /// Cancels the stream and closes its connection.
     func cancel() {
-        // One that has ended has no connection, and its loop may be gone.
+        // A stream that has ended has no connection, and its event loop may have been shut down.
         guard self.finish(.cancelled) else { return }
         self.loop.execute {
             self.isCancelled = true
@@ -62,7 +62,7 @@ final class EventSource: ControlExchange, @unchecked Sendable {
         }
     }
 
-    // MARK: For the connection
+    // MARK: Called by the connection
 
     var isAbandoned: Bool { self.isCancelled }
 
@@ -104,7 +104,7 @@ final class EventSource: ControlExchange, @unchecked Sendable {
         self.tellOpened(.failure(error))
     }
 
-    /// Whether it had not ended before.
+    /// Ends the stream; returns false if it had ended before.
     @discardableResult
     private func finish(_ end: ServerEvents.End) -> Bool {
         let (isFirst, action) = self.buffer.withLock { ($0.end == nil, $0.ended(end)) }

@@ -8,10 +8,10 @@ internal import Darwin
 
 internal import NIOCore
 
-/// Which user listens on the other end of a Unix socket: one that somebody else made in its place is told nothing.
+/// The user of the process listening on a Unix socket: nothing is sent to a socket that another user created.
 enum PeerCredentials {
     #if canImport(Darwin)
-    /// The beginning of `struct xucred`, see LOCAL_PEERCRED in unix(4); as large as the whole.
+    /// The beginning of `struct xucred`, see LOCAL_PEERCRED in unix(4), with the size of the whole structure.
     private struct Credentials {
         var version: UInt32 = 0
         var user: UInt32 = 0
@@ -31,7 +31,7 @@ enum PeerCredentials {
     private static let option = NIOBSDSocket.Option(rawValue: SO_PEERCRED)
     #endif
 
-    /// The user that listens where this channel is connected to.
+    /// The user of the process that listens on the channel's remote socket.
     static func user(of channel: any Channel) -> EventLoopFuture<UInt32> {
         guard let provider = channel as? any SocketOptionProvider else {
             return channel.eventLoop.makeFailedFuture(
@@ -42,7 +42,7 @@ enum PeerCredentials {
             .map { (credentials: Credentials) in credentials.user }
     }
 
-    /// Checks that it is this process's user.
+    /// Checks that the user is this process's effective user.
     ///
     /// - Throws: ``ControlError`` with `forbidden`.
     static func check(_ user: UInt32, _ path: String) throws(ControlError) {

@@ -1,8 +1,9 @@
 /// A stream of the daemon's events, for one task to read: `for try await event in events`.
 ///
-/// It ends with `nil` where the daemon ended it (it stops, or the session was closed) or this side cancelled it, and throws
-/// ``ControlError`` where the connection was lost; ``end`` tells which. Who reads slowly slows the daemon down: no more than
-/// some hundred events are kept here. Letting go of the value, and cancelling the task that reads, closes the connection.
+/// It ends with `nil` if the daemon ended it (because it stops, or the session was closed) or this side cancelled it,
+/// and throws ``ControlError`` if the connection was lost; ``end`` distinguishes these. A slow reader slows the daemon
+/// down: at most some hundred events are buffered here. Releasing the value or cancelling the reading task closes the
+/// connection.
 package final class ServerEvents: AsyncSequence, Sendable {
     package typealias Element = ServerSentEvent
     package typealias Failure = ControlError
@@ -11,14 +12,14 @@ package final class ServerEvents: AsyncSequence, Sendable {
     package enum End: Sendable, Hashable {
         /// The daemon ended it.
         case closedByDaemon
-        /// The connection was lost, or brought what is no event.
+        /// The connection was lost, or its data was invalid.
         case failed(ControlError)
-        /// This side ended it.
+        /// This side cancelled it.
         case cancelled
     }
 
     private let source: EventSource
-    /// A client that nobody has any more closes its connections, and this is one of them.
+    /// Keeps the client alive: a released client closes its connections, including this one.
     private let client: ControlClient
 
     init(_ source: EventSource, of client: ControlClient) {
@@ -30,30 +31,30 @@ package final class ServerEvents: AsyncSequence, Sendable {
 
     /// How the stream ended, or `nil`.
     ///
-    /// Events that came before may still be read.
+    /// Events received before the end may still be unread.
     package var end: End? { self.source.end }
 
-    /// Ends the stream; what was not read is dropped.
+    /// Cancels the stream; unread events are dropped.
     package func cancel() { self.source.cancel() }
 
-    /// The next event; `nil` at the end.
+    /// Waits for the next event; `nil` at the end.
     ///
-    /// For one task at a time.
+    /// Only one task at a time may read.
     ///
-    /// - Throws: ``ControlError`` where the connection was lost.
+    /// - Throws: ``ControlError`` if the connection was lost.
     package func next() async throws(ControlError) -> ServerSentEvent? { try await self.source.next() }
 
-    /// Reads the events; there is one stream, whoever reads it.
+    /// Makes an iterator; all iterators read the same stream.
     package func makeAsyncIterator() -> AsyncIterator { AsyncIterator(events: self) }
 
     /// Reads events one by one.
     package struct AsyncIterator: AsyncIteratorProtocol {
         let events: ServerEvents
 
-        /// The next event; `nil` at the end.
+        /// Waits for the next event; `nil` at the end.
         package mutating func next() async throws(ControlError) -> ServerSentEvent? { try await self.events.next() }
 
-        /// The next event; `nil` at the end.
+        /// Waits for the next event; `nil` at the end.
         package mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(ControlError) -> ServerSentEvent? { try await self.events.next() }

@@ -1,8 +1,8 @@
 /// One event of a stream of server-sent events.
 package struct ServerSentEvent: Sendable, Hashable {
-    /// The identifier that the event itself had, or `nil`.
+    /// The identifier of the event, or `nil`.
     package var id: String?
-    /// The event's name; `message` where it had none.
+    /// The event's name; `message` if it has none.
     package var name: String
     /// Its data.
     package var data: JSON
@@ -14,17 +14,17 @@ package struct ServerSentEvent: Sendable, Hashable {
         self.data = data
     }
 
-    /// The identifier as a number, which is what background sessions have.
+    /// The identifier as a number, as in the events of background sessions.
     package var number: Int64? { self.id.flatMap { Int64($0) } }
 }
 
-/// Parses a stream of server-sent events whose data is JSON, wherever it is split.
+/// Parses a stream of server-sent events with JSON data, split at any point.
 ///
-/// Pure value. Memory is bounded: a line or an event that is larger than ``limit`` is an error.
+/// Pure value. Memory is bounded: a line or an event larger than ``limit`` is an error.
 ///
-/// - Source: WHATWG HTML §9.2.6; `retry` is left out, for when to connect again is the caller's decision.
+/// - Source: WHATWG HTML §9.2.6; `retry` is ignored, because the caller decides when to reconnect.
 package struct ServerSentEventParser: Sendable {
-    /// The most bytes of one event.
+    /// The maximum size of one event in bytes.
     package static let limit = 64 << 20
 
     private var line: [UInt8] = []
@@ -39,10 +39,10 @@ package struct ServerSentEventParser: Sendable {
     /// Creates a parser for a new stream.
     package init() {}
 
-    /// Parses on, and appends the events that end here.
+    /// Parses bytes and appends the completed events.
     ///
-    /// - Throws: ``ControlError`` with `protocolMismatch` where an event's data is no JSON, `tooMuch` where it is too large.
-    ///   It must not be fed again.
+    /// - Throws: ``ControlError`` with `protocolMismatch` if an event's data is not JSON, `tooMuch` if it is too large.
+    ///   The parser must not be used after an error.
     package mutating func take(
         _ bytes: some Collection<UInt8>,
         into events: inout [ServerSentEvent]

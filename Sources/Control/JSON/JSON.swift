@@ -1,13 +1,13 @@
-/// A JSON value (RFC 8259), with its numbers as JSON-RPC needs them and its members in their order.
+/// A JSON value (RFC 8259); it preserves 64-bit integers and the order of members.
 ///
-/// It has a parser of its own because what strangers send must be bounded in depth and size before it is built, an `id`
-/// must come back as it came, and a queue of a million entries comes in through it; see Docs/Decisions/0007.
+/// It has a dedicated parser: input from the network must be bounded in depth and size before values are built, an `id`
+/// must be returned unchanged, and a queue of a million entries is loaded with it; see Docs/Decisions/0007.
 public enum JSON: Sendable, Hashable {
     /// `null`.
     case null
     /// `true` or `false`.
     case bool(Bool)
-    /// A number written without fraction and exponent that fits 64 bits.
+    /// A number without fraction and exponent that fits 64 bits.
     case integer(Int64)
     /// Any other number; always finite.
     case number(Double)
@@ -15,7 +15,7 @@ public enum JSON: Sendable, Hashable {
     case string(String)
     /// An array.
     case array([JSON])
-    /// An object; of a name that comes twice the last one counts.
+    /// An object; if a name occurs twice, the last member counts.
     case object([Member])
 
     /// One member of an object.
@@ -32,25 +32,25 @@ public enum JSON: Sendable, Hashable {
         }
     }
 
-    /// The value of a member, or `nil` where this is no object or has none of that name.
+    /// The value of a member, or `nil` if this is not an object or has no such member.
     public subscript(name: String) -> JSON? {
         guard case .object(let members) = self else { return nil }
         return members.last { $0.name == name }?.value
     }
 
-    /// The element at a place, or `nil` where this is no array or has none there.
+    /// The element at an index, or `nil` if this is not an array or the index is out of range.
     public subscript(index: Int) -> JSON? {
         guard case .array(let elements) = self, elements.indices.contains(index) else { return nil }
         return elements[index]
     }
 
-    /// The string, or `nil` where this is none.
+    /// The string, or `nil` if this is not a string.
     public var string: String? { if case .string(let value) = self { value } else { nil } }
-    /// The whole number, or `nil` where this is none.
+    /// The whole number, or `nil` if this is not one.
     public var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
-    /// The truth value, or `nil` where this is none.
+    /// The truth value, or `nil` if this is not one.
     public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
-    /// The number, whole or not, or `nil` where this is none.
+    /// The number, whole or not, or `nil` if this is not a number.
     public var double: Double? {
         switch self {
         case .integer(let value): Double(value)
@@ -58,16 +58,16 @@ public enum JSON: Sendable, Hashable {
         default: nil
         }
     }
-    /// The elements, or `nil` where this is no array.
+    /// The elements, or `nil` if this is not an array.
     public var array: [JSON]? { if case .array(let value) = self { value } else { nil } }
-    /// The members, or `nil` where this is no object.
+    /// The members, or `nil` if this is not an object.
     public var object: [Member]? { if case .object(let value) = self { value } else { nil } }
     /// Whether this is `null`.
     public var isNull: Bool { self == .null }
 
-    /// A string, or `null` for none.
+    /// A string, or `null` for `nil`.
     public static func optional(_ value: String?) -> JSON { value.map { .string($0) } ?? .null }
-    /// A whole number, or `null` for none.
+    /// A whole number, or `null` for `nil`.
     public static func optional(_ value: Int64?) -> JSON { value.map { .integer($0) } ?? .null }
 }
 

@@ -1,24 +1,24 @@
-/// Why a text is no JSON, and where.
+/// A syntax error in a JSON text, and its position.
 public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong.
+    /// The description of the error.
     public let message: String
     /// The offset in bytes.
     public let offset: Int
 
-    /// What is wrong and where.
+    /// The error and its position.
     public var description: String { "\(self.message) at byte \(self.offset)" }
 }
 
 extension JSON {
-    /// The nesting that is taken where nothing else is said.
+    /// The default limit of nesting.
     public static let defaultDepth = 64
 
     /// Parses one JSON text.
     ///
     /// - Parameters:
-    ///   - bytes: UTF-8; bytes that are not valid UTF-8 inside strings become U+FFFD.
-    ///   - depth: The most arrays and objects inside each other.
-    /// - Throws: ``JSONError`` where it is no JSON text, nests deeper, or has a number that is not finite.
+    ///   - bytes: UTF-8; invalid UTF-8 inside strings becomes U+FFFD.
+    ///   - depth: The maximum nesting of arrays and objects.
+    /// - Throws: ``JSONError`` if it is not a JSON text, nests deeper, or has an infinite number.
     /// - Source: RFC 8259.
     public init(parsing bytes: some Collection<UInt8>, depth: Int = Self.defaultDepth) throws(JSONError) {
         let result: Result<JSON, JSONError>? = bytes.withContiguousStorageIfAvailable { buffer in
@@ -47,7 +47,7 @@ extension JSON {
     }
 }
 
-/// Recursive descent, bounded by the depth it is given.
+/// A recursive descent parser with a limited depth.
 private struct JSONParser {
     let input: UnsafeBufferPointer<UInt8>
     var position = 0
@@ -204,7 +204,7 @@ private struct JSONParser {
                     self.position = behind
                 }
             }
-            // A lone surrogate is no character.
+            // A lone surrogate is not a character.
             let scalar = Unicode.Scalar(unit) ?? "\u{FFFD}"
             bytes.append(contentsOf: String(Character(scalar)).utf8)
         default: throw self.error("'\\' is followed by something it cannot escape")

@@ -9,13 +9,13 @@ internal import Darwin
 extension ChildProcess {
     /// The end of a program whose output was collected.
     package enum Collected: Sendable, Hashable {
-        /// It ended without being killed, and printed this.
+        /// It ended without being killed, with this output.
         case ended(End, output: [UInt8])
-        /// It did not end in time, and was killed.
+        /// It exceeded the timeout and was killed.
         case timedOut
-        /// It printed too much, and was killed.
+        /// It printed too much and was killed.
         case tooMuchOutput
-        /// The caller lost interest, and it was killed.
+        /// The caller cancelled the collection, and it was killed.
         case cancelled
     }
 
@@ -25,17 +25,18 @@ extension ChildProcess {
         case end
     }
 
-    /// Reads its standard output until it ends; blocks.
+    /// Reads the program's standard output until the program ends; blocks.
     ///
-    /// What it started in the background may outlive it, and is not waited for. A program that is killed is killed with its
-    /// whole group.
+    /// Background processes of the program may outlive it and are not waited for. If the program is killed, its whole
+    /// process group is.
     ///
-    /// - Precondition: It was started with `capturesOutput`; called once, after ``write(_:)``, instead of ``wait()``.
+    /// - Precondition: The program was started with `capturesOutput`; called once, after ``write(_:)``, instead of
+    ///   ``wait()``.
     /// - Parameters:
-    ///   - limit: The most bytes that it may print.
-    ///   - timeout: How long it may run from now on.
-    ///   - isCancelled: Whether to kill it; called ten times a second.
-    /// - Returns: How it ended.
+    ///   - limit: The maximum size of the output in bytes.
+    ///   - timeout: The time that the program may run from now on.
+    ///   - isCancelled: Whether to kill the program; called ten times a second.
+    /// - Returns: How the program ended.
     package func collect(
         atMost limit: Int,
         within timeout: Duration,
@@ -71,7 +72,7 @@ extension ChildProcess {
         return result
     }
 
-    /// Reads once, as soon as there is something, for so many milliseconds.
+    /// Reads once, waiting for data for at most a number of milliseconds.
     private static func read(_ descriptor: Int32, into bytes: inout [UInt8], waiting milliseconds: Int32) -> Reading {
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         guard poll(&entry, 1, milliseconds) > 0 else { return .nothing }

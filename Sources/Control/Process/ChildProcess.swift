@@ -6,24 +6,24 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Another program, in a new process group, which inherits the user and standard error but no other descriptor.
+/// A child process in a new process group, which inherits the user and standard error but no other descriptor.
 package struct ChildProcess: Sendable {
-    /// Its process identifier, which is also its group's.
+    /// The process identifier, which is also that of its group.
     package let id: Int32
-    /// The end of the pipe to its standard input.
+    /// The write end of the pipe to its standard input.
     private let input: Int32
-    /// The end of the pipe from its standard output, or `nil` if that is discarded.
+    /// The read end of the pipe from its standard output, or `nil` if its output is discarded.
     let output: Int32?
 
-    /// Why a program could not be started.
+    /// The error of a program that could not be started.
     package struct StartError: Error, Sendable, CustomStringConvertible {
-        /// What happened.
+        /// The message.
         package let description: String
     }
 
-    /// How it ended.
+    /// How a process ended.
     package enum End: Sendable, Hashable {
-        /// With this status.
+        /// With this exit status.
         case exited(Int32)
         /// By this signal.
         case signalled(Int32)
@@ -33,10 +33,10 @@ package struct ChildProcess: Sendable {
     ///
     /// - Parameters:
     ///   - words: The program, looked up in PATH, and its arguments; not empty.
-    ///   - environment: What is added to this process's environment.
-    ///   - capturesOutput: Whether its standard output is read by ``collect(atMost:within:isCancelled:)``; otherwise it is
-    ///     discarded.
-    /// - Returns: The process, which waits for ``write(_:)``.
+    ///   - environment: The variables added to this process's environment.
+    ///   - capturesOutput: Whether its standard output is read by ``collect(atMost:within:isCancelled:)``; otherwise it
+    ///     is discarded.
+    /// - Returns: The process; ``write(_:)`` must be called next.
     /// - Throws: ``StartError`` that names the program.
     package static func start(
         _ words: [String],
@@ -121,7 +121,7 @@ package struct ChildProcess: Sendable {
         posix_spawnattr_setsigdefault(&attributes, &all)
         posix_spawnattr_setpgroup(&attributes, 0)
         var flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF) | Int32(POSIX_SPAWN_SETPGROUP)
-        // Ours are all closed on exec; those of libraries may not be.
+        // This project's descriptors are close-on-exec; those of libraries may not be.
         flags |= SpawnCalls.closeAll(&actions, from: 3)
         posix_spawnattr_setflags(&attributes, Int16(truncatingIfNeeded: flags))
         return Self.withStrings(words) { arguments in
@@ -129,7 +129,7 @@ package struct ChildProcess: Sendable {
         }
     }
 
-    /// Writes its standard input and closes it; blocks until it has read everything, or closed it.
+    /// Writes the standard input and closes it; blocks until the process has read everything, or closed it.
     ///
     /// To be called once, before ``wait()``.
     package func write(_ bytes: [UInt8]) {
@@ -147,14 +147,14 @@ package struct ChildProcess: Sendable {
         }
     }
 
-    /// Blocks until it has ended.
+    /// Blocks until the process has ended.
     package func wait() -> End {
         var status: Int32 = 0
         while waitpid(self.id, &status, 0) < 0 { if errno != EINTR { return .exited(127) } }
         return Self.end(status)
     }
 
-    /// How it ended, or `nil` if it runs; to be called until it has ended.
+    /// How the process ended, or `nil` if it runs; must not be called again after the end was returned.
     func endIfAny() -> End? {
         var status: Int32 = 0
         switch waitpid(self.id, &status, WNOHANG) {
@@ -169,7 +169,7 @@ package struct ChildProcess: Sendable {
         return signal == 0 ? .exited((status >> 8) & 0xFF) : .signalled(signal)
     }
 
-    /// Sends its whole group a signal.
+    /// Sends a signal to the whole process group.
     package func signal(_ number: Int32) { _ = kill(-self.id, number) }
 
     private static func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
@@ -182,7 +182,7 @@ package struct ChildProcess: Sendable {
         #endif
     }
 
-    /// Ignores SIGPIPE, once for the whole process: a child that does not read its input must not end this one.
+    /// Ignores SIGPIPE, once for the whole process: a child that does not read its input must not kill this process.
     private static let brokenPipesAreErrors: Void = { _ = Self.ignore(SIGPIPE) }()
 
     private static func ignore(_ number: Int32) -> Bool {
@@ -203,7 +203,7 @@ package struct ChildProcess: Sendable {
         while let pointer = entry.pointee {
             let text = String(cString: pointer)
             let name = text.prefix { $0 != "=" }
-            // systemd's socket is the daemon's alone.
+            // systemd's notification socket is for the daemon only.
             if more[String(name)] == nil, name != "NOTIFY_SOCKET" { result.append(text) }
             entry += 1
         }

@@ -6,31 +6,31 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// A process in a new session, which outlives the one that starts it.
+/// A process in a new session, which outlives its parent.
 struct DetachedProcess: Sendable {
-    /// Its process identifier.
+    /// The process identifier.
     let id: Int32
 
-    /// How it stands.
+    /// The state of a process.
     enum Standing: Equatable {
         /// It runs.
         case running
-        /// It ended with this status; 128 and the signal's number where a signal ended it.
+        /// It ended with this status, or with 128 plus the signal's number if a signal ended it.
         case exited(Int32)
-        /// Somebody else took its end, such as a program that ignores SIGCHLD.
+        /// It was reaped elsewhere, for example in a program that ignores SIGCHLD.
         case unknown
     }
 
-    /// Starts a program with no descriptors but the standard ones and `inherited`.
+    /// Starts a program with only the standard descriptors and `inherited`.
     ///
-    /// Its input is empty; what it prints is appended to `log` (mode 0600).
+    /// Its standard input is empty; its output is appended to `log` (mode 0600).
     ///
     /// - Parameters:
     ///   - arguments: The program's path and its arguments.
-    ///   - log: A file's path.
-    ///   - directory: Its working directory.
-    ///   - inherited: A descriptor that it gets as number 3, or `nil`.
-    /// - Returns: The process, which runs.
+    ///   - log: The path of the log file.
+    ///   - directory: The working directory.
+    ///   - inherited: A descriptor that the program gets as number 3, or `nil`.
+    /// - Returns: The running process.
     /// - Throws: ``ControlError`` with `unreachable`.
     static func start(
         _ arguments: [String],
@@ -56,7 +56,7 @@ struct DetachedProcess: Sendable {
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
         if let inherited { posix_spawn_file_actions_adddup2(&actions, inherited, 3) }
         SpawnCalls.changeDirectory(&actions, to: directory)
-        // The starter may block or ignore signals that the daemon must receive.
+        // The parent may block or ignore signals that the daemon must receive.
         var none = sigset_t()
         var all = sigset_t()
         sigemptyset(&none)
@@ -82,7 +82,7 @@ struct DetachedProcess: Sendable {
         return DetachedProcess(id: id)
     }
 
-    /// How it stands now; its end can be asked for once.
+    /// The current state; the end is reported only once.
     func standing() -> Standing {
         var status: Int32 = 0
         switch waitpid(self.id, &status, WNOHANG) {

@@ -4,7 +4,7 @@ internal import Darwin
 typealias SpawnActions = posix_spawn_file_actions_t?
 typealias SpawnAttributes = posix_spawnattr_t?
 
-/// What posix_spawn(2) can do beyond POSIX.
+/// Extensions of posix_spawn(2) beyond POSIX.
 enum SpawnCalls {
     static let newSession = Int32(POSIX_SPAWN_SETSID)
 
@@ -12,7 +12,7 @@ enum SpawnCalls {
         posix_spawn_file_actions_addchdir_np(&actions, path)
     }
 
-    /// Closes everything from a descriptor on; Darwin closes all that the actions did not open.
+    /// Closes all descriptors from a number on; Darwin closes all that the actions did not open.
     static func closeAll(_ actions: inout SpawnActions, from first: Int32) -> Int32 {
         Int32(POSIX_SPAWN_CLOEXEC_DEFAULT)
     }
@@ -27,7 +27,7 @@ internal import Musl
 typealias SpawnActions = posix_spawn_file_actions_t
 typealias SpawnAttributes = posix_spawnattr_t
 
-/// What posix_spawn(3) can do beyond POSIX: glibc's module does not show it to Swift (it needs `_GNU_SOURCE`).
+/// Extensions of posix_spawn(3) beyond POSIX, which glibc's module does not export to Swift (they need `_GNU_SOURCE`).
 enum SpawnCalls {
     /// `POSIX_SPAWN_SETSID` of glibc and musl.
     static let newSession: Int32 = 0x80
@@ -49,15 +49,15 @@ enum SpawnCalls {
         if let changeCall { _ = changeCall(&actions, path) }
     }
 
-    /// Closes everything from a descriptor on.
+    /// Closes all descriptors from a number on.
     ///
-    /// - Returns: Flags that are needed for it.
+    /// - Returns: The flags required for it.
     static func closeAll(_ actions: inout SpawnActions, from first: Int32) -> Int32 {
         if let closeCall {
             _ = closeCall(&actions, first)
             return 0
         }
-        // A C library without it: close the inheritable descriptors that are open now, among the lowest 1024.
+        // A C library without the call: close the inheritable descriptors that are open now, up to number 1023.
         for descriptor in first..<1024 {
             let flags = fcntl(descriptor, F_GETFD)
             if flags >= 0, flags & FD_CLOEXEC == 0 { posix_spawn_file_actions_addclose(&actions, descriptor) }

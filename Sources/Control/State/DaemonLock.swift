@@ -8,10 +8,10 @@ internal import Darwin
 
 internal import Synchronization
 
-/// Keeps a state directory for one daemon.
+/// An exclusive lock on a state directory, held by its daemon.
 ///
-/// The lock is the kernel's (flock(2)): it ends with the process, however that ends. The file stays, for one that is
-/// deleted and made again could be locked twice; in it stands the holder's process identifier.
+/// The lock is a kernel lock (flock(2)), which ends with the process. The file, which contains the holder's process
+/// identifier, is never deleted: a deleted and recreated file could be locked twice.
 package final class DaemonLock: Sendable {
     private let descriptor: Mutex<Int32>
 
@@ -19,13 +19,13 @@ package final class DaemonLock: Sendable {
 
     deinit { self.release() }
 
-    /// Takes the lock, without waiting for a holder to let go.
+    /// Takes the lock without waiting for another daemon to release it.
     ///
     /// - Parameters:
-    ///   - path: ``StateDirectory/lockPath``; the file is made where it is missing.
-    ///   - pause: Waits a moment: whoever asks for the holder may have the lock that long, see ``holder(of:)``.
-    /// - Returns: `nil` where another has it.
-    /// - Throws: ``ControlError`` with `storage` or `diskFull` where the file cannot be made or locked.
+    ///   - path: ``StateDirectory/lockPath``; a missing file is created.
+    ///   - pause: Waits briefly before another attempt: ``holder(of:)`` takes the lock for a moment.
+    /// - Returns: `nil` if another process has the lock.
+    /// - Throws: ``ControlError`` with `storage` or `diskFull` if the file cannot be created or locked.
     package static func take(
         _ path: String,
         pause: () -> Void = { usleep(5000) }
@@ -47,7 +47,7 @@ package final class DaemonLock: Sendable {
             }
         }
         guard isLocked else {
-            // Not released: that would take the holder's number away.
+            // Not `release()`, which would delete the holder's process identifier from the file.
             close(raw)
             return nil
         }
@@ -59,7 +59,7 @@ package final class DaemonLock: Sendable {
         return lock
     }
 
-    /// Lets others have it.
+    /// Releases the lock.
     package func release() {
         let raw = self.descriptor.withLock { raw in
             defer { raw = -1 }
@@ -67,12 +67,13 @@ package final class DaemonLock: Sendable {
         }
         guard raw >= 0 else { return }
         _ = ftruncate(raw, 0)
-        // Not left to close(2): a process that is just being started may have a copy of the descriptor.
+        // Unlocked explicitly: close(2) does not release the lock while a child process that is being started has a
+        // copy of the descriptor.
         _ = flock(raw, LOCK_UN)
         close(raw)
     }
 
-    /// The process that has the lock, or `nil` where none does.
+    /// The process that has the lock, or `nil` if it is free.
     package static func holder(of path: String) -> Int32? {
         let raw = self.open(path, O_RDONLY)
         guard raw >= 0 else { return nil }
@@ -82,7 +83,7 @@ package final class DaemonLock: Sendable {
         guard count > 0, let process = Int32(String(decoding: text[..<count].prefix { $0 != 0x0A }, as: UTF8.self)),
             process > 0, kill(process, 0) == 0 || errno == EPERM
         else { return nil }
-        // The number may be left over from one that was killed; only the lock tells.
+        // The number may have been written by a process that was killed; only the lock is reliable.
         guard flock(raw, LOCK_SH | LOCK_NB) == 0 else { return process }
         _ = flock(raw, LOCK_UN)
         return nil
@@ -95,5 +96,5 @@ package final class DaemonLock: Sendable {
     }
 }
 
-/// open(2) under a name that a method called `open` does not hide.
+/// open(2) under a name that a method called `open` does not shadow.
 func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t = 0) -> Int32 { open(path, flags, mode) }

@@ -6,9 +6,9 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Paths of the filesystem as texts.
+/// Functions on file paths.
 package enum PosixPath {
-    /// The path from the root, with the working directory before a relative one; links and `..` are left as they are.
+    /// The absolute path, resolved against the working directory; symbolic links and `..` are not resolved.
     package static func absolute(_ path: String) -> String {
         let whole: String
         if path.hasPrefix("/") {
@@ -22,7 +22,7 @@ package enum PosixPath {
         return "/" + whole.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
     }
 
-    /// The absolute path with its links resolved as far as it exists.
+    /// The absolute path with symbolic links resolved in the part that exists.
     static func canonical(_ path: String) -> String {
         var existing = self.absolute(path)
         var missing: [Substring] = []
@@ -45,7 +45,7 @@ package enum PosixPath {
         return directory.isEmpty ? "/" : String(directory)
     }
 
-    /// Where a symbolic link leads; `nil` where there is none.
+    /// The target of a symbolic link; `nil` if the path is not one.
     static func linkTarget(_ path: String) -> String? {
         var target = [UInt8](repeating: 0, count: 4096)
         let count = target.withUnsafeMutableBytes { buffer in
@@ -56,7 +56,7 @@ package enum PosixPath {
         return count > 0 && count < target.count ? String(decoding: target[..<count], as: UTF8.self) : nil
     }
 
-    /// Makes a directory and those above it where they are missing, with mode 0700 (XDG base directories).
+    /// Creates a directory and its missing parents, with mode 0700 (XDG Base Directory Specification).
     static func makeDirectories(_ path: String) throws(ControlError) {
         if mkdir(path, 0o700) == 0 || errno == EEXIST { return }
         guard errno == ENOENT, path != "/" else { throw self.cannotMake(path) }
@@ -64,7 +64,7 @@ package enum PosixPath {
         guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw self.cannotMake(path) }
     }
 
-    /// The error that something cannot be made, by `errno`.
+    /// The error for a failed creation, from `errno`.
     static func cannotMake(_ path: String) -> ControlError {
         let reason = errno
         return ControlError(

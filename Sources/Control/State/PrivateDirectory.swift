@@ -6,14 +6,14 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Looks whether a directory is the user's own, so that nobody else can put anything into it.
+/// Checks that a directory belongs to the user and that no other user can write to it.
 enum PrivateDirectory {
     /// Checks owner and mode of a directory.
     ///
     /// - Parameters:
     ///   - path: The directory; a symbolic link in its place is refused.
-    ///   - permissions: What group and others may have, as the low six bits of a mode.
-    /// - Throws: ``ControlError`` with `forbidden`, which says how to mend it.
+    ///   - permissions: The permissions that group and others may have, as the low six bits of a mode.
+    /// - Throws: ``ControlError`` with `forbidden` and a remedy.
     static func check(_ path: String, allowing permissions: UInt32) throws(ControlError) {
         var status = stat()
         guard lstat(path, &status) == 0 else {

@@ -8,18 +8,19 @@ internal import Darwin
 
 internal import TransferCore
 
-/// A file with the token that the RPC asks for over TCP: one line of text, for its owner alone.
+/// A file with the token for RPC over TCP: one line of text, readable by its owner only.
 package enum SecretFile {
-    /// The longest token.
+    /// The maximum length of a token.
     package static let limit = 1024
 
-    /// Reads the token, or makes one of 32 random bytes in hexadecimal digits where there is no file (mode 0600).
+    /// Reads the token; if the file does not exist, creates it (mode 0600) with 32 random bytes in hexadecimal digits.
     ///
-    /// - Throws: ``ControlError`` with `forbidden` where others may read the file, `badParameter` where it holds no token,
-    ///   `storage` or `diskFull` where it cannot be read or made.
+    /// - Throws: ``ControlError`` with `forbidden` if others may read the file, `badParameter` if it does not contain a
+    ///   token, `storage` or `diskFull` if it cannot be read or created.
     package static func readOrMake(_ path: String) throws(ControlError) -> String {
         if let secret = try self.readIfThere(path) { return secret }
-        // Written whole under another name first, and linked: nobody reads half a token, and the first of two wins.
+        // Written to a temporary file and linked: no process reads a partial token, and of two processes the first one
+        // wins.
         let temporary = path + "." + Hexadecimal.encode(self.random(8))
         try self.write(Hexadecimal.encode(self.random(32)) + "\n", to: temporary)
         let linked = link(temporary, path)
@@ -32,7 +33,7 @@ package enum SecretFile {
 
     /// Reads the token.
     ///
-    /// - Throws: ``ControlError`` like ``readOrMake(_:)``; `notFound` where there is no file.
+    /// - Throws: ``ControlError`` like ``readOrMake(_:)``; `notFound` if the file does not exist.
     package static func read(_ path: String) throws(ControlError) -> String {
         guard let secret = try self.readIfThere(path) else {
             throw ControlError(.notFound, "there is no token file '\(path)'", remedy: "name one that is there")
@@ -41,7 +42,7 @@ package enum SecretFile {
     }
 
     private static func readIfThere(_ path: String) throws(ControlError) -> String? {
-        // Not blocking, so that a named pipe in its place is told instead of waited for.
+        // Non-blocking, so that a named pipe in its place causes an error instead of a hang.
         let raw = systemOpen(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard raw >= 0 else {
             if errno == ENOENT { return nil }
@@ -61,13 +62,13 @@ package enum SecretFile {
         return try self.token(bytes[..<count], from: "the token file '\(path)'")
     }
 
-    /// Checks a token that was given in some way.
+    /// Checks a token from any source.
     ///
     /// - Parameters:
-    ///   - bytes: The token, with or without the end of its line.
-    ///   - source: Where it came from, for the message.
+    ///   - bytes: The token, with or without a line ending.
+    ///   - source: The source of the token, for the message.
     /// - Returns: The token.
-    /// - Throws: ``ControlError`` with `badParameter` where it is empty, too long, or holds more than visible ASCII.
+    /// - Throws: ``ControlError`` with `badParameter` if it is empty, too long, or contains anything but visible ASCII.
     package static func token(_ bytes: some Collection<UInt8>, from source: String) throws(ControlError) -> String {
         var token = Array(bytes)
         if token.last == 0x0A { token.removeLast() }
@@ -123,12 +124,12 @@ package enum SecretFile {
     }
 }
 
-/// read(2) under a name that a method called `read` does not hide.
+/// read(2) under a name that a method called `read` does not shadow.
 func systemRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawPointer?, _ count: Int) -> Int {
     read(descriptor, bytes, count)
 }
 
-/// write(2) under a name that a method called `write` does not hide.
+/// write(2) under a name that a method called `write` does not shadow.
 func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
     write(descriptor, bytes, count)
 }

@@ -6,12 +6,12 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// The directory in which a daemon keeps everything, and the names in it.
+/// The directory for all of a daemon's files, and their names.
 ///
-/// Its path is absolute and free of symbolic links as far as it exists, so that every spelling of one directory finds the
-/// same daemon.
+/// Its path is absolute, with symbolic links resolved in the part that exists, so that every spelling of a directory
+/// finds the same daemon.
 package struct StateDirectory: Sendable, Hashable {
-    /// The longest path of a Unix socket: `sun_path` has 108 bytes with its NUL, and 104 on Darwin.
+    /// The maximum length of a Unix socket path: `sun_path` has 108 bytes including its NUL, and 104 on Darwin.
     package static var longestSocketPath: Int {
         #if canImport(Darwin)
         103
@@ -23,16 +23,16 @@ package struct StateDirectory: Sendable, Hashable {
     /// The directory; absolute.
     package let path: String
 
-    /// Where the socket is made if its usual path is too long.
+    /// The directory of the socket if its usual path is too long.
     private let runtimeDirectory: String
 
-    /// Finds the directory; nothing is made.
+    /// Determines the directory; nothing is created.
     ///
     /// - Parameters:
-    ///   - chosen: What `--state-dir` said, or `nil`: then `MARTLET_STATE_DIR`, `$XDG_STATE_HOME/martlet` and
-    ///     `$HOME/.local/state/martlet` are asked, in this order.
-    ///   - environment: What tells the environment's variables.
-    /// - Throws: ``ControlError`` with `badParameter` where no directory can be told.
+    ///   - chosen: The value of `--state-dir`, or `nil` to use `MARTLET_STATE_DIR`, `$XDG_STATE_HOME/martlet` or
+    ///     `$HOME/.local/state/martlet`, in this order.
+    ///   - environment: Returns the value of an environment variable.
+    /// - Throws: ``ControlError`` with `badParameter` if no directory can be determined.
     package init(
         _ chosen: String? = nil,
         environment: (String) -> String? = StateDirectory.environment
@@ -51,22 +51,22 @@ package struct StateDirectory: Sendable, Hashable {
 
     /// The database.
     package var databasePath: String { self.member("queue.sqlite") }
-    /// What keeps the directory for one daemon, see ``DaemonLock``.
+    /// The file of the directory's lock, see ``DaemonLock``.
     package var lockPath: String { self.member("martletd.lock") }
     /// The token for TCP, see ``SecretFile``.
     package var secretPath: String { self.member("rpc-secret") }
-    /// Where a detached daemon's log goes.
+    /// The log of a detached daemon.
     package var logPath: String { self.member("martletd.log") }
     /// The containers of background sessions.
     package var sessionsPath: String { self.member("sessions") }
 
-    /// Whether the socket lies outside of the directory because its path would be too long.
+    /// Whether the socket is outside the directory because its path would be too long.
     package var hasDistantSocket: Bool { self.nearSocketPath.utf8.count > Self.longestSocketPath }
 
     /// The socket.
     ///
-    /// Where that of the directory would be too long, a daemon leaves a symbolic link there to the one it made: its
-    /// runtime directory may be another than the caller's.
+    /// If the socket's path in the directory is too long, a daemon creates a symbolic link there to its actual socket,
+    /// because its runtime directory may differ from the caller's.
     package var socketPath: String {
         guard self.hasDistantSocket else { return self.nearSocketPath }
         let linked = PosixPath.linkTarget(self.nearSocketPath)
@@ -74,16 +74,16 @@ package struct StateDirectory: Sendable, Hashable {
         return self.runtimeDirectory + "/" + Self.socketName
     }
 
-    /// Makes the directory where it is missing (mode 0700), and looks whether it can be trusted.
+    /// Creates the directory if it is missing (mode 0700), and checks its owner and permissions.
     ///
-    /// - Throws: ``ControlError`` with `forbidden` where it belongs to somebody else or others can write to it, `storage`
-    ///   where it cannot be made.
+    /// - Throws: ``ControlError`` with `forbidden` if it belongs to another user or others can write to it, `storage`
+    ///   if it cannot be created.
     package func make() throws(ControlError) {
         try PosixPath.makeDirectories(self.path)
         try PrivateDirectory.check(self.path, allowing: 0o055)
     }
 
-    /// Makes the directory that the socket is to be in, for the daemon that has the lock.
+    /// Creates the directory of the socket; called by the daemon that has the lock.
     ///
     /// - Returns: The path to bind the socket to.
     /// - Throws: ``ControlError`` like ``make()``.
@@ -101,9 +101,9 @@ package struct StateDirectory: Sendable, Hashable {
         return path
     }
 
-    /// Looks whether the socket's directory can be trusted, before anything is sent to what listens there.
+    /// Checks the owner and permissions of the socket's directory, before anything is sent to the socket.
     ///
-    /// - Throws: ``ControlError`` with `forbidden`; `notRunning` where it is not there.
+    /// - Throws: ``ControlError`` with `forbidden`; `notRunning` if the directory does not exist.
     package func checkSocketDirectory() throws(ControlError) {
         let directory = PosixPath.parent(self.socketPath)
         var status = stat()
@@ -128,7 +128,7 @@ package struct StateDirectory: Sendable, Hashable {
             return chosen
         }
         if let path = environment("MARTLET_STATE_DIR"), !path.isEmpty { return path }
-        // The XDG specification says that a relative path is to be ignored.
+        // The XDG specification requires a relative path to be ignored.
         if let path = environment("XDG_STATE_HOME"), path.hasPrefix("/") { return path + "/martlet" }
         if let path = environment("HOME"), path.hasPrefix("/") { return path + "/.local/state/martlet" }
         throw ControlError(
@@ -147,9 +147,9 @@ package struct StateDirectory: Sendable, Hashable {
         return "/tmp/martlet-\(geteuid())-\(hash)"
     }
 
-    /// Sixteen hexadecimal digits that stand for a path.
+    /// A hash of a path in sixteen hexadecimal digits.
     ///
-    /// - Source: FNV-1a, 64 bits. That two paths share a hash does no harm: the second daemon's directory is refused.
+    /// - Source: FNV-1a, 64 bits. A collision is harmless: the second daemon's directory is refused.
     private static func hash(_ path: String) -> String {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in path.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }

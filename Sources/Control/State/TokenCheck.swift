@@ -1,6 +1,6 @@
 internal import Crypto
 
-/// Compares tokens without telling by the time it takes how much of one was right.
+/// Compares tokens in constant time, so that the duration does not reveal a matching prefix.
 package struct TokenCheck: Sendable {
     private let digest: SHA256.Digest
 
@@ -9,7 +9,7 @@ package struct TokenCheck: Sendable {
 
     /// Whether this is the token.
     package func accepts(_ token: String) -> Bool {
-        // Digests compare in constant time, and have one length whatever the tokens' are.
+        // Digests are compared in constant time and have the same length for all tokens.
         SHA256.hash(data: Array(token.utf8)) == self.digest
     }
 }

@@ -2,10 +2,11 @@ package import TransferCore
 
 /// The exit status by which aria2 reports a failure.
 ///
-/// It is also that of the command, the number in JSON events and stored rows, and the RPC's `errorCode`. Several of the
-/// engine's codes can have one status; the code's name stands beside the number where the difference matters.
+/// It is also the exit status of the command, the number in JSON events and stored rows, and the RPC's `errorCode`.
+/// Several of the engine's codes can map to one status; the code's name is given next to the number if the difference
+/// matters.
 ///
-/// - Source: "EXIT STATUS" in aria2c(1); 33 is Martlet's own.
+/// - Source: "EXIT STATUS" in aria2c(1); 33 is defined by Martlet.
 package struct Aria2ExitStatus: Hashable, Sendable {
     /// The number.
     package let number: Int
@@ -17,7 +18,7 @@ package struct Aria2ExitStatus: Hashable, Sendable {
     /// The status of a transfer that was removed.
     package static let removed = Aria2ExitStatus(number: 31)
 
-    /// Creates a status from a number that was stored or received.
+    /// Creates a status from a stored or received number.
     package init(number: Int) { self.number = number }
 
     /// Creates the status of a failure.
@@ -49,9 +50,9 @@ package struct Aria2ExitStatus: Hashable, Sendable {
             }
     }
 
-    /// The failure that the number alone stands for, or `nil` if it is the status of none.
+    /// The failure that the number stands for, or `nil` if it is not the status of a failure.
     ///
-    /// The inverse of ``init(_:)`` as far as the number tells: 6 is `network`, whatever its cause was.
+    /// The inverse of ``init(_:)``, as far as it is unambiguous: 6 is `network`, whatever the cause was.
     package var code: TransferFailure.Code? {
         switch self.number {
         case 1: .unknown

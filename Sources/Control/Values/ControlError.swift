@@ -1,48 +1,48 @@
-/// Why the daemon did not do what it was asked, or could not be asked.
+/// An error response of the daemon, or a failure to reach it.
 public struct ControlError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kind of error; the raw value is the `data.reason` of a `martlet.*` error answer.
+    /// The kind of error; the raw value is the `data.reason` of a `martlet.*` error response.
     public enum Code: String, Sendable, Hashable, CaseIterable {
         /// No daemon runs for this state directory.
         case notRunning
-        /// A daemon could not be started, or went away while it was asked.
+        /// A daemon could not be started, or the connection to it was lost during a request.
         case unreachable
-        /// What answered speaks another protocol, or another version of it.
+        /// The peer speaks another protocol, or another version of it.
         case protocolMismatch
         /// The token is missing or wrong.
         case unauthorized
-        /// There is no transfer, session or option of that name.
+        /// No transfer, session or option has that name.
         case notFound
-        /// Several transfers have an identifier that begins so.
+        /// The prefix matches the identifiers of several transfers.
         case ambiguous
-        /// A transfer of that identifier is there, or was.
+        /// A transfer with that identifier exists, or existed.
         case duplicate
         /// The transfer's state does not allow it.
         case wrongState
-        /// A parameter is missing, of the wrong type, or has no meaning.
+        /// A parameter is missing, of the wrong type, or invalid.
         case badParameter
-        /// The path lies outside the allowed directories, or others may touch what is the user's own.
+        /// The path is outside the allowed directories, or the permissions give others access to the user's files.
         case forbidden
         /// Another program has the session open.
         case sessionInUse
-        /// Too much at once: the body, the batch, or the number of connections.
+        /// A limit was exceeded: the size of the body or the batch, or the number of connections.
         case tooMuch
-        /// The disk under the database is full.
+        /// The disk with the database is full.
         case diskFull
         /// The database or the state directory failed in another way.
         case storage
         /// The daemon is stopping.
         case stopping
-        /// There is no such method.
+        /// The method does not exist.
         case unknownMethod
-        /// Anything else.
+        /// Any other error.
         case unknown
     }
 
     /// The kind of error.
     public var code: Code
-    /// What happened and where.
+    /// What failed, and where.
     public var message: String
-    /// How to mend it; may be empty.
+    /// How to fix it; may be empty.
     public var remedy: String
 
     /// Creates an error.
@@ -52,6 +52,6 @@ public struct ControlError: Error, Sendable, Hashable, CustomStringConvertible {
         self.remedy = remedy
     }
 
-    /// What happened, where, and how to mend it.
+    /// The message and the remedy.
     public var description: String { self.remedy.isEmpty ? self.message : "\(self.message); \(self.remedy)" }
 }

@@ -1,4 +1,4 @@
-/// A transfer's identifier in the daemon, as aria2 has it: 64 bits, written as 16 hexadecimal digits; never zero.
+/// A transfer's identifier in the daemon, as in aria2: 64 bits, written as 16 hexadecimal digits; never zero.
 public struct GID: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The number.
     public let rawValue: UInt64
@@ -11,7 +11,7 @@ public struct GID: Hashable, Sendable, Comparable, CustomStringConvertible {
         self.rawValue = rawValue
     }
 
-    /// Reads 16 hexadecimal digits, of either case.
+    /// Parses 16 hexadecimal digits, of either case.
     ///
     /// - Returns: `nil` for anything else.
     public init?(_ text: some StringProtocol) {
@@ -21,7 +21,7 @@ public struct GID: Hashable, Sendable, Comparable, CustomStringConvertible {
         self.init(rawValue: value)
     }
 
-    /// An identifier that nobody has: random.
+    /// A random identifier.
     public static func random() -> GID { GID(number: UInt64.random(in: 1...UInt64.max)) }
 
     private init(number: UInt64) { self.rawValue = number }

@@ -1,23 +1,24 @@
 /// One transfer to be added to the daemon's queue.
 public struct NewTransfer: Sendable, Hashable {
-    /// The identifier that it is to have; `nil` lets the daemon choose one.
+    /// The identifier of the transfer; `nil` lets the daemon choose one.
     ///
-    /// One that is known already is refused, so that a client that did not hear the answer can ask again without doubling.
+    /// A known identifier is refused, so that a client that did not receive the response can repeat the request without
+    /// adding the transfer twice.
     public var id: GID?
     /// The file's URLs, at least one; more are mirrors.
     ///
-    /// An upload's is one: where it goes to.
+    /// An upload has exactly one, its target.
     public var urls: [String]
-    /// What it sends, where it is an upload.
+    /// The content, if it is an upload.
     public var upload: UploadSource?
-    /// Its options; `gid`, `pause` and `position` are not among them, they have become the members here.
+    /// Its options, without `gid`, `pause` and `position`, which are separate members or parameters.
     public var options: TransferOptions
-    /// Whether it begins paused.
+    /// Whether it is added paused.
     public var isPaused: Bool
     /// The background session that it belongs to.
     public var session: String?
 
-    /// Creates one.
+    /// Creates a transfer.
     public init(
         id: GID? = nil,
         urls: [String],

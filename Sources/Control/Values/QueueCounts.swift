@@ -1,6 +1,6 @@
-/// How many transfers stand where, and how fast all of them go.
+/// The number of transfers in each state, and their total rate.
 public struct QueueCounts: Sendable, Hashable {
-    /// Waiting for their turn.
+    /// Waiting for a slot.
     public var waiting = 0
     /// Running, or between attempts.
     public var active = 0
@@ -12,9 +12,9 @@ public struct QueueCounts: Sendable, Hashable {
     public var failed = 0
     /// In the history: removed.
     public var removed = 0
-    /// Ended since the daemon's start, whether or not the history still has them.
+    /// Ended since the daemon's start, including those that the history no longer has.
     public var endedInAll = 0
-    /// Bytes a second over all transfers.
+    /// The rate of all transfers together, in bytes per second.
     public var rate: Int64 = 0
 
     /// Creates counts of zero.
@@ -32,7 +32,7 @@ extension QueueCounts {
         ]
     }
 
-    /// Reads what ``json`` writes.
+    /// Reads the format of ``json``.
     public init(json: JSON) {
         func count(_ name: String) -> Int { Int(clamping: json[name]?.integer ?? 0) }
         self.init()

@@ -1,7 +1,7 @@
-/// The options of one transfer, or of the queue, by aria2's names (`man aria2c`), with a few of Martlet's own.
+/// The options of one transfer, or of the queue, by aria2's names (`man aria2c`), with additions by Martlet.
 ///
-/// Values are texts, as on a command line; `header` and `conditions` may have several. What a name means and which values it takes is
-/// decided where it is used, see ``OptionName``.
+/// Values are texts, as on a command line; `header` and `conditions` may have several. The meaning and the valid values
+/// of a name are defined where the option is used; see ``OptionName``.
 public struct TransferOptions: Sendable, Hashable {
     /// The values by name.
     public private(set) var values: [String: [String]]
@@ -9,7 +9,7 @@ public struct TransferOptions: Sendable, Hashable {
     /// Creates options.
     public init(_ values: [String: [String]] = [:]) { self.values = values }
 
-    /// One option's value, the last one where it has several; setting `nil` removes it.
+    /// The value of an option, the last one if it has several; setting `nil` removes it.
     public subscript(name: OptionName) -> String? {
         get { self.values.isEmpty ? nil : self.values[name.rawValue]?.last }
         set { self[all: name] = newValue.map { [$0] } ?? [] }
@@ -24,22 +24,22 @@ public struct TransferOptions: Sendable, Hashable {
         }
     }
 
-    /// The names that have a value, in the order of their texts.
+    /// The names that have a value, sorted.
     public var names: [OptionName] { self.values.keys.sorted().compactMap { OptionName(rawValue: $0) } }
 
-    /// Whether there is none.
+    /// Whether no option is set.
     public var isEmpty: Bool { self.values.isEmpty }
 
-    /// These options, with those of `other` in place of the same names.
+    /// These options, with those of `other` replacing the same names.
     public func merging(_ other: TransferOptions) -> TransferOptions {
         if self.isEmpty { return other }
         if other.isEmpty { return self }
         return TransferOptions(self.values.merging(other.values) { _, new in new })
     }
 
-    /// Reads an object whose values are strings, or arrays of strings; numbers and truth values are taken as texts.
+    /// Reads an object whose values are strings, numbers, truth values, or arrays of strings.
     ///
-    /// Names that Martlet does not know are left out, and so are values of other types, as aria2 does.
+    /// Numbers and truth values become texts. Unknown names and values of other types are skipped, as in aria2.
     public init(json: JSON) {
         var values: [String: [String]] = [:]
         for member in json.object ?? [] where OptionName(rawValue: member.name) != nil {
@@ -56,7 +56,7 @@ public struct TransferOptions: Sendable, Hashable {
         self.values = values
     }
 
-    /// The options as an object, in the order of their names; `header` and `conditions` as arrays.
+    /// The options as an object, sorted by name; `header` and `conditions` are arrays.
     public var json: JSON {
         .object(
             self.values.sorted { $0.key < $1.key }
@@ -71,9 +71,9 @@ public struct TransferOptions: Sendable, Hashable {
     }
 }
 
-/// The options that Martlet knows, by aria2's names; the last group is Martlet's own.
+/// The options that Martlet supports, by aria2's names; the last groups are additions by Martlet.
 public enum OptionName: String, Sendable, Hashable, CaseIterable {
-    // Where and how the file lands.
+    // The file and its name.
     case dir, out, checksum
     case allowOverwrite = "allow-overwrite"
     case autoFileRenaming = "auto-file-renaming"
@@ -97,27 +97,28 @@ public enum OptionName: String, Sendable, Hashable, CaseIterable {
     case maxDownloadLimit = "max-download-limit"
     case maxUploadLimit = "max-upload-limit"
     case lowestSpeedLimit = "lowest-speed-limit"
-    // Failures and times.
+    // Failures and timeouts.
     case maxTries = "max-tries"
     case retryWait = "retry-wait"
     case timeout
     case connectTimeout = "connect-timeout"
-    // The queue's own.
+    // The queue.
     case maxConcurrentDownloads = "max-concurrent-downloads"
     case maxOverallDownloadLimit = "max-overall-download-limit"
     case maxDownloadResult = "max-download-result"
-    // Martlet's own: seconds for the whole transfer; seconds for which an outage is waited out; auto, skip, resume, rename, overwrite or fail; an integer.
+    // Martlet's additions: the timeout of the whole transfer and the longest outage, in seconds; the rule for an
+    // existing file (auto, skip, resume, rename, overwrite or fail); an integer.
     case resourceTimeout = "resource-timeout"
     case outageTimeout = "outage-timeout"
     case ifExists = "if-exists"
     case priority
-    // A text for people; any JSON text of the caller's own.
+    // A text for display; any JSON text of the caller.
     case description
     case userInfo = "user-info"
-    // The method; the content in Base64; header fields that make the request conditional, as `header` has them.
+    // The method; the content in Base64; header fields that make the request conditional, in the format of `header`.
     case method, body, conditions
 
-    /// Whether it may have several values, so that JSON has an array of them.
+    /// Whether it may have several values, so that its JSON value is an array.
     public var hasSeveral: Bool { self == .header || self == .conditions }
 
     /// Whether its value must not be shown or logged.

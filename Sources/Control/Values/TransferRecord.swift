@@ -1,84 +1,85 @@
 package import TransferCore
 
-/// What the daemon knows of one transfer, at one moment.
+/// A snapshot of one transfer in the daemon.
 public struct TransferRecord: Sendable, Hashable {
-    /// Its identifier.
+    /// The identifier.
     public var id: GID
-    /// The background session that it belongs to; `nil` for one of the queue that everyone shares.
+    /// The background session that it belongs to; `nil` for the shared queue.
     public var session: String?
-    /// Where it stands.
+    /// The state.
     public var state: State
-    /// Why it waits, where it does so for another reason than its turn.
+    /// The reason why it waits, if it waits for anything other than a slot.
     public var waitingFor: WaitReason?
-    /// What is known of its host, where it waits for that.
+    /// The status of its host, if it waits for that.
     public var hold: Hold?
-    /// Its URLs, as they were given: they may hold secrets.
+    /// The URLs as given; they may contain secrets.
     public var urls: [String]
-    /// What it sends, where it is an upload; then ``bytes`` are those that are on their way or there.
+    /// The content, if it is an upload; ``bytes`` then counts the bytes sent.
     public var upload: UploadSource?
-    /// The directory for its file; absolute.
+    /// The directory for its file; an absolute path.
     public var directory: String
-    /// The file's path as far as it is known; an upload's is its only file.
+    /// The file's path, as far as it is known; for an upload, that of its only file.
     public var path: String?
-    /// The bytes that are there.
+    /// The number of bytes received.
     public var bytes: Int64 = 0
-    /// The whole length, or `nil` while unknown.
+    /// The length of the complete file in bytes, or `nil` while it is unknown.
     public var total: Int64?
-    /// Bytes a second, lately.
+    /// The current rate in bytes per second.
     public var rate: Int64 = 0
-    /// Connections that are open for it.
+    /// The number of its open connections.
     public var connections = 0
-    /// Greater goes first; 0 is usual.
+    /// The priority; greater values start first, the default is 0.
     public var priority = 0
-    /// Its place among those that have not ended, from 0; `nil` where nobody asked or it has ended.
+    /// The position among transfers that have not ended, from 0; `nil` if it was not requested or the transfer has
+    /// ended.
     public var position: Int?
-    /// Why it failed.
+    /// The failure, if it failed.
     public var failure: Failure?
-    /// Seconds since 1970 at which it was added.
+    /// When it was added, seconds since 1970.
     public var added: Double
-    /// Seconds since 1970 at which it ended.
+    /// When it ended, seconds since 1970.
     public var ended: Double?
-    /// Its options, as they were given.
+    /// The options as given.
     public var options: TransferOptions
 
-    /// Where a transfer stands.
+    /// The state of a transfer.
     public enum State: String, Sendable, Hashable, CaseIterable {
-        /// In line.
+        /// Waiting in the queue.
         case waiting
         /// Running, or between two attempts.
         case active
-        /// Paused by somebody; only somebody lets it go on.
+        /// Paused by a client; it runs again only when a client resumes it.
         case paused
-        /// The file is whole, on disk, under its name; an upload's server has said that it has it.
+        /// The file is complete, on disk and under its name; for an upload, the server has acknowledged it.
         case finished
-        /// It ended without the file.
+        /// Ended without the file.
         case failed
-        /// It was removed before its end.
+        /// Removed before its end.
         case removed
 
-        /// Whether it is one of the last three.
+        /// Whether the transfer has ended.
         public var isEnd: Bool { self == .finished || self == .failed || self == .removed }
     }
 
-    /// What a waiting transfer waits for beside its turn.
+    /// The reason why a transfer waits, other than for a slot.
     public enum WaitReason: String, Sendable, Hashable {
-        /// The daemon's schedule allows nothing now.
+        /// The daemon's schedule allows no transfers at this time.
         case schedule
-        /// Mains power, or a network that is not expensive.
+        /// Mains power, or an unmetered network.
         case conditions
-        /// The disk under the daemon's database is full.
+        /// The disk with the daemon's database is full.
         case diskFull = "disk-full"
         /// The daemon is stopping.
         case stopping
-        /// The whole queue is held.
+        /// The whole queue is paused.
         case held
         /// The process has too few file descriptors.
         case descriptors
-        /// Its host, or the network, cannot be reached, or asked to wait; see ``TransferRecord/hold``.
+        /// Its host or the network cannot be reached, or the host asked to wait; see ``TransferRecord/hold``.
         case host
     }
 
-    /// A host, or the network, that cannot be reached or asked to wait.
+    /// A host or network that cannot be reached, or a host that asked to wait.
     public struct Hold: Sendable, Hashable {
         /// The host and its port, or "the network".
         public var host: String
@@ -88,9 +89,9 @@ public struct TransferRecord: Sendable, Hashable {
         public var cause: String
         /// The last failure's own message.
         public var message: String
-        /// Seconds since 1970 since when its transfers wait.
+        /// When its transfers began to wait, seconds since 1970.
         public var since: Double
-        /// Seconds since 1970 of the next attempt; `nil` while one is being made.
+        /// The time of the next attempt, seconds since 1970; `nil` while one is in progress.
         public var nextTry: Double?
 
         /// Creates a hold.
@@ -111,17 +112,18 @@ public struct TransferRecord: Sendable, Hashable {
         }
     }
 
-    /// Why a transfer failed.
+    /// The failure of a transfer.
     public struct Failure: Sendable, Hashable {
-        /// aria2's exit status; also `martlet get`'s.
+        /// aria2's exit status; also that of `martlet get`.
         public var code: Int
-        /// The engine's name for the kind of failure, such as `connection-refused`; `nil` in what older versions stored.
+        /// The engine's name for the kind of failure, such as `connection-refused`; `nil` if stored by an older
+        /// version.
         public var reason: String?
-        /// What happened and where.
+        /// What failed, and where.
         public var message: String
         /// How to fix it; may be empty.
         public var remedy: String
-        /// The response's status, where one caused it.
+        /// The status of the response that caused the failure, if any.
         public var status: Int?
 
         /// Creates a failure.
@@ -161,7 +163,7 @@ public struct TransferRecord: Sendable, Hashable {
 }
 
 extension TransferRecord {
-    /// The record as `martlet.show` and the events give it, without the options that may hold secrets.
+    /// The record in the format of `martlet.show` and the events, without options that may contain secrets.
     public var json: JSON {
         var members: [JSON.Member] = [
             .init("id", .string(self.id.description)),
@@ -189,9 +191,9 @@ extension TransferRecord {
         return .object(members)
     }
 
-    /// Reads what ``json`` writes.
+    /// Reads the format of ``json``.
     ///
-    /// - Returns: `nil` where a member that must be there is not, or is of another type.
+    /// - Returns: `nil` if a required member is missing, or is of another type.
     public init?(json: JSON) {
         guard let id = json["id"]?.string.flatMap({ GID($0) }),
             let state = json["state"]?.string.flatMap({ State(rawValue: $0) }),
@@ -232,7 +234,7 @@ extension TransferRecord.Hold {
         ]
     }
 
-    /// Reads what ``json`` writes.
+    /// Reads the format of ``json``.
     public init?(json: JSON) {
         guard let host = json["host"]?.string, let reason = json["reason"]?.string, let since = json["since"]?.double
         else { return nil }
@@ -246,11 +248,11 @@ extension TransferRecord.Hold {
         )
     }
 
-    /// Why its transfers wait, such as "host unreachable since 12:03, next try in 40 s: connection refused".
+    /// The reason why its transfers wait, such as "host unreachable since 12:03, next try in 40 s: connection refused".
     ///
     /// - Parameters:
-    ///   - now: Seconds since 1970.
-    ///   - time: The time of day of ``since``.
+    ///   - now: The current time, seconds since 1970.
+    ///   - time: The time of day of ``since``, formatted.
     ///   - namesHost: Whether the text has the host's name in place of "host".
     /// - Returns: The text.
     public func text(now: Double, since time: String, namesHost: Bool = false) -> String {
@@ -264,7 +266,7 @@ extension TransferRecord.Hold {
         self.nextTry.map { "next try in \(Self.seconds($0 - now)) s" } ?? "trying now"
     }
 
-    /// Whole seconds, at least 0; what a daemon says is not trusted to be a number that fits.
+    /// Whole seconds, at least 0; the daemon's value may not be finite or fit an `Int`.
     private static func seconds(_ time: Double) -> Int { time.isFinite ? Int(min(max(0, time.rounded(.up)), 1e12)) : 0 }
 }
 
@@ -282,7 +284,7 @@ extension TransferRecord.Failure {
 
     /// The kind of failure.
     ///
-    /// The number decides if there is no reason, as in what older versions stored, or none that this version knows.
+    /// If the reason is missing, as in records of older versions, or unknown, it is derived from the number.
     package var kind: TransferFailure.Code {
         self.reason.flatMap { TransferFailure.Code(rawValue: $0) } ?? Aria2ExitStatus(number: self.code).code
             ?? .unknown
@@ -297,7 +299,7 @@ extension TransferRecord.Failure {
         ]
     }
 
-    /// Reads what ``json`` writes.
+    /// Reads the format of ``json``.
     public init?(json: JSON) {
         guard let code = json["code"]?.integer, let message = json["message"]?.string else { return nil }
         self.init(

@@ -1,12 +1,12 @@
 internal import TransferCore
 
-/// What an upload in the daemon's queue sends, and how.
+/// The content of an upload in the daemon's queue, and how it is sent.
 public struct UploadSource: Sendable, Hashable {
-    /// A part of the content; the parts are sent one after the other.
+    /// A part of the content; the parts are sent in order.
     public enum Part: Sendable, Hashable {
-        /// A regular file, whole: its absolute path.
+        /// A regular file, complete; its absolute path.
         case file(String)
-        /// Bytes, such as what stands between the files of a form.
+        /// Bytes, such as those between the files of a form.
         case bytes([UInt8])
     }
 
@@ -14,20 +14,21 @@ public struct UploadSource: Sendable, Hashable {
     public var parts: [Part]
     /// Its media type.
     public var type = Self.octets
-    /// The URL at which a resumable protocol makes uploads, where that is not the transfer's.
+    /// The URL at which a resumable protocol creates uploads, if it is not the transfer's.
     public var collection: String?
-    /// How it goes on after a break: `auto`, `none`, `tus`, or an interop version of the IETF's draft as `ietf-6`.
+    /// How it resumes after an interruption: `auto`, `none`, `tus`, or an interop version of the IETF draft such as
+    /// `ietf-6`.
     public var resumption = "auto"
-    /// The algorithm of the digest that is sent with each part where the server speaks tus and takes it.
+    /// The algorithm of the digest that is sent with each part, if the server supports tus checksums.
     public var checksum: String?
-    /// Whether the server is asked first whether it wants a large content (`Expect: 100-continue`).
+    /// Whether a large content is sent only after the server's consent (`Expect: 100-continue`).
     public var asksFirst = true
-    /// What another program had kept of the upload, so that it goes on from there; whoever has it can add to the upload.
+    /// A record of an upload that another program started, to resume it; with it, anyone can append to the upload.
     public var record: [UInt8]?
 
-    /// The media type of bytes of which nothing is known.
+    /// The media type of unspecified bytes.
     public static let octets = "application/octet-stream"
-    /// The most bytes that may be in ``parts`` beside the files: they are kept in the daemon's database.
+    /// The maximum number of bytes in ``parts``, without the files: they are stored in the daemon's database.
     public static let mostBytes = 1 << 20
 
     /// Creates the source of an upload of parts.
@@ -44,10 +45,10 @@ public struct UploadSource: Sendable, Hashable {
         self.parts.compactMap { part in if case .file(let path) = part { path } else { nil } }
     }
 
-    /// Whether it is a form, which is sent by POST where nothing else is said.
+    /// Whether it is a form, for which the default method is POST.
     public var isForm: Bool { self.type.lowercased().hasPrefix("multipart/form-data") }
 
-    /// How many bytes are in the parts beside the files.
+    /// The number of bytes in the parts, without the files.
     public var byteCount: Int {
         self.parts.reduce(0) { sum, part in if case .bytes(let bytes) = part { sum + bytes.count } else { sum } }
     }
@@ -57,7 +58,7 @@ extension UploadSource {
     /// The source as the member `upload` of an entry of `martlet.add`.
     public var json: JSON { self.json(isShown: false) }
 
-    /// The source as `martlet.show` gives it: without bytes and what is known of the upload, which may be secrets.
+    /// The source in the format of `martlet.show`: without bytes and record, which may be secret.
     public var shown: JSON { self.json(isShown: true) }
 
     private func json(isShown: Bool) -> JSON {
@@ -83,9 +84,9 @@ extension UploadSource {
         return .object(members)
     }
 
-    /// Reads what ``json`` or ``shown`` writes; of the latter, parts without bytes are left out.
+    /// Reads the format of ``json`` or ``shown``; of the latter, parts without bytes are skipped.
     ///
-    /// - Returns: `nil` where a member is of another type, or there is neither `file` nor `parts`.
+    /// - Returns: `nil` if a member is of another type, or both `file` and `parts` are missing.
     public init?(json: JSON) {
         if let path = json["file"]?.string {
             self.init([.file(path)])

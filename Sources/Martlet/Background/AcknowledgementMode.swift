@@ -1,16 +1,16 @@
-/// When the events of a background session count as handled, so that the daemon may forget them.
+/// When the events of a background session count as handled, so that the daemon may delete them.
 public enum AcknowledgementMode: Sendable, Hashable {
-    /// Once the delegates' methods and the completion handlers that were told of them have returned.
+    /// When the delegate methods and completion handlers called for them have returned.
     case automatically
     /// When the program calls ``TransferSession/acknowledge(upTo:)``.
     case manually
 }
 
-/// Where a background session lives.
+/// The identity and directory of a background session.
 struct BackgroundPlace: Sendable, Hashable {
     var identifier: String
-    /// `nil` for the default one.
+    /// `nil` for the default directory.
     var stateDirectory: String?
-    /// How long another program that has the session is waited for.
+    /// How long to wait while another program has the session open.
     var patience = Duration.zero
 }

@@ -12,9 +12,9 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// The connection to the daemon: found or started, opened, read from and written to, and made again when it is lost.
+/// The connection to the daemon: starting the daemon, opening the session, reading, writing and reconnecting.
 extension BackgroundRunner {
-    /// Works until it is cancelled, closed, or refused.
+    /// Runs until it is cancelled, closed, or refused.
     func run() async {
         var delay = Duration.milliseconds(100)
         let patience = ContinuousClock.now + self.patience
@@ -38,11 +38,11 @@ extension BackgroundRunner {
                     state.outbox.lost()
                     state.isCloseSent = false
                 }
-                // Where it was open a moment ago, only the next opening can tell whether another program has it.
+                // If it was open a moment ago, only the next opening can show whether another program has it.
                 let isPatient = error.code == .sessionInUse && (isOpened || ContinuousClock.now < patience)
                 guard isPatient || !Self.isFinal(error) else { return self.fail(TransferError(error)) }
                 misses += 1
-                // A daemon that ends just now is followed by another one: only who waits for long is told.
+                // A daemon that is stopping is replaced by a new one: the failure is reported only if it persists.
                 self.missed(error, isTold: misses >= Self.missesTold)
             }
             try? await Task.sleep(for: delay)
@@ -91,7 +91,7 @@ extension BackgroundRunner {
         let isFirst = self.state.withLock { state in
             state.acknowledged = acknowledged
             let isFirst = if case .opening = state.standing { true } else { false }
-            // A daemon whose database was lost counts anew.
+            // A daemon whose database was lost counts from 1 again.
             if isFirst || last < state.returned.received {
                 state.returned = EventLedger(acknowledged: acknowledged)
                 state.handled = EventLedger(acknowledged: acknowledged)
@@ -110,7 +110,7 @@ extension BackgroundRunner {
         self.tellFinishIfDue()
     }
 
-    /// Calls a closure once the session is open, cannot be, or the daemon was missed several times.
+    /// Calls a closure once the session is open, has failed, or the daemon could not be reached several times.
     func whenOpened(_ waiter: @escaping @Sendable (TransferError?) -> Void) {
         let now: TransferError?? = self.state.withLock { state in
             switch state.standing {
@@ -125,7 +125,7 @@ extension BackgroundRunner {
         if let now { waiter(now) }
     }
 
-    /// An attempt failed; another one follows.
+    /// Handles a failed attempt; another one follows.
     private func missed(_ error: ControlError, isTold: Bool) {
         self.logger?
             .warning(
@@ -143,10 +143,10 @@ extension BackgroundRunner {
         if case .leaving(let done) = closing { done() }
     }
 
-    /// The attempts in a row after which those who wait for the opening are told that there is none.
+    /// The number of failed attempts in a row after which those who wait for the opening get an error.
     private static let missesTold = 3
 
-    /// The session cannot go on.
+    /// Ends the session with an error.
     private func fail(_ error: TransferError) {
         self.logger?
             .error(
@@ -173,7 +173,7 @@ extension BackgroundRunner {
         ending.whenClosed?()
     }
 
-    /// What is to be called at the end, once: what it holds would hold the session otherwise.
+    /// Takes the closures to call at the end, once: if they were kept, they would keep the session alive.
     private static func takeEnding(_ state: inout State) -> (closing: Closing?, whenClosed: (@Sendable () -> Void)?) {
         defer { (state.closing, state.whenClosed) = (nil, nil) }
         return (state.closing, state.whenClosed)
@@ -199,7 +199,7 @@ extension BackgroundRunner {
             defer { group.cancelAll() }
             while let isClosed = try await group.next() {
                 if isClosed { return }
-                // Where the session is closed, the daemon ends its stream, and the answer is on its way.
+                // If the session is closed, the daemon ends its stream, and its response is about to arrive.
                 guard self.isCloseSent else {
                     throw ControlError(.unreachable, "the daemon ended the session's stream")
                 }
@@ -214,7 +214,7 @@ extension BackgroundRunner {
         let path = ControlClient.sessionEventsPath(self.identifier, instance: self.instance, after: after)
         let events = try await client.events(path: path)
         while let event = try await events.next() {
-            // Until somebody can hear of them: the connection meanwhile shows that the program is there.
+            // Waits until there is a recipient; the connection meanwhile shows the daemon that the program is running.
             while !self.state.withLock({ $0.mayDeliver }) {
                 await self.delivering.wait()
                 if Task.isCancelled { return }
@@ -293,19 +293,19 @@ extension BackgroundRunner {
             self.logger?.debug("the daemon refused a change", metadata: ["error": "\(error)"])
             return
         }
-        // It was done when it was asked for the first time, and the answer was lost.
+        // It was executed on the first request, whose response was lost.
         if error.code == .duplicate { return }
         self.end(TransferID(id.rawValue), TransferError(error))
     }
 
     // MARK: Closing
 
-    /// Whether every task is known that there is.
+    /// Whether the tasks of the session in the daemon are known.
     var knowsItsTasks: Bool {
         self.state.withLock { state in if case .opening = state.standing { false } else { true } }
     }
 
-    /// Ends the session in the daemon: with its transfers, or once they are done; or lets others have it.
+    /// Ends the session in the daemon: with its transfers, or once they have ended, or only for this program.
     func close(_ closing: Closing) {
         let isOver = self.state.withLock { state in
             switch state.standing {
@@ -313,7 +313,7 @@ extension BackgroundRunner {
             case .opening, .open: break
             }
             if case .cancelling = state.closing {
-                // The last task may be gone before the daemon has answered.
+                // The last task may have ended before the daemon has responded.
                 if case .finishing(let done) = closing { state.whenClosed = done }
                 return false
             }
@@ -335,7 +335,7 @@ extension BackgroundRunner {
             defer { state.entries = [:] }
             return (state.entries.values.map(\.task), Self.takeEnding(&state))
         }
-        // They go on, without this program.
+        // The transfers continue without this program.
         if case .leaving(let done) = ending.closing { return done() }
         for task in tasks { task.endInBackground(.cancelled) }
         if case .finishing(let done) = ending.closing { done() } else { self.session?.settle() }

@@ -4,11 +4,11 @@ internal import Logging
 internal import Synchronization
 internal import TransferEngine
 
-/// What the daemon tells, and when it counts as handled.
+/// Delivery of the daemon's events, and their acknowledgement.
 extension BackgroundRunner {
-    // MARK: Finding what is there
+    // MARK: Transfers found in the daemon
 
-    /// Makes tasks of the transfers that are there, and ends those that are not there any more.
+    /// Makes tasks for unknown transfers, and ends the tasks whose transfers the daemon no longer has.
     func adopt(_ records: [TransferRecord], isFirst: Bool) {
         guard let session = self.session else { return }
         var known: Set<TransferID> = []
@@ -23,7 +23,8 @@ extension BackgroundRunner {
                 state.entries[id] = entry
                 return true
             }
-            // After a lost connection an ended one is there because its end was not acknowledged yet: it was told.
+            // After a lost connection an ended transfer is listed because its end, already delivered, is not
+            // acknowledged yet.
             if !isKnown, isFirst || !record.state.isEnd { self.adopt(record, id, session) }
         }
         let lost = self.state.withLock { state in
@@ -107,7 +108,7 @@ extension BackgroundRunner {
 
     // MARK: Events
 
-    /// Tells one event.
+    /// Delivers one event.
     func received(_ number: Int64, _ event: JSON) async {
         if number > 0 {
             let isNew = self.state.withLock { state in
@@ -117,7 +118,7 @@ extension BackgroundRunner {
             }
             guard isNew else { return }
         }
-        // Lets go of the event when the last who was told of it has returned.
+        // Releases the event when the last call for it has returned.
         let hold = number > 0 ? EventHold { [weak self] in self?.returned(number) } : nil
         guard let session = self.session, let kind = event["kind"]?.string,
             let gid = event["id"]?.string.flatMap({ GID($0) })
@@ -128,7 +129,7 @@ extension BackgroundRunner {
         let members = task.hearers
         await self.tell(kind, number, event, id, task)
         guard let hold else { return }
-        // Behind the calls that were just made: where these are reached, those have returned.
+        // Queued after the calls for this event: when these run, those have returned.
         for member in members { member.keep(hold) }
         session.handlers.put { withExtendedLifetime(hold) {} }
     }
@@ -158,7 +159,7 @@ extension BackgroundRunner {
             }
             if let upload = task as? UploadTask {
                 completion.sent = event["sent"]?.integer
-                // An earlier run of the program may have heard of it, and acknowledged that.
+                // An earlier run of the program may have received and acknowledged the response event.
                 if let response = event["response"], !response.isNull {
                     upload.recall(Self.response(response, to: task))
                 }
@@ -188,7 +189,7 @@ extension BackgroundRunner {
             framing: .none
         )
         let url = event["url"]?.string.flatMap { try? HTTPURL($0) } ?? task.request.url
-        // Of an upload the total is what it sends.
+        // For an upload `total` is the size of the request's content.
         let length = task is UploadTask ? fields["Content-Length"].flatMap { Int64($0) } : event["total"]?.integer
         return HTTPResponse(url: url, head: head, expectedLength: length)
     }
@@ -215,7 +216,7 @@ extension BackgroundRunner {
         task.received(TransferEvent(id: id, url: "", userInfo: nil, kind: .progress(progress)))
     }
 
-    /// The daemon did it at somebody's word: where it was not this program's, the task learns it.
+    /// Updates the task of a transfer that was paused or resumed by another client of the daemon.
     private func moved(_ id: TransferID, _ task: TransferTask, to new: TransferState) {
         let isElsewhere = self.state.withLock { state in
             guard !state.outbox.concerns(id) else { return false }
@@ -236,7 +237,9 @@ extension BackgroundRunner {
 
     private func forget(_ id: TransferID) { self.state.withLock { _ = $0.entries.removeValue(forKey: id) } }
 
-    /// Ends a task by an error, with what can be gone on from; looking for it may block, so it is done on the pool.
+    /// Ends a task with an error that has resume data.
+    ///
+    /// Looking for the partial file may block, so it runs on the pool.
     private func end(_ task: TransferTask, _ error: TransferError, _ path: String?) async {
         guard let task = task as? DownloadTask, let path, let slash = path.lastIndex(of: "/"),
             slash != path.index(before: path.endIndex)
@@ -259,9 +262,9 @@ extension BackgroundRunner {
         task?.endInBackground(error)
     }
 
-    // MARK: What was handled
+    // MARK: Acknowledgement
 
-    /// The calls that tell an event have returned.
+    /// Releases an event whose calls have returned.
     private func returned(_ number: Int64) {
         self.state.withLock { state in
             state.returned.release(number)
@@ -271,28 +274,28 @@ extension BackgroundRunner {
         self.sending.call()
     }
 
-    /// The file that an event tells of was taken.
+    /// Releases an event whose file was taken.
     private func taken(_ number: Int64) {
         self.state.withLock { $0.handled.release(number) }
         self.sending.call()
     }
 
-    /// Holds an event that is being told.
+    /// Adds a hold to an event that is being delivered.
     ///
-    /// - Returns: The hold, or `nil` where the event counts as handled already.
+    /// - Returns: The hold, or `nil` if the event is already handled.
     func hold(_ number: Int64) -> EventHold? {
         let isHeld = self.state.withLock { $0.handled.hold(number) }
         guard isHeld else { return nil }
         return EventHold { [weak self] in self?.taken(number) }
     }
 
-    /// The program says what it has handled.
+    /// Records the program's acknowledgement of events.
     func acknowledge(upTo number: Int64) {
         self.state.withLock { state in state.wish = max(state.wish, min(number, state.returned.received)) }
         self.sending.call()
     }
 
-    /// Lets the events be told.
+    /// Allows the delivery of events.
     func beginDelivery() {
         let isFirst = self.state.withLock { state in
             defer { state.mayDeliver = true }
@@ -302,7 +305,7 @@ extension BackgroundRunner {
         self.tellFinishIfDue()
     }
 
-    /// Tells that all events of before the opening were told, once they were and somebody can hear of it.
+    /// Notifies the delegates, once there is one, that all events from before the opening were delivered.
     func tellFinishIfDue() {
         guard let session = self.session else { return }
         let members = session.delegates.current
@@ -323,14 +326,14 @@ extension BackgroundRunner {
 }
 
 extension TransferTask {
-    /// The daemon, or the lack of it, ended the task.
+    /// Ends the task with an error of the daemon or of the connection to it.
     func endInBackground(_ error: TransferError) {
         self.isOver.store(true, ordering: .releasing)
         self.fail(error)
     }
 }
 
-/// Notices whether a delegate said that it has stored what it makes of a session's events.
+/// Warns if a delegate does not report that it has stored its results from a session's events.
 final class EventsCompletion: Sendable {
     private let identifier: String
     private let logger: Logger?
@@ -345,7 +348,7 @@ final class EventsCompletion: Sendable {
 
     func called() { self.isDone.store(true, ordering: .relaxed) }
 
-    /// Looks after some time.
+    /// Checks after 10 seconds.
     func watch() {
         Task { [weak self] in
             try? await Task.sleep(for: .seconds(10))

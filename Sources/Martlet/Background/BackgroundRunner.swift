@@ -11,12 +11,12 @@ internal import Logging
 internal import Synchronization
 internal import TransferEngine
 
-/// Runs a background session's transfers by the daemon.
+/// Runs a background session's transfers in the daemon.
 ///
-/// Nothing here waits: what the tasks want is written down in order, and ``run()`` says it to the daemon as soon as there is
-/// a connection.
+/// No method here blocks: commands from tasks are queued in order, and ``run()`` sends them to the daemon as soon as
+/// there is a connection.
 final class BackgroundRunner: TransferRunner {
-    /// One transfer whose end was not told yet.
+    /// A transfer whose end has not been delivered yet.
     struct Entry {
         let task: TransferTask
         var state: TransferState
@@ -27,21 +27,21 @@ final class BackgroundRunner: TransferRunner {
     enum Standing {
         /// Not opened yet.
         case opening
-        /// Opened at least once.
+        /// Was opened at least once.
         case open
-        /// It cannot go on.
+        /// Cannot continue.
         case failed(TransferError)
-        /// The session is gone, or was closed.
+        /// The session was released or closed.
         case left
     }
 
-    /// What is to become of the session in the daemon.
+    /// How the session ends in the daemon.
     enum Closing {
         /// Its transfers are removed at once.
         case cancelling
-        /// It is forgotten once everything was told and acknowledged.
+        /// It is removed once all events are delivered and acknowledged.
         case finishing(@Sendable () -> Void)
-        /// It is let go of once everything was said to the daemon, or could not be; its transfers go on.
+        /// It is released once all commands were sent to the daemon or have failed; its transfers continue.
         case leaving(@Sendable () -> Void)
     }
 
@@ -49,18 +49,18 @@ final class BackgroundRunner: TransferRunner {
         var entries: [TransferID: Entry] = [:]
         var outbox = Outbox()
         var standing = Standing.opening
-        /// Which events' calls have returned; the other, whose files were taken as well.
+        /// The events whose calls have returned; `handled` also waits until their files were taken.
         var returned = EventLedger(acknowledged: 0)
         var handled = EventLedger(acknowledged: 0)
         var acknowledged: Int64 = 0
-        /// What the program acknowledged itself.
+        /// The last event that the program acknowledged explicitly.
         var wish: Int64 = 0
         var mayDeliver = false
-        /// The last event of before the opening, as long as not all up to it were told.
+        /// The last event from before the opening, until all events up to it are delivered.
         var backlogEnd: Int64?
         var isFinishDue = false
         var closing: Closing?
-        /// Whether the daemon was told that the session is closed: then it ends the stream of events, too.
+        /// Whether the closing was sent to the daemon, which then also ends the event stream.
         var isCloseSent = false
         /// Called when a session that is being cancelled is closed.
         var whenClosed: (@Sendable () -> Void)?
@@ -80,14 +80,14 @@ final class BackgroundRunner: TransferRunner {
     let daemonPath: String?
     let logger: Logger?
     let state: Mutex<State>
-    /// Lets the sending go on.
+    /// Resumes sending.
     let sending = Wake()
-    /// Lets the delivery begin.
+    /// Starts the delivery of events.
     let delivering = Wake()
 
-    /// Creates a runner, which begins with ``begin(for:)``.
+    /// Creates a runner; ``begin(for:)`` starts it.
     ///
-    /// - Throws: ``TransferError`` with `badConfiguration` where the identifier or the state directory cannot be used.
+    /// - Throws: ``TransferError`` with `badConfiguration` if the identifier or the state directory cannot be used.
     init(_ place: BackgroundPlace, _ configuration: SessionConfiguration) throws(TransferError) {
         guard Self.isIdentifier(place.identifier) else {
             throw TransferError(
@@ -109,7 +109,7 @@ final class BackgroundRunner: TransferRunner {
         try TemporaryPlace.prepare(self.place.sessionsPath)
         self.identifier = place.identifier
         self.patience = place.patience
-        // The daemon can so tell the hold of a program that was killed from that of one that is there.
+        // With the process identifier the daemon can recognize a session held by a program that was killed.
         self.instance = "\(getpid())-" + Hexadecimal.encode((0..<16).map { _ in UInt8.random(in: 0...255) })
         self.mode = configuration.acknowledgesEvents
         self.daemonPath = configuration.daemonPath
@@ -125,10 +125,10 @@ final class BackgroundRunner: TransferRunner {
             && text.utf8.allSatisfy { isWord($0) || $0 == 0x2D || $0 == 0x2E || $0 == 0x5F }
     }
 
-    /// Where the files of downloads without a destination wait.
+    /// The directory for downloads without a destination.
     var container: String { self.place.sessionsPath + "/" + self.identifier }
 
-    /// Connects, and goes on until ``leave()``.
+    /// Connects, and runs until ``leave()``.
     func begin(for session: TransferSession) {
         self.state.withLock { state in
             state.session = SessionReference(session: session)
@@ -136,7 +136,7 @@ final class BackgroundRunner: TransferRunner {
         }
     }
 
-    /// Lets go of the daemon; the work goes on.
+    /// Disconnects from the daemon, which continues the transfers.
     func leave() {
         let (work, waiters) = self.state.withLock { state in
             state.standing = .left
@@ -153,7 +153,7 @@ final class BackgroundRunner: TransferRunner {
 
     var session: TransferSession? { self.state.withLock { $0.session.session } }
 
-    // MARK: What tasks ask
+    // MARK: Called by tasks
 
     func add(_ task: TransferTask) throws(TransferError) -> TransferID {
         let gid = GID.random()
@@ -183,7 +183,7 @@ final class BackgroundRunner: TransferRunner {
         self.change(id, .removal, [.init("deletePartial", .bool(!keeping))])
     }
 
-    /// It waits in the daemon, for whoever finds it there.
+    /// The transfer stays in the daemon for a later run of the program.
     func abandon(_ id: TransferID) {}
 
     func state(of id: TransferID) -> TransferState? { self.state.withLock { $0.entries[id]?.state } }
@@ -218,7 +218,7 @@ final class BackgroundRunner: TransferRunner {
             members.append(.init("ids", [.string(gid.description)]))
         }
         self.state.withLock { state in
-            // Of one that has ended the end is on its way, and there is nothing to change.
+            // A transfer that has ended cannot change any more; its end is about to be delivered.
             switch state.entries[id]?.state {
             case nil, .finished, .failed, .cancelled: return
             case .waiting, .retrying, .running, .paused: break
@@ -229,7 +229,7 @@ final class BackgroundRunner: TransferRunner {
         self.sending.call()
     }
 
-    // MARK: What the session asks
+    // MARK: Called by the session
 
     var runningCount: Int {
         self.state.withLock { state in state.entries.values.count { $0.state == .running } }

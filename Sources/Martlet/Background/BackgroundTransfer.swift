@@ -2,9 +2,9 @@ internal import Control
 internal import Synchronization
 internal import TransferEngine
 
-/// A task, as the daemon is told of it, and read from what the daemon tells.
+/// Converts between tasks and the daemon's transfer records.
 enum BackgroundTransfer {
-    /// What the option `user-info` holds beside the program's own text.
+    /// The content of the option `user-info`: the program's text and the session's own data.
     struct Extra {
         var number: Int?
         var isTemporary = false
@@ -24,7 +24,7 @@ enum BackgroundTransfer {
             self.info = info
         }
 
-        /// Reads what ``text`` writes; what somebody else wrote is all the program's own.
+        /// Reads the format of ``text``; any other text is the program's.
         init(_ text: String?) {
             guard let text else { return }
             guard let json = try? JSON(parsing: text), json["temporary"] != nil else {
@@ -37,9 +37,9 @@ enum BackgroundTransfer {
         }
     }
 
-    /// The transfer of a task.
+    /// Makes the daemon's transfer for a task.
     ///
-    /// - Throws: ``TransferError`` with `badRequest` for what the daemon cannot be asked.
+    /// - Throws: ``TransferError`` with `badRequest` if the daemon does not support the request.
     static func new(_ task: TransferTask, id: GID, session: String) throws(TransferError) -> NewTransfer {
         switch task {
         case let task as DownloadTask: try self.download(task, id, session)
@@ -88,7 +88,7 @@ enum BackgroundTransfer {
         return new
     }
 
-    /// What the daemon can send of it when the program is gone; `nil` where that is not all.
+    /// The source of an upload for the daemon; `nil` if the daemon cannot send the body after the program has ended.
     static func source(_ body: UploadBody) -> UploadSource? {
         guard case .parts(let content) = body.content else { return nil }
         let source = UploadSource(
@@ -118,7 +118,7 @@ enum BackgroundTransfer {
         return options
     }
 
-    /// The request of a transfer that is there, without the header fields and the content, which the daemon does not tell.
+    /// The request of an existing transfer, without header fields and content, which the daemon does not report.
     static func request(_ record: TransferRecord) throws(TransferError) -> TransferRequest {
         var request = try TransferRequest(record.urls.first ?? "")
         for url in record.urls.dropFirst() { request.mirrors.append(try TransferRequest(url).url) }
@@ -135,7 +135,7 @@ enum BackgroundTransfer {
         return request
     }
 
-    /// Where a transfer that is there goes.
+    /// The destination of an existing transfer.
     static func place(_ record: TransferRecord, isTemporary: Bool) -> (Destination, DownloadPlace) {
         let rule =
             ExistingFileRule.allCases.first { $0.engineRule.rawValue == record.options[.ifExists] }
@@ -151,7 +151,7 @@ enum BackgroundTransfer {
         return (.file(FileTarget(directory: record.directory, name: name).path, ifExists: rule), place)
     }
 
-    /// What an upload sends, without the bytes beside its files, which the daemon does not tell.
+    /// The body of an existing upload, without the bytes between its files, which the daemon does not report.
     static func body(_ source: UploadSource) -> UploadBody {
         UploadBody(content: .parts(source.files.map { .file($0) }), type: source.type, path: source.path)
     }
@@ -162,7 +162,7 @@ enum BackgroundTransfer {
         Priority.allCases.last { Self.number($0) <= number } ?? .low
     }
 
-    /// Where a transfer stands, for a session.
+    /// The session's state for a record's state.
     static func state(_ state: TransferRecord.State) -> TransferState {
         switch state {
         case .waiting: .waiting
@@ -174,7 +174,7 @@ enum BackgroundTransfer {
         }
     }
 
-    /// Why a transfer failed.
+    /// The failure in a record.
     static func failure(_ json: JSON?) -> TransferFailure {
         let failure = json.flatMap { TransferRecord.Failure(json: $0) }
         return TransferFailure(
@@ -185,12 +185,12 @@ enum BackgroundTransfer {
         )
     }
 
-    /// The algorithm as aria2 calls it.
+    /// The algorithm's name in aria2.
     private static func name(_ algorithm: DigestAlgorithm) -> String {
         algorithm == .md5 ? "md5" : "sha-\(algorithm.rawValue.dropFirst(3))"
     }
 
-    /// Whole seconds, rounded up, as aria2's options have them.
+    /// Whole seconds, rounded up, as in aria2's options.
     private static func seconds(_ duration: Duration) -> String {
         let (seconds, rest) = duration.components
         return "\(rest > 0 ? seconds + 1 : seconds)"
@@ -198,7 +198,7 @@ enum BackgroundTransfer {
 }
 
 extension TransferError {
-    /// What an error of the daemon's means to a program.
+    /// The session's error for an error of the daemon.
     init(_ error: ControlError) {
         let code: Code =
             switch error.code {

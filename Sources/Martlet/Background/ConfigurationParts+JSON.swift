@@ -108,7 +108,7 @@ extension Credentials {
 }
 
 extension ProxyChoice {
-    /// The choice with what the environment says in place of the environment.
+    /// The choice as an object; settings of the environment are resolved.
     var json: JSON {
         let settings: ProxySettings =
             switch self {
@@ -182,9 +182,9 @@ extension Discretion {
     }
 }
 
-/// Paths in the daemon's eyes.
+/// Paths for the daemon.
 enum AbsolutePath {
-    /// A path seen from the working directory of this moment.
+    /// An absolute path, resolved against the current working directory.
     static func of(_ path: String) -> String {
         guard !path.hasPrefix("/") else { return path }
         guard let directory = getcwd(nil, 0) else { return path }

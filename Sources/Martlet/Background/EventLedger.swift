@@ -1,24 +1,24 @@
-/// Which of the daemon's numbered events were handled, so that a beginning without gaps can be acknowledged.
+/// Tracks which of the daemon's numbered events were handled, to acknowledge them without gaps.
 ///
-/// Pure value. Events come in the order of their numbers; they are handled in any order.
+/// Pure value. Events arrive in the order of their numbers and are handled in any order.
 struct EventLedger {
-    /// The number of the last event that came; what is not above it was seen before.
+    /// The number of the last event received; lower numbers were seen before.
     private(set) var received: Int64
-    /// How many holds there are on each event that was not handled yet.
+    /// The number of holds on each unhandled event.
     private var holds: [Int64: Int] = [:]
     private var open: [Int64] = []
     private var first = 0
 
-    /// Creates a ledger for a session of which everything up to a number was acknowledged.
+    /// Creates a ledger for a session whose events up to a number were acknowledged.
     init(acknowledged: Int64) { self.received = acknowledged }
 
-    /// The last number up to which everything was handled.
+    /// The highest number up to which all events are handled.
     var handled: Int64 { self.first < self.open.count ? self.open[self.first] - 1 : self.received }
 
-    /// Whether everything that came was handled.
+    /// Whether all received events are handled.
     var isSettled: Bool { self.handled == self.received }
 
-    /// An event came.
+    /// Records an event.
     ///
     /// - Returns: Whether it is new; then it has one hold.
     mutating func came(_ number: Int64) -> Bool {
@@ -29,16 +29,16 @@ struct EventLedger {
         return true
     }
 
-    /// Somebody more has to do with an event.
+    /// Adds a hold to an event.
     ///
-    /// - Returns: Whether that is not handled yet; otherwise there is no hold, and none to release.
+    /// - Returns: Whether the event is still unhandled; otherwise no hold is added, and none must be released.
     mutating func hold(_ number: Int64) -> Bool {
         guard let count = self.holds[number] else { return false }
         self.holds[number] = count + 1
         return true
     }
 
-    /// One of those who have to do with it is done.
+    /// Releases one hold of an event; the event is handled when it has none left.
     mutating func release(_ number: Int64) {
         guard let count = self.holds[number] else { return }
         if count > 1 {
@@ -54,7 +54,7 @@ struct EventLedger {
     }
 }
 
-/// Holds an event as long as somebody has this; see ``EventLedger``.
+/// Holds an event until the last reference to this object is released; see ``EventLedger``.
 final class EventHold: Sendable {
     private let release: @Sendable () -> Void
 

@@ -1,28 +1,28 @@
 internal import Control
 internal import TransferEngine
 
-/// What is to be said to the daemon, in order, until it has answered.
+/// The commands for the daemon, in order, until it has responded to them.
 ///
-/// Pure value. What was sent when a connection was lost is sent again: an `add` keeps its identifier, so that the daemon can
-/// refuse to do it twice, and the others do no harm when repeated.
+/// Pure value. Commands that were in flight when a connection was lost are sent again: an `add` keeps its identifier,
+/// so that the daemon refuses a duplicate, and the others are idempotent.
 struct Outbox {
-    /// One thing to be said.
+    /// One command.
     enum Command {
         /// A new transfer.
         case add(NewTransfer)
-        /// Something about one transfer; a later one of the same kind takes its place while it waits.
+        /// A change of one transfer; a later one of the same kind replaces it while it waits.
         case change(TransferID, Kind, JSON)
-        /// The session's configuration, changed.
+        /// A change of the session's configuration.
         case configure(JSON)
 
-        /// What is changed; pausing and resuming undo each other.
+        /// What changes; pausing and resuming replace each other.
         enum Kind: Hashable {
             case running(String)
             case priority
             case options
             case removal
 
-            /// The method that does it.
+            /// The RPC method.
             var method: String {
                 switch self {
                 case .running(let method): method
@@ -43,7 +43,7 @@ struct Outbox {
         }
     }
 
-    /// The most transfers in one `add`.
+    /// The maximum number of transfers in one `add`.
     static let batchLimit = 200
 
     private struct Key: Hashable {
@@ -52,20 +52,20 @@ struct Outbox {
     }
 
     private var commands: [Command] = []
-    /// How many of the commands were taken out before the first one that is here.
+    /// The number of commands removed from the front so far.
     private var offset = 0
-    /// How many from the first on are being sent.
+    /// The number of commands in flight, from the first on.
     private var inFlight = 0
-    /// How many from the first on are to be sent alone, because the daemon refused them together.
+    /// The number of commands, from the first on, to be sent one by one because the daemon refused them together.
     private var alone = 0
     private var places: [Key: Int] = [:]
     private var adds: [TransferID: Int] = [:]
     private var configurePlace: Int?
 
-    /// Whether everything was answered.
+    /// Whether the daemon has responded to all commands.
     var isEmpty: Bool { self.commands.isEmpty }
 
-    /// Puts a command in line.
+    /// Appends a command, or replaces a waiting one.
     mutating func put(_ command: Command) {
         switch command {
         case .add(let transfer): if let id = transfer.id { self.adds[TransferID(id.rawValue), default: 0] += 1 }
@@ -86,9 +86,9 @@ struct Outbox {
         self.commands.append(command)
     }
 
-    /// What is to be sent next: one command, or several transfers to be added together.
+    /// Takes the next commands to send: one command, or several transfers to be added together.
     ///
-    /// - Returns: `nil` where nothing waits, or the last one was not answered yet.
+    /// - Returns: `nil` if no command waits, or if the last one is still in flight.
     mutating func next() -> [Command]? {
         guard self.inFlight == 0, let first = self.commands.first else { return nil }
         self.inFlight = 1
@@ -102,7 +102,7 @@ struct Outbox {
         return Array(self.commands[..<self.inFlight])
     }
 
-    /// What was sent was answered.
+    /// Removes the commands in flight after the daemon's response.
     mutating func answered() {
         for (index, command) in self.commands[..<self.inFlight].enumerated() {
             let place = self.offset + index
@@ -120,16 +120,16 @@ struct Outbox {
         self.inFlight = 0
     }
 
-    /// Several transfers were refused together: each is sent alone, so that the one at fault is known.
+    /// Schedules transfers that were refused together to be sent one by one, so that each gets its own response.
     mutating func divide() {
         self.alone = max(self.alone, self.inFlight)
         self.inFlight = 0
     }
 
-    /// The connection was lost: what was sent is sent again.
+    /// Schedules the commands in flight to be sent again after a lost connection.
     mutating func lost() { self.inFlight = 0 }
 
-    /// Whether something about a transfer waits to be said or answered.
+    /// Whether an addition, a pause, a resumption or a removal of a transfer is waiting or in flight.
     func concerns(_ id: TransferID) -> Bool {
         self.adds[id] != nil || self.places[Key(id: id, slot: 0)] != nil || self.places[Key(id: id, slot: 3)] != nil
     }

@@ -1,13 +1,13 @@
 package import Control
 
-/// A background session's configuration as the daemon is given it; see "configuration" in Docs/rpc.md.
+/// A background session's configuration in the daemon's format; see "configuration" in Docs/rpc.md.
 ///
-/// What belongs to the program is not coded: conditions, logger, metrics, contexts and the directory.
+/// Parts that concern only the program are not encoded: conditions, logger, metrics, contexts and the directory.
 extension SessionConfiguration {
     /// The configuration as an object.
     ///
-    /// It holds cookies and credentials: it is for the daemon alone. Proxies of the environment are resolved here, and
-    /// paths made absolute, for the daemon has another environment and another working directory.
+    /// It contains cookies and credentials and must be sent only to the daemon. Proxies of the environment are resolved
+    /// and paths made absolute, because the daemon has a different environment and working directory.
     package var json: JSON {
         .object([
             .init("headers", .array(self.headers.pairs.map { [.string($0.name), .string($0.value)] })),
@@ -34,7 +34,9 @@ extension SessionConfiguration {
         ])
     }
 
-    /// Reads what ``json`` writes; what is missing is as by default, but for cookies and proxies: then there are none.
+    /// Reads the format of ``json``.
+    ///
+    /// A missing member has its default value, except cookies and proxies, which are then disabled.
     ///
     /// - Throws: ``TransferError`` with `badConfiguration` that names the member.
     package init(json: JSON) throws(TransferError) {
@@ -92,7 +94,7 @@ extension Duration {
     }
 }
 
-/// An object's members, with what is wrong about them.
+/// Reads an object's members and makes errors for invalid ones.
 struct ConfigurationFields {
     private let json: JSON
 
@@ -126,7 +128,7 @@ struct ConfigurationFields {
         }
     }
 
-    /// Seconds, up to a century.
+    /// A duration in seconds, from 0 to a century.
     func duration(_ name: String) throws(TransferError) -> Duration? {
         try self.value(name) { json in
             json.double.flatMap { $0 >= 0 && $0 <= 3_155_760_000 ? Duration.seconds($0) : nil }

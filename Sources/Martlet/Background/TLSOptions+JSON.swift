@@ -1,7 +1,7 @@
 internal import Control
 
 extension TLSOptions {
-    /// The options as an object; files by their absolute paths, for keys are better in one place only.
+    /// The options as an object; files are given by absolute path, so that keys are not copied.
     var json: JSON {
         let roots: JSON =
             switch self.roots {

@@ -1,13 +1,13 @@
 internal import Synchronization
 
 extension SessionConfiguration {
-    /// For work that goes on when the program is gone: a daemon does it, which is started where none runs.
+    /// A configuration for transfers that continue after the program has ended; a daemon, started if needed, runs them.
     ///
     /// - Parameters:
-    ///   - identifier: The session's name, by which a later run of the program finds it: 1 to 128 letters, digits, dots,
-    ///     hyphens and underscores.
-    ///   - stateDirectory: The daemon's directory, or `nil` for the user's usual one.
-    /// - Returns: The configuration; cookies are those of this process at the moment when the session is opened.
+    ///   - identifier: The session's name, by which a later run of the program finds it: 1 to 128 letters, digits,
+    ///     dots, hyphens and underscores.
+    ///   - stateDirectory: The daemon's directory, or `nil` for the user's default.
+    /// - Returns: The configuration; cookies are those of this process when the session is opened.
     public static func background(identifier: String, stateDirectory: String? = nil) -> SessionConfiguration {
         var configuration = SessionConfiguration.default
         configuration.background = BackgroundPlace(identifier: identifier, stateDirectory: stateDirectory)
@@ -18,14 +18,14 @@ extension SessionConfiguration {
     public var identifier: String? { self.background?.identifier }
 }
 
-/// Sessions whose work outlives the program.
+/// Sessions whose transfers continue after the program has ended.
 extension TransferSession {
-    /// Makes a session with a delegate, so that a background session's first event finds it there.
+    /// Makes a session with a delegate that receives a background session's events from the first one on.
     ///
     /// - Parameters:
-    ///   - configuration: How it works; later changes of the value do not reach it.
-    ///   - delegate: The delegate, held weakly.
-    ///   - context: Where it is called.
+    ///   - configuration: The configuration; later changes to the value have no effect on the session.
+    ///   - delegate: The delegate, referenced weakly.
+    ///   - context: The context in which it is called.
     /// - Throws: ``TransferError`` with `badConfiguration`.
     public convenience init(
         configuration: SessionConfiguration,
@@ -35,15 +35,15 @@ extension TransferSession {
         try self.init(configuration) { $0.addDelegate(delegate, on: context) }
     }
 
-    /// Makes a session and waits until the daemon has it open.
+    /// Makes a session and waits until the daemon has opened it.
     ///
     /// - Parameters:
-    ///   - configuration: A background session's.
-    ///   - delegate: A delegate, held weakly.
-    ///   - context: Where it is called.
+    ///   - configuration: The configuration of a background session.
+    ///   - delegate: A delegate, referenced weakly.
+    ///   - context: The context in which it is called.
     /// - Returns: The session.
     /// - Throws: ``TransferError`` with `badConfiguration`; `sessionInUse`, which names the program that has it open;
-    ///   `daemonUnavailable` where the daemon can be neither reached nor started.
+    ///   `daemonUnavailable` if the daemon can be neither reached nor started.
     public static func open(
         _ configuration: SessionConfiguration,
         delegate: (any TransferDelegate)? = nil,
@@ -59,32 +59,33 @@ extension TransferSession {
         return session
     }
 
-    /// Whether the work outlives the program.
+    /// Whether the transfers continue after the program has ended.
     public var isBackground: Bool { self.background != nil }
 
-    /// Why a background session cannot go on, or `nil`.
+    /// The error of a background session that cannot continue, or `nil`.
     public var failure: TransferError? {
         guard let background = self.background else { return nil }
         if case .failed(let error) = background.state.withLock({ $0.standing }) { return error }
         return nil
     }
 
-    /// Lets a background session tell its events.
+    /// Starts the delivery of a background session's events.
     ///
-    /// They are held back until somebody can hear of them: until a delegate is added, a task is resumed or its value
-    /// awaited, or this is called. A program that gives the tasks it finds completion handlers calls it when they have them.
+    /// Delivery starts when there is a recipient: when a delegate is added, a task is resumed or its value is awaited,
+    /// or with this call. A program that adds completion handlers to the tasks it finds calls it after adding them.
     public func beginDelivery() { self.background?.beginDelivery() }
 
-    /// Says that the program has handled a background session's events up to a number, which will not come again.
+    /// Acknowledges a background session's events up to a number; they are not delivered again.
     ///
-    /// Only where ``SessionConfiguration/acknowledgesEvents`` is `manually`; otherwise it happens by itself.
+    /// Needed only if ``SessionConfiguration/acknowledgesEvents`` is `manually`; otherwise acknowledgement is
+    /// automatic.
     ///
     /// - Parameter number: An event's number, from ``TransferTask/eventNumber``.
     public func acknowledge(upTo number: Int64) { self.background?.acknowledge(upTo: number) }
 }
 
 extension BackgroundRunner {
-    /// Waits until the session is open, cannot be, or the daemon was missed several times.
+    /// Waits until the session is open, has failed, or the daemon could not be reached several times.
     func opened() async -> TransferError? {
         await withCheckedContinuation { continuation in self.whenOpened { continuation.resume(returning: $0) } }
     }

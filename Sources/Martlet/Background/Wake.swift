@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Something that one task waits for, again and again; a call that comes while it does not wait is not lost.
+/// A signal for one waiting task, usable repeatedly; a call made while no task waits is not lost.
 final class Wake: Sendable {
     private struct State {
         var isDue = false
@@ -9,7 +9,7 @@ final class Wake: Sendable {
 
     private let state = Mutex(State())
 
-    /// Lets the waiting task go on.
+    /// Resumes the waiting task.
     func call() {
         let waiter = self.state.withLock { state in
             state.isDue = state.waiter == nil

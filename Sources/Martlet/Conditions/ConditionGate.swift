@@ -1,18 +1,18 @@
 internal import Dispatch
 internal import Synchronization
 
-/// Lets tasks start while the conditions that the configuration sets hold.
+/// Lets tasks start while the configuration's conditions are met.
 package final class ConditionGate: Sendable {
     private let discretion: Discretion?
     private let allowsExpensiveNetwork: Bool
     private let conditions: any SystemConditions
     private let minuteOfDay: @Sendable () -> Int
-    /// Seconds between two looks.
+    /// The interval between two checks, in seconds.
     private let interval: Double
 
     private struct State {
         var waiting: [WeakTask] = []
-        /// Tasks that were let through, to be held again when the conditions change.
+        /// Started tasks, to be held again when the conditions change.
         var running: [WeakTask] = []
         var isWatching = false
     }
@@ -21,7 +21,7 @@ package final class ConditionGate: Sendable {
 
     private let state = Mutex(State())
 
-    /// A gate, or `nil` where everything may start at once.
+    /// Creates a gate, or `nil` if the configuration sets no conditions.
     package convenience init?(_ configuration: SessionConfiguration) {
         self.init(configuration, minuteOfDay: { WallClock.minuteOfDay })
     }
@@ -39,7 +39,7 @@ package final class ConditionGate: Sendable {
         self.minuteOfDay = minuteOfDay
     }
 
-    /// Whether the conditions hold at this moment.
+    /// Whether the conditions are met now.
     package var isOpen: Bool {
         if !self.allowsExpensiveNetwork, self.conditions.isNetworkExpensive { return false }
         guard let discretion = self.discretion else { return true }
@@ -47,19 +47,19 @@ package final class ConditionGate: Sendable {
         return discretion.allows(minuteOfDay: self.minuteOfDay())
     }
 
-    /// Resumes a task as soon as the conditions hold.
+    /// Resumes a task as soon as the conditions are met.
     func whenOpen(_ task: TransferTask) {
         self.state.withLock { $0.waiting.append(WeakTask(task: task)) }
         self.watch()
     }
 
-    /// A task runs: it is held again when the conditions no longer hold.
+    /// Registers a started task, which is held again when the conditions change.
     func started(_ task: TransferTask) {
         self.state.withLock { $0.running.append(WeakTask(task: task)) }
         self.watch()
     }
 
-    /// The system tells nobody of these changes, so they are looked at, as long as a task depends on them.
+    /// Starts polling the conditions, while a task depends on them: the system does not report changes.
     private func watch() {
         let starts = self.state.withLock { state in
             defer { state.isWatching = true }
@@ -80,7 +80,7 @@ package final class ConditionGate: Sendable {
             defer { if isOpen { state.waiting = [] } else { state.running = [] } }
             return isOpen ? (state.waiting.compactMap(\.task), []) : ([], state.running.compactMap(\.task))
         }
-        // Each looks again, and comes back here where they have changed meanwhile.
+        // Each task checks the conditions again, and is registered again if they have changed meanwhile.
         for task in resumed { task.conditionsHold() }
         for task in held { task.conditionsEnded() }
         let goesOn = self.state.withLock { state in

@@ -7,18 +7,18 @@ internal import Darwin
 #endif
 internal import FileStorage
 
-/// What Linux tells: `/sys/class/power_supply` for the power, the device of the default route for the network.
+/// The conditions as reported by Linux: `/sys/class/power_supply`, and the device of the default route.
 ///
-/// The machine is on battery where a battery discharges and no mains supply is online. The network is expensive where the
-/// default route leads over a mobile modem (a device of type `wwan`, or by PPP). Elsewhere, and where nothing can be read,
-/// neither is so.
+/// The machine is on battery if a battery is discharging and no mains supply is online. The network is expensive if the
+/// default route uses a mobile modem (a device of type `wwan`, or PPP). On other systems, and if nothing can be read,
+/// neither is the case.
 public struct LocalConditions: SystemConditions {
     private let root: String
 
     /// Creates the conditions of this machine.
     public init() { self.init(root: "") }
 
-    /// - Parameter root: What stands before `/sys` and `/proc`, for tests.
+    /// - Parameter root: A prefix of `/sys` and `/proc`, for tests.
     init(root: String) { self.root = root }
 
     /// Whether the machine runs on battery.
@@ -36,7 +36,7 @@ public struct LocalConditions: SystemConditions {
         return discharges
     }
 
-    /// Whether the network costs by the byte.
+    /// Whether the network is metered.
     public var isNetworkExpensive: Bool {
         let routes = self.text(self.root + "/proc/net/route").split(separator: "\n").dropFirst()
         for route in routes {

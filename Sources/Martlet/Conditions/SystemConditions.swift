@@ -1,13 +1,13 @@
-/// What the machine says about power and network: a port that a program can supply.
+/// The conditions of power and network; a program can supply its own.
 public protocol SystemConditions: Sendable {
     /// Whether the machine runs on battery.
     var isOnBattery: Bool { get }
 
-    /// Whether the network costs by the byte.
+    /// Whether the network is metered.
     var isNetworkExpensive: Bool { get }
 }
 
-/// When tasks start that need not start at once.
+/// When tasks without urgency start.
 public struct Discretion: Sendable, Hashable {
     /// The hours in which tasks may run, local time; empty for all day.
     ///
@@ -15,10 +15,10 @@ public struct Discretion: Sendable, Hashable {
     public var allowedHours: [Range<Int>] = []
     /// Whether tasks wait while the machine runs on battery.
     public var requiresMainsPower = true
-    /// The most bytes a second over all tasks, or `nil`.
+    /// The rate limit of all tasks together in bytes per second, or `nil`.
     public var rateCeiling: Int64?
 
-    /// Creates the defaults: any hour, on mains power, at any rate.
+    /// Creates the defaults: any hour, on mains power, without a rate limit.
     public init() {}
 
     func allows(minuteOfDay minute: Int) -> Bool {

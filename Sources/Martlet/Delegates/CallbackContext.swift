@@ -1,19 +1,19 @@
 public import Dispatch
 
-/// Where delegates and completion handlers are called.
+/// The context in which a delegate or a completion handler is called.
 ///
-/// Whoever is to be called chooses it; the calls for one delegate never overlap and keep their order in any of them.
+/// It is chosen for each delegate. The calls of one delegate never overlap and keep their order in every context.
 public struct CallbackContext: Sendable {
     let run: @Sendable (@escaping @Sendable () -> Void) -> Void
 
-    /// Creates a context from whatever runs work, such as an event loop of the program's own.
+    /// Creates a context from a function that runs work, for example on an event loop of the program.
     ///
-    /// - Parameter run: Runs the work it is given soon, once, on any thread; it must not run it before it returns.
+    /// - Parameter run: Runs the given work soon, once, on any thread; it must return before the work runs.
     public init(_ run: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void) {
         self.run = run
     }
 
-    /// Any thread of the system's pool.
+    /// Any thread of the system's global queue.
     public static let anyThread = CallbackContext { work in DispatchQueue.global().async(execute: work) }
 
     /// The main thread's queue, which is the main actor's executor.
@@ -29,11 +29,12 @@ public struct CallbackContext: Sendable {
         CallbackContext { work in Task(executorPreference: executor) { work() } }
     }
 
-    /// An actor, held weakly: the calls are made on its executor, so that a delegate may `assumeIsolated`.
+    /// An actor, referenced weakly; calls are made on its executor, so that a delegate may use `assumeIsolated`.
     ///
-    /// As the actor's executor is Swift's own pool, blocking calls are refused there; so they are on a task executor.
+    /// Blocking calls are refused there, because the default actor executor is Swift's concurrency pool, and on a task
+    /// executor.
     public static func actor(_ actor: some Actor) -> CallbackContext {
-        // Weakly: an actor that is its own delegate would keep itself alive.
+        // Weak: an actor that is its own delegate would otherwise never be released.
         CallbackContext { [weak actor] work in
             guard let actor else { return DispatchQueue.global().async(execute: work) }
             Task { await Self.run(work, on: actor) }

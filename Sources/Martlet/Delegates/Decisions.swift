@@ -1,63 +1,63 @@
-/// What to do with a response.
+/// The decision about a response.
 public enum ResponseDecision: Sendable, Hashable {
-    /// Take the body.
+    /// Receive the body.
     case allow
     /// End the task as cancelled.
     case cancel
-    /// Take a data task's body to a file: the task goes on as a ``DownloadTask``.
+    /// Receive a data task's body into a file: the transfer continues as a ``DownloadTask``.
     ///
-    /// For a download task the same as `allow`.
+    /// For a download task this equals `allow`.
     case becomeDownload(to: Destination)
 }
 
 /// A redirect that is about to be followed.
 public struct Redirect: Sendable {
-    /// The response that redirects.
+    /// The redirect response.
     public let response: HTTPResponse
-    /// The URL to ask next.
+    /// The URL of the next request.
     public let url: HTTPURL
-    /// The method to ask it by; a POST may have become a GET (RFC 9110 §15.4).
+    /// The method of the next request; a POST may have become a GET (RFC 9110 §15.4).
     public let method: String
     /// Whether scheme, host or port differ: then credentials, cookies of other domains and the request's own header
-    /// fields do not go along.
+    /// fields are not sent.
     public var isToAnotherOrigin: Bool { self.response.url.origin != self.url.origin }
 }
 
-/// What to do about a redirect.
+/// The decision about a redirect.
 public enum RedirectDecision: Sendable, Hashable {
-    /// Ask there.
+    /// Follow the redirect.
     case follow
-    /// Take the redirect for the answer: a data task has its body, a download fails with its status.
+    /// Use the redirect as the response: a data task receives its body, a download fails with its status.
     case refuse
     /// End the task as cancelled.
     case cancel
 }
 
-/// A server's wish for credentials.
+/// A server's request for credentials.
 public struct Challenge: Sendable {
-    /// Where credentials would go, and what the server calls the part of itself they are for.
+    /// The server and the realm that the credentials are for.
     public let protectionSpace: ProtectionSpace
-    /// What the server takes, the strongest first; empty where it takes nothing that Martlet knows.
+    /// The offered schemes, strongest first; empty if Martlet supports none of them.
     public let schemes: [String]
-    /// How often this task's credentials were refused.
+    /// The number of times that credentials of this task were refused.
     public let refusals: Int
-    /// The response that asks.
+    /// The response with the challenge.
     public let response: HTTPResponse
 }
 
-/// What to do about a challenge.
+/// The decision about a challenge.
 public enum ChallengeDecision: Sendable {
-    /// Ask again with these credentials.
+    /// Repeat the request with these credentials.
     case use(Credential, remember: CredentialPersistence = .session)
-    /// Leave it to the next delegate; where none is left, fail with the response's status.
+    /// Leave the decision to the next delegate; after the last one, fail with the response's status.
     case useDefault
     /// End the task as cancelled.
     case cancel
 }
 
-/// How long credentials are remembered, once a server has taken them.
+/// How long credentials are kept after a server has accepted them.
 public enum CredentialPersistence: Sendable, Hashable {
-    /// For the one task.
+    /// For this task.
     case task
     /// For all tasks of the session, in the same protection space.
     case session

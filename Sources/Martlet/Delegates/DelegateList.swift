@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// Delegates, held weakly, each with the inbox it is told in.
+/// Delegates, referenced weakly, each with the inbox for its calls.
 final class DelegateList<Delegate: Sendable>: Sendable {
-    /// One delegate's place.
+    /// An entry for one delegate.
     final class Member: Sendable {
         private let inbox: Inbox
         private let delegate: @Sendable () -> Delegate?
@@ -17,15 +17,15 @@ final class DelegateList<Delegate: Sendable>: Sendable {
 
         var isThere: Bool { self.delegate() != nil }
 
-        /// Calls the delegate in its context, if it is still there by then.
+        /// Calls the delegate in its context, if it still exists then.
         func tell(_ call: @escaping @Sendable (Delegate) -> Void) {
             self.inbox.put { if let delegate = self.delegate() { call(delegate) } }
         }
 
-        /// Keeps something until all calls made before have returned.
+        /// Keeps a hold until all earlier calls have returned.
         func keep(_ hold: EventHold) { self.inbox.put { withExtendedLifetime(hold) {} } }
 
-        /// Calls the delegate in its context, or the other where it is gone by then.
+        /// Calls the delegate in its context, or `otherwise` if it no longer exists then.
         func ask(_ call: @escaping @Sendable (Delegate) -> Void, otherwise: @escaping @Sendable () -> Void) {
             self.inbox.put { if let delegate = self.delegate() { call(delegate) } else { otherwise() } }
         }
@@ -36,9 +36,9 @@ final class DelegateList<Delegate: Sendable>: Sendable {
     /// Adds a delegate, or moves it to another context.
     ///
     /// - Parameters:
-    ///   - identity: Whose it is.
-    ///   - context: Where it is called.
-    ///   - delegate: Gives the delegate as long as it is there; it must not keep it.
+    ///   - identity: The identity of the delegate.
+    ///   - context: The context in which it is called.
+    ///   - delegate: Returns the delegate while it exists; it must not reference it strongly.
     func add(_ identity: ObjectIdentifier, on context: CallbackContext, _ delegate: @escaping @Sendable () -> Delegate?)
     {
         let member = Member(identity, context, delegate)
@@ -52,19 +52,19 @@ final class DelegateList<Delegate: Sendable>: Sendable {
         self.members.withLock { $0.removeAll { !$0.isThere || $0.identity == identity } }
     }
 
-    /// Those that are there, in the order in which they were added.
+    /// The existing delegates, in the order in which they were added.
     var current: [Member] {
         self.members.withLock { members in members.isEmpty ? [] : members.filter(\.isThere) }
     }
 
-    /// Asks one after the other until one decides, on whichever thread it does.
+    /// Calls one delegate after another until one decides, on the thread on which the previous one decided.
     ///
     /// - Parameters:
-    ///   - members: Whom to ask.
-    ///   - call: Asks one; the second argument takes its decision.
-    ///   - isDefault: Whether a decision leaves it to the next.
-    ///   - fallback: The decision where nobody made one.
-    ///   - done: Takes the decision.
+    ///   - members: The delegates.
+    ///   - call: Calls one delegate; its second argument receives the decision.
+    ///   - isDefault: Whether a decision leaves the choice to the next delegate.
+    ///   - fallback: The decision if no delegate made one.
+    ///   - done: Receives the decision.
     static func ask<Decision: Sendable>(
         _ members: ArraySlice<Member>,
         _ call: @escaping @Sendable (Delegate, @escaping @Sendable (Decision) -> Void) -> Void,
@@ -82,7 +82,7 @@ final class DelegateList<Delegate: Sendable>: Sendable {
     }
 }
 
-/// A decision that is awaited: the first one counts, and none at all where the last hold on it goes away.
+/// A pending decision: the first one counts; releasing the last reference without one means the fallback.
 private final class Answer<Decision: Sendable>: Sendable {
     private let fallback: Decision
     private let next: Mutex<(@Sendable (Decision) -> Void)?>

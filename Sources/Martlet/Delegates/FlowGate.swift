@@ -1,23 +1,23 @@
 internal import Synchronization
 
-/// Holds a body back while those who hear of its bytes do not keep up.
+/// Pauses a body while the recipients of its bytes do not keep up.
 ///
-/// Bytes are counted once for each hearer, from being handed out until it has taken them.
+/// Bytes are counted once per recipient, from their delivery until the recipient has taken them.
 final class FlowGate: Sendable {
     private struct State {
         var outstanding = 0
         var resume: (@Sendable () -> Void)?
     }
 
-    /// Where reading stops, and where it goes on.
+    /// The counts in bytes at which reading pauses (above `high`) and resumes (at most `low`).
     static let high = 1 << 20
     static let low = 256 << 10
 
     private let state = Mutex(State())
 
-    /// Counts bytes that are handed out.
+    /// Counts delivered bytes.
     ///
-    /// - Returns: Whether more may come at once; otherwise `resume` is called once there is room.
+    /// - Returns: Whether reading may continue; otherwise `resume` is called once there is room.
     func admit(_ bytes: Int, resume: @escaping @Sendable () -> Void) -> Bool {
         self.state.withLock { state in
             state.outstanding += bytes
@@ -27,7 +27,7 @@ final class FlowGate: Sendable {
         }
     }
 
-    /// Counts bytes that a hearer has taken.
+    /// Subtracts bytes that a recipient has taken.
     func release(_ bytes: Int) {
         let resume = self.state.withLock { state -> (@Sendable () -> Void)? in
             state.outstanding -= bytes
@@ -39,7 +39,7 @@ final class FlowGate: Sendable {
     }
 }
 
-/// Bytes on their way to one hearer: taken when it says so, or when it is gone.
+/// Bytes delivered to one recipient: released when it calls `end()` or when the last reference is dropped.
 final class HandedBytes: Sendable {
     private let flow: FlowGate
     private let count: Mutex<Int>

@@ -1,7 +1,7 @@
 internal import HTTPTransport
 internal import Synchronization
 
-/// Calls that wait to be made in one context, one at a time and in order.
+/// Pending calls in one context, made one at a time and in order.
 final class Inbox: Sendable {
     private struct State {
         var waiting: [@Sendable () -> Void] = []
@@ -31,7 +31,8 @@ final class Inbox: Sendable {
                 return calls
             }
             if calls.isEmpty { return }
-            // Each call, and what it holds, is let go of as soon as it has returned: an array frees what its end loses.
+            // Each call, with all that it captures, is released as soon as it returns: `popLast` frees the removed
+            // element.
             calls.reverse()
             while let call = calls.popLast() { call() }
         }

@@ -1,12 +1,12 @@
 internal import Synchronization
 
-/// The progress that one delegate has not heard of yet, however often it was made.
+/// The progress not yet delivered to one delegate, merged into one value.
 final class ProgressSlot: Sendable {
     private let waiting = Mutex<TransferProgress?>(nil)
 
     /// Adds progress.
     ///
-    /// - Returns: Whether nothing waited, so that the delegate is to be called.
+    /// - Returns: Whether the slot was empty, so that the delegate must be called.
     func put(_ made: TransferProgress) -> Bool {
         self.waiting.withLock { waiting in
             var next = made
@@ -16,7 +16,7 @@ final class ProgressSlot: Sendable {
         }
     }
 
-    /// Takes all that waits.
+    /// Takes the merged progress.
     func take() -> TransferProgress? {
         self.waiting.withLock { waiting in
             defer { waiting = nil }

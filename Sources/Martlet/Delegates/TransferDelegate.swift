@@ -1,97 +1,97 @@
-/// Hears of a session's tasks, and decides about them.
+/// Observes a session's tasks and decides about redirects, challenges and responses.
 ///
 /// Every method is optional. For one task the order is: the response, then data or progress any number of times, then
-/// exactly one end. A task that fails before any response has no response to tell; redirects and challenges come before
-/// the response. A session may have several delegates, and holds them weakly: one that goes away hears nothing more, and
-/// what was asked of it is decided as if it had not been there. Of several the first that decides otherwise than by the
-/// default decides.
+/// exactly one end. A task that fails before any response reports no response. Redirects and challenges precede the
+/// response. A session can have several delegates and references them weakly: a delegate that was released receives no
+/// more calls, and a decision that it owed is made as if it had not been there. Of several delegates, the first that
+/// decides other than by default decides.
 ///
-/// A method with a `decide` may call it at any time, from any thread, once; until then the task waits. Where it is dropped
-/// without being called, the default applies.
+/// A method with a `decide` parameter may call it once, at any time, from any thread; until then the task waits. If
+/// `decide` is released without a call, the default applies.
 ///
-/// A class that lives on the main actor conforms by `@preconcurrency TransferDelegate` and is added on
+/// A class isolated to the main actor conforms with `@preconcurrency TransferDelegate` and is added with
 /// ``CallbackContext/main``.
 public protocol TransferDelegate: AnyObject, Sendable {
-    /// The response came whose body will be taken; redirects and challenges are over.
+    /// The response whose body will be received has arrived; redirects and challenges precede it.
     ///
     /// - Parameters:
     ///   - task: The task.
     ///   - response: The response's head.
-    ///   - decide: Takes the decision; the default is to take the body.
+    ///   - decide: Receives the decision; the default is to receive the body.
     func task(
         _ task: TransferTask,
         didReceive response: HTTPResponse,
         decide: @escaping @Sendable (ResponseDecision) -> Void
     )
 
-    /// Bytes of a data task's body came, in order.
+    /// Bytes of a data task's body have arrived, in order.
     ///
-    /// The transfer waits while more than about 1 MiB was told and not yet taken.
+    /// The transfer pauses while more than about 1 MiB was delivered and has not been processed.
     func task(_ task: DataTask, didReceive bytes: [UInt8])
 
-    /// Bytes came; sampled, at most about five times a second, and once more before a download's end.
+    /// Progress of a transfer; sampled, at most about five times a second, and once more before a download's end.
     func task(_ task: TransferTask, didMake progress: TransferProgress)
 
-    /// Bytes of an upload were sent; sampled, at most about five times a second, and once more before its end.
+    /// Progress of an upload; sampled, at most about five times a second, and once more before its end.
     func task(_ task: UploadTask, didSend progress: UploadProgress)
 
     /// The server redirects.
     ///
     /// - Parameters:
     ///   - task: The task.
-    ///   - redirect: From where to where.
-    ///   - decide: Takes the decision; the default is to follow.
+    ///   - redirect: The redirect response and the next request.
+    ///   - decide: Receives the decision; the default is to follow.
     func task(
         _ task: TransferTask,
         willFollow redirect: Redirect,
         decide: @escaping @Sendable (RedirectDecision) -> Void
     )
 
-    /// The server wants credentials, and the session has none that it has not refused.
+    /// The server requires credentials, and the session has none that the server has not refused.
     ///
     /// - Parameters:
     ///   - task: The task.
-    ///   - challenge: What the server asks for.
-    ///   - decide: Takes the decision; the default is to fail with the response's status.
+    ///   - challenge: The server's challenge.
+    ///   - decide: Receives the decision; the default is to fail with the response's status.
     func task(
         _ task: TransferTask,
         didReceive challenge: Challenge,
         decide: @escaping @Sendable (ChallengeDecision) -> Void
     )
 
-    /// A data task goes on as a download task, as a delegate decided: this is the data task's end.
+    /// A data task continues as a download task by a delegate's decision; this is the data task's end.
     func task(_ task: DataTask, didBecome download: DownloadTask)
 
-    /// A data task's end.
+    /// A data task has ended.
     func task(_ task: DataTask, didEndWith result: Result<DataResponse, TransferError>)
 
-    /// A download task's end.
+    /// A download task has ended.
     ///
-    /// A file in a temporary place is deleted when this returns, unless it was moved or kept; see ``DownloadedFile``.
+    /// A temporary file is deleted when this method returns, unless it was moved or kept; see ``DownloadedFile``.
     func task(_ task: DownloadTask, didEndWith result: Result<DownloadedFile, TransferError>)
 
-    /// An upload task's end, with the server's answer.
+    /// An upload task has ended; on success the result has the server's response.
     func task(_ task: UploadTask, didEndWith result: Result<DataResponse, TransferError>)
 
-    /// The session was invalidated and its last task has ended: nothing more will be told.
+    /// The session was invalidated and its last task has ended; this is the last call.
     func sessionDidBecomeInvalid(_ session: TransferSession)
 
-    /// All that happened to a background session before it was opened has been told; exactly once for each opening.
+    /// All events of a background session from before it was opened were delivered; called once for each opening.
     ///
     /// - Parameters:
     ///   - session: The session.
-    ///   - completion: To be called once the program has stored what it makes of these events; where it is not called the
-    ///     log has a warning.
+    ///   - completion: To be called once the program has stored its results from these events; if it is never called,
+    ///     the log has a warning.
     func sessionDidFinishEvents(_ session: TransferSession, completion: @escaping @Sendable () -> Void)
 
-    /// A background session cannot go on: another program has it open, or the daemon refuses it.
+    /// A background session cannot continue: another program has it open, or the daemon refuses it.
     ///
-    /// Nothing more will be told by this session object; what the daemon does goes on.
+    /// This session object makes no further calls; the daemon continues the transfers.
     func session(_ session: TransferSession, didFailWith error: TransferError)
 }
 
 extension TransferDelegate {
-    /// Takes the body.
+    /// Receives the body.
     public func task(
         _ task: TransferTask,
         didReceive response: HTTPResponse,
@@ -104,7 +104,7 @@ extension TransferDelegate {
     /// Does nothing.
     public func task(_ task: TransferTask, didMake progress: TransferProgress) {}
 
-    /// Follows.
+    /// Follows the redirect.
     public func task(
         _ task: TransferTask,
         willFollow redirect: Redirect,
@@ -136,7 +136,7 @@ extension TransferDelegate {
     /// Does nothing.
     public func sessionDidBecomeInvalid(_ session: TransferSession) {}
 
-    /// Says that all is done.
+    /// Calls `completion`.
     public func sessionDidFinishEvents(_ session: TransferSession, completion: @escaping @Sendable () -> Void) {
         completion()
     }

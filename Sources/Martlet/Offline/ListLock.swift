@@ -8,16 +8,16 @@ internal import Darwin
 
 internal import Synchronization
 
-/// Keeps a file of a list for one owner, among processes and in this one.
+/// An exclusive lock on a list, among processes and within this one.
 ///
-/// The lock is the kernel's (flock(2)) and ends with the process, however that ends. The file it is on stays: one that is
-/// deleted and made again could be locked twice. A filesystem without locks is used without.
+/// The lock is a kernel lock (flock(2)), which ends with the process. The lock file is never deleted: a deleted and
+/// recreated file could be locked twice. On a filesystem without locks the list is used unlocked.
 final class ListLock: Sendable {
     private let descriptor: Mutex<Int32>
 
-    /// Locks, without waiting.
+    /// Takes the lock without waiting.
     ///
-    /// - Throws: ``TransferError`` with `listInUse` where somebody has it, `file` where the file cannot be made.
+    /// - Throws: ``TransferError`` with `listInUse` if it is taken, `file` if the lock file cannot be created.
     init(_ path: String, for list: String) throws(TransferError) {
         var raw: Int32
         repeat { raw = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600) } while raw < 0 && errno == EINTR
@@ -43,20 +43,21 @@ final class ListLock: Sendable {
 
     deinit { self.release() }
 
-    /// Lets others have the file.
+    /// Releases the lock.
     func release() {
         let raw = self.descriptor.withLock { raw in
             defer { raw = -1 }
             return raw
         }
         guard raw >= 0 else { return }
-        // Not left to close(2): a process that is just being started may have a copy of the descriptor.
+        // Unlocked explicitly: close(2) does not release the lock while a child process that is being started has a
+        // copy of the descriptor.
         _ = flock(raw, LOCK_UN)
         close(raw)
     }
 }
 
-/// Paths that stay the same whatever becomes of the working directory.
+/// Paths that do not depend on the working directory.
 enum ListPath {
     static func absolute(_ path: String) -> String {
         if path.hasPrefix("/") { return path }
@@ -71,7 +72,7 @@ enum ListPath {
         return directory.isEmpty ? "/" : String(directory)
     }
 
-    /// Makes a directory and those above it, where they are missing.
+    /// Creates a directory and its missing parents.
     static func makeDirectory(_ path: String) throws(TransferError) {
         if mkdir(path, 0o777) == 0 || errno == EEXIST { return }
         if errno == ENOENT, path != "/" {
@@ -85,7 +86,7 @@ enum ListPath {
         )
     }
 
-    /// Whether anything has this name, a dangling link included.
+    /// Whether a file of any kind has this name, including a dangling symbolic link.
     static func isTaken(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0

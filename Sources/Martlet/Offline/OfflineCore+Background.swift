@@ -3,11 +3,11 @@ internal import TransferEngine
 
 /// A list whose downloads are tasks of a background session.
 ///
-/// The list says what is to be, the session what is: a download and its task are connected by the download's id, which is the
-/// task's ``TransferTask/persistentInfo``. Until the daemon has told its tasks nothing is done about any download, so that
-/// none gets a second task; and the session holds its events back, so that none is missed.
+/// The list records the wanted state, the session has the actual one. The download's id, stored as the task's
+/// ``TransferTask/persistentInfo``, connects the two. Until the daemon has reported its tasks, no download is touched,
+/// so that none gets a second task; meanwhile the session holds back its events, so that none is missed.
 extension OfflineCore {
-    /// Connects the downloads and the tasks that are there, as soon as these are known.
+    /// Connects the downloads with the existing tasks once these are known.
     func match(_ background: BackgroundRunner) {
         background.whenOpened { error in
             self.disk.put {
@@ -20,7 +20,7 @@ extension OfflineCore {
     private func matchNow() {
         var (tasks, superfluous): ([String: DownloadTask], [DownloadTask]) = ([:], [])
         for task in self.session.currentTasks.download {
-            // One that has ended may have a successor, whose word counts.
+            // A task that has ended may have a successor, which takes precedence.
             guard let other = tasks[task.persistentInfo] else {
                 tasks[task.persistentInfo] = task
                 continue
@@ -40,11 +40,11 @@ extension OfflineCore {
         self.scheduleSave()
     }
 
-    /// A download goes on as a task that is there.
+    /// Continues a download with an existing task.
     private func attach(_ task: DownloadTask, to id: String, _ state: inout State) {
         guard var entry = state.entries[id] else { return }
         if entry.record.standing == .failed {
-            // Its end was told, but not acknowledged; or somebody had the daemon try it again.
+            // Its failure was delivered but not acknowledged; or another client of the daemon restarted it.
             guard self.isLive(task), entry.resume() else { return }
             state.generation += 1
             self.tellState(id, entry)
@@ -66,7 +66,7 @@ extension OfflineCore {
         }
     }
 
-    /// The session cannot go on: what is to be done waits for the next one, or for its owner's word.
+    /// Interrupts a download of a session that has failed, until the next opening or the owner's decision.
     func interrupt(_ id: String, _ error: TransferError) {
         self.state.withLock { state in
             guard var entry = state.entries[id], entry.isWanted else { return }
@@ -78,12 +78,12 @@ extension OfflineCore {
         }
     }
 
-    // MARK: The end
+    // MARK: End
 
-    /// Lets go of the session once the daemon was told what was decided; its work goes on.
+    /// Releases the session once the daemon has received all decisions; the daemon continues the transfers.
     func leave(_ background: BackgroundRunner) {
         background.whenOpened { _ in
-            // Behind what was put there when the session was opened, and what was decided before.
+            // Queued after the calls made when the session was opened, and after all decisions.
             self.disk.put {
                 background.close(
                     .leaving {
@@ -97,7 +97,7 @@ extension OfflineCore {
         }
     }
 
-    /// The list is closed: its tasks are the next one's.
+    /// Releases the tasks of a closed list; the next opening takes them over.
     func letGo() {
         let works = self.state.withLock { state in
             state.isMatched = false

@@ -2,11 +2,11 @@ internal import FileStorage
 internal import Synchronization
 internal import TransferEngine
 
-/// What an earlier run left: the list, and what there is of its files.
+/// Loading: the list on disk, and the partial files of earlier runs.
 extension OfflineCore {
-    /// Takes up the list on disk, or begins an empty one.
+    /// Reads the list on disk, or writes an empty one.
     ///
-    /// - Throws: ``TransferError`` where the list cannot be read, or a new one not be written.
+    /// - Throws: ``TransferError`` if the list cannot be read, or a new one cannot be written.
     func read() throws(TransferError) {
         guard let records = try self.file.read() else {
             try self.file.write([])
@@ -14,7 +14,7 @@ extension OfflineCore {
             return
         }
         try self.load(records)
-        // A list that cannot be written now can still be looked at, and its files be deleted to make room.
+        // A list that cannot be written now can still be read, and its files deleted to free space.
         try? self.save()
     }
 
@@ -31,7 +31,7 @@ extension OfflineCore {
                 }
                 state.finished.append(record.id)
             } else if self.isBackground {
-                // What the daemon may be writing is looked at only once its tasks are known.
+                // Files that the daemon may be writing are examined only once its tasks are known.
                 let left = self.left(record.name)
                 entry.discards = isDropped || record.standing == .stopped
                 entry.record.received = entry.discards ? 0 : left.bytes
@@ -61,7 +61,7 @@ extension OfflineCore {
         self.state.withLock { $0 = loaded }
     }
 
-    /// How many bytes there are of an unfinished file, and the length that the server told.
+    /// The size in bytes of a partial file, and the length that the server reported.
     func left(_ name: String) -> (bytes: Int64, length: Int64?) {
         guard let survey = try? self.session.store.survey(self.target(name)),
             case .ours(let facts, let written) = survey.partial

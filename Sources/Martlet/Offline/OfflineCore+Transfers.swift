@@ -2,7 +2,7 @@ internal import FileStorage
 internal import Synchronization
 internal import TransferEngine
 
-/// What follows from decisions, and from what the transfers do.
+/// The transfers of the downloads: starting and ending tasks, and handling their events.
 extension OfflineCore {
     private enum Step {
         case start(TransferRequest, String)
@@ -13,7 +13,7 @@ extension OfflineCore {
         case nothing
     }
 
-    /// Does the next thing that follows from what was decided; on the disk's thread.
+    /// Performs the next step towards the decided state; on the disk queue.
     func reconcile(_ id: String) {
         if let error = self.session.failure { return self.interrupt(id, error) }
         let step: Step = self.state.withLock { state in
@@ -44,7 +44,7 @@ extension OfflineCore {
         }
     }
 
-    /// What a task is to do: one of this process cannot rest, for it would end with the process.
+    /// The order for a task; a task of this process cannot rest, because it would end with the process.
     private func order(_ entry: OfflineEntry, isWanted: Bool) -> OfflineEntry.Order {
         if entry.discards { return .end }
         if isWanted { return .go }
@@ -53,7 +53,8 @@ extension OfflineCore {
 
     private func start(_ id: String, _ request: TransferRequest, _ name: String) {
         let target = self.target(name)
-        // A file that is there may be ours, whole, from a run that was killed before it could say so: the server knows.
+        // An existing file may be this download's, complete, from a run that was killed before it recorded that; the
+        // server decides.
         var rule = ExistingFileRule.fail
         if let survey = try? self.session.store.survey(target), survey.existing != nil, case .none = survey.partial {
             rule = .keepIfSame
@@ -79,7 +80,7 @@ extension OfflineCore {
         let isGone = self.discard(name)
         let isForgotten = self.state.withLock { state in
             state.entries[id]?.discards = false
-            // What could not be deleted now is tried again at the next start.
+            // A failed deletion is repeated at the next start.
             guard isGone, state.entries[id]?.isRemoved == true else { return false }
             state.entries[id] = nil
             state.active.removeAll { $0 == id }
@@ -89,7 +90,7 @@ extension OfflineCore {
         if isForgotten { self.scheduleSave() } else { self.reconcile(id) }
     }
 
-    /// Deletes what was gathered under a name; whether nothing of ours is there any more.
+    /// Deletes the partial file of a name; returns whether it is gone.
     func discard(_ name: String) -> Bool {
         do throws(StorageError) {
             try self.session.store.discardPartial(self.target(name))
@@ -99,9 +100,9 @@ extension OfflineCore {
         }
     }
 
-    // MARK: What the tasks tell
+    // MARK: Events of tasks
 
-    /// Bytes came.
+    /// Records progress.
     func received(_ progress: TransferProgress, of id: String) {
         let now = self.now
         self.state.withLock { state in
@@ -121,13 +122,13 @@ extension OfflineCore {
         }
     }
 
-    /// A task has ended; its thread is somebody else's.
+    /// Handles the end of a task; called on the thread of a callback.
     ///
     /// - Parameters:
-    ///   - id: The download's.
-    ///   - result: How it ended.
-    ///   - isLost: Whether the daemon lost it.
-    ///   - hold: What lets the daemon forget the end, once the list has it on disk.
+    ///   - id: The id of the download.
+    ///   - result: The result of the task.
+    ///   - isLost: Whether the daemon no longer has the transfer.
+    ///   - hold: Released once the list on disk has the end, so that the daemon may delete the event.
     func ended(
         _ id: String,
         _ result: Result<DownloadedFile, TransferError>,
@@ -169,7 +170,7 @@ extension OfflineCore {
         }
     }
 
-    /// A download's task ended badly, which fails the download where that was not its owner's wish, nor the daemon's loss.
+    /// Handles a failed task; the download fails unless its owner ended the task or the daemon lost it.
     private func fail(_ id: String, _ error: TransferError, isDecided: Bool = true) {
         let known = error.resumeData?.contents.name ?? self.state.withLock { $0.entries[id]?.record.name }
         guard let known else { return }
@@ -192,14 +193,14 @@ extension OfflineCore {
         }
     }
 
-    /// The engine chose another name where this one was taken behind our back.
+    /// Adopts the name that the engine chose because another process had taken the wanted one.
     private func takeName(_ entry: inout OfflineEntry, of path: String) {
         guard let name = path.split(separator: "/").last, self.target(String(name)).path == path else { return }
         entry.record.name = String(name)
     }
 }
 
-/// Passes what happens to a download's task on to its list, and keeps the list while the task lives.
+/// Passes the events of a download's task to its list, and keeps the list alive as long as the task.
 final class OfflineRunner: TransferDelegate {
     private let id: String
     private let core: OfflineCore

@@ -4,31 +4,31 @@ internal import HTTPTransport
 internal import Synchronization
 internal import TransferEngine
 
-/// What a list of downloads is made of; the list and the handles of its downloads lead here.
+/// The state of a list of downloads, shared by the list and the handles of its downloads.
 ///
-/// Decisions are taken under one lock, and written to the list by whoever took them. What follows from them (making and
-/// ending tasks, deleting bytes) is done one after the other on a thread that may wait for disks, by comparing what was
-/// decided with what is going on: ``reconcile(_:)``. Lock order: writer, then state.
+/// Decisions are made under one lock; the thread that makes one writes it to the list. The resulting work (making and
+/// ending tasks, deleting bytes) runs serially on a thread that may block on disks, by comparing the decided with the
+/// actual state: ``reconcile(_:)``. Lock order: writer, then state.
 final class OfflineCore: Sendable {
     struct State {
-        /// Active downloads in the order of adding, and those removed whose bytes are still there.
+        /// The active downloads in the order of adding, and removed ones whose bytes still exist.
         var active: [String] = []
-        /// Finished downloads in the order of their ends.
+        /// The finished downloads in the order in which they finished.
         var finished: [String] = []
         var entries: [String: OfflineEntry] = [:]
-        /// Counts the changes, and those that are on disk.
+        /// The number of changes, and of those that are on disk.
         var generation: UInt64 = 0
         var saved: UInt64 = 0
         var received: Int64 = 0
         var meter = RateMeter()
-        /// Finished downloads that observers of the list have not been told of.
+        /// Finished downloads to be reported to the observers of the list.
         var untold: [String] = []
-        /// What lets the daemon forget ends of downloads, as long as they are not on disk.
+        /// Holds on ends of downloads in the daemon, until these are on disk.
         var holds: [EventHold] = []
         var isSaveScheduled = false
-        /// Whether the tasks are known that there are already; before that nothing is done about any download.
+        /// Whether the existing tasks are known; until then no download is touched.
         var isMatched = true
-        /// In a background session: whether the daemon was told everything, or could not be.
+        /// Background sessions: whether the daemon received all decisions, or could not be reached.
         var hasLeft = false
         var isClosing = false
         var isClosed = false
@@ -54,10 +54,10 @@ final class OfflineCore: Sendable {
     private let keepsSecrets: Bool
     private let writer = Mutex(())
     private let facade = Mutex(Facade(list: nil))
-    /// What waits for disks, one after the other.
+    /// Serial queue for work that may block on disks.
     let disk = Inbox(CallbackContext { SharedRuntime.pool.run($0) })
-    /// What observers are told, in the order in which it happened; a thread of its own, so that none of their contexts
-    /// ever runs under the lock.
+    /// Serial queue for notifications, which keeps their order; on separate threads, so that no observer's context runs
+    /// under the lock.
     private let notices = Inbox(.anyThread)
     private let start = ContinuousClock.now
 
@@ -75,11 +75,12 @@ final class OfflineCore: Sendable {
         try ListPath.makeDirectory(ListPath.parent(self.file.path))
         self.lock = try ListLock(self.file.path + ".lock", for: self.file.path)
         var configuration = configuration
-        // A list that says "finished" must not outlive the file.
+        // A list must not record a file as finished before the file is durable.
         configuration.isDurable = true
-        // An end is acknowledged when the list has it on disk.
+        // An end is acknowledged once the list has it on disk.
         configuration.acknowledgesEvents = .automatically
-        // The list's lock is held: who has the session is most likely an earlier run whose end was not noticed yet.
+        // This process has the list's lock, so that the session's owner is probably an earlier run whose end the daemon
+        // has not noticed yet.
         configuration.background?.patience = .seconds(15)
         self.session = try TransferSession(configuration: configuration)
         do throws(TransferError) {
@@ -90,14 +91,14 @@ final class OfflineCore: Sendable {
         }
     }
 
-    /// Brings the list and what a background session goes on with together; from now on observers can hear of it.
+    /// Connects the list with the tasks of a background session; observers can be notified from now on.
     func begin() {
         if let background = self.session.background { self.match(background) }
     }
 
     var isBackground: Bool { self.session.isBackground }
 
-    /// The list that observers are told of.
+    /// Sets the list that observers receive.
     func attach(_ list: OfflineDownloads) { self.facade.withLock { $0 = Facade(list: list) } }
 
     var now: Int64 {
@@ -109,9 +110,9 @@ final class OfflineCore: Sendable {
 
     // MARK: The list on disk
 
-    /// Writes what has changed; a change that another thread has just written is not written again.
+    /// Writes changes to disk, unless another thread has just written them.
     ///
-    /// - Throws: ``TransferError`` with `noSpace` or `file`; the list on disk is then as it was.
+    /// - Throws: ``TransferError`` with `noSpace` or `file`; the list on disk is then unchanged.
     func save() throws(TransferError) {
         let error: TransferError? = self.writer.withLock { _ in
             let (records, generation, isSaved, holds) = self.state.withLock { state in
@@ -135,7 +136,7 @@ final class OfflineCore: Sendable {
         }
     }
 
-    /// Writes what changed by itself, once for all that is waiting to be dealt with, then tells what finished.
+    /// Schedules one write for all changes made by events, then reports finished downloads.
     func scheduleSave() {
         let isFirst = self.state.withLock { state in
             defer { state.isSaveScheduled = true }
@@ -164,7 +165,7 @@ final class OfflineCore: Sendable {
 
     // MARK: Decisions
 
-    /// Adds a download and begins it.
+    /// Adds and starts a download.
     func add(
         _ request: TransferRequest,
         _ name: String?,
@@ -208,7 +209,7 @@ final class OfflineCore: Sendable {
         return OfflineDownload(id: id, url: request.url, core: self)
     }
 
-    /// A name that no other download of the list has or will have, nor anything in the directory.
+    /// A name that is unused in the list and in the directory, also for the partial file and the journal.
     private func freeName(_ wanted: String) -> String {
         let taken = self.state.withLock { state in
             Set(state.entries.values.flatMap { Self.names($0.record.name) })
@@ -221,17 +222,17 @@ final class OfflineCore: Sendable {
         return name
     }
 
-    /// The names that a download uses: the file's, and as DiskStore has it the partial file's and its journal's.
+    /// The names that a download uses: the file's, and those of the partial file and its journal (see DiskStore).
     private static func names(_ name: String) -> [String] { [name, name + ".part", name + ".part.journal"] }
 
-    /// Changes downloads as their owner decided, has that on disk, and sees to what follows.
+    /// Changes downloads by their owner's decision, writes the list, and performs the resulting work.
     ///
-    /// The change stands even where the list cannot be written: nothing is lost by it, and the next write has it.
+    /// The change stands even if the list cannot be written; the next write includes it.
     ///
     /// - Parameters:
-    ///   - ids: Which; `nil` for all that have not finished.
-    ///   - change: Changes one, and tells whether it did.
-    /// - Throws: ``TransferError`` with `invalidated` where the list is closed, and what its write throws.
+    ///   - ids: The downloads; `nil` for all that have not finished.
+    ///   - change: Changes one download and returns whether anything changed.
+    /// - Throws: ``TransferError`` with `invalidated` if the list is closed, and the errors of ``save()``.
     func change(
         _ ids: [String]?,
         _ change: (inout OfflineEntry) -> Bool
@@ -261,7 +262,8 @@ final class OfflineCore: Sendable {
 
     /// Changes one download.
     ///
-    /// - Throws: ``TransferError`` with `invalidated` where it is not in the list any more, and what the list's write throws.
+    /// - Throws: ``TransferError`` with `invalidated` if the list does not contain it any more, and the errors of
+    ///   ``save()``.
     func change(_ id: String, _ change: (inout OfflineEntry) -> Bool) throws(TransferError) {
         let isThere = self.state.withLock { $0.isClosing || $0.entries[id].map { !$0.isRemoved } ?? false }
         guard isThere else {
@@ -274,7 +276,7 @@ final class OfflineCore: Sendable {
         TransferError(.invalidated, "the list of downloads is closed", remedy: "open it again")
     }
 
-    // MARK: What observers hear
+    // MARK: Notifications
 
     func handle(_ id: String, _ entry: OfflineEntry) -> OfflineDownload {
         OfflineDownload(id: id, url: entry.request.url, core: self)
@@ -285,7 +287,7 @@ final class OfflineCore: Sendable {
         self.tell(entry) { $0.download(download, didChangeTo: state) }
     }
 
-    /// Tells those who hear of a download; under the lock, which keeps the order.
+    /// Notifies the observers of a download; called under the lock, which keeps the order.
     func tell(_ entry: OfflineEntry, _ call: @escaping @Sendable (any OfflineDownloadObserver) -> Void) {
         let own = entry.observers
         self.notices.put {
@@ -301,11 +303,11 @@ final class OfflineCore: Sendable {
         }
     }
 
-    // MARK: The end
+    // MARK: End
 
-    /// Ends what runs, keeping what can be gone on from, and gives the list free.
+    /// Ends the running tasks, keeping their partial files, and releases the list.
     ///
-    /// - Parameter waiter: Called when that is done and the last notices were passed on.
+    /// - Parameter waiter: Called when that is done and the last notifications were queued.
     func close(_ waiter: (@Sendable () -> Void)? = nil) {
         let ids: [String] = self.state.withLock { state in
             if let waiter { state.closeWaiters.append(waiter) }
@@ -314,7 +316,7 @@ final class OfflineCore: Sendable {
             return state.active
         }
         if let background = self.session.background { return self.leave(background) }
-        // Those that run come last: none of those that wait begins where one makes room.
+        // Running tasks end last, so that no waiting task starts in a slot that they free.
         for id in ids.reversed() { self.disk.put { self.reconcile(id) } }
         self.disk.put { self.closeIfQuiet() }
     }

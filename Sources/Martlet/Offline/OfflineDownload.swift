@@ -1,29 +1,29 @@
 internal import Synchronization
 internal import TransferEngine
 
-/// One download of a list: a handle that is cheap to copy and leads to what the list knows.
+/// One download of a list: a handle that is cheap to copy and reads the list's state.
 ///
-/// Each method that changes something has the change in the list's file before it returns, which blocks for as long as
-/// a small file takes to reach the disk. Where that fails it throws, and the change stands in this process: nothing is
-/// lost by it, and the next change writes it as well.
+/// Each method that makes a change returns after the change is in the list's file, and so blocks until a small file has
+/// been synced to disk. If that fails, it throws, but the change stands in this process, and the next change writes it
+/// as well.
 public struct OfflineDownload: Sendable, Identifiable {
-    /// Where a download stands.
+    /// The state of a download.
     public enum State: String, Sendable, Hashable, CaseIterable {
-        /// Transferring, or waiting for its turn or its next attempt.
+        /// Transferring, or waiting for a slot or a retry.
         case downloading
-        /// Waiting for ``OfflineDownload/resume()``; it keeps its bytes.
+        /// Waiting for ``OfflineDownload/resume()``; its bytes are kept.
         case suspended
-        /// Ended by its owner, without bytes; ``OfflineDownload/resume()`` begins it anew.
+        /// Stopped by its owner and without bytes; ``OfflineDownload/resume()`` restarts it.
         case stopped
-        /// The file is whole and at ``OfflineDownload/path``.
+        /// The file is complete and at ``OfflineDownload/path``.
         case finished
-        /// Ended by an error, see ``OfflineDownload/error``; it keeps its bytes, and ``OfflineDownload/resume()`` tries again.
+        /// Failed, see ``OfflineDownload/error``; its bytes are kept, and ``OfflineDownload/resume()`` retries it.
         case failed
     }
 
-    /// What identifies the download in every run of the program.
+    /// The identifier of the download, the same in every run of the program.
     public let id: String
-    /// The URL that is asked.
+    /// The URL of the download.
     public let url: HTTPURL
 
     let core: OfflineCore
@@ -32,30 +32,31 @@ public struct OfflineDownload: Sendable, Identifiable {
         self.core.state.withLock { $0.entries[self.id].map(value) }
     }
 
-    // MARK: What is known of it
+    // MARK: Properties
 
-    /// Where it stands; `stopped` once it was removed.
+    /// The current state; `stopped` once the download was removed.
     public var state: State { self.read { $0.state } ?? .stopped }
 
-    /// Whether it was downloading when the last run of the program ended, and was not gone on with yet.
+    /// Whether it was downloading when the last run of the program ended, and was not resumed yet.
     ///
-    /// It is shown as suspended; ``OfflineDownloads/resumeInterrupted()`` goes on with it. In a background session it means
-    /// that the session cannot go on, which ``error`` explains; the next opening of the list goes on by itself.
+    /// Its state is `suspended`; ``OfflineDownloads/resumeInterrupted()`` resumes it. In a background session it means
+    /// that the session cannot continue, for the reason in ``error``; the next opening of the list resumes the
+    /// download.
     public var isInterrupted: Bool { self.read { $0.isInterrupted } ?? false }
 
-    /// The file's name; it is chosen when the download is added.
+    /// The file's name, chosen when the download was added.
     public var name: String { self.read { $0.record.name } ?? "" }
 
-    /// Where the file is, or will be; empty once the download was removed.
+    /// The path of the file, complete or not; empty once the download was removed.
     public var path: String { self.read { self.core.target($0.record.name).path } ?? "" }
 
-    /// The bytes that are there.
+    /// The number of bytes received.
     public var bytesReceived: Int64 { self.read { $0.record.received } ?? 0 }
 
-    /// The length of the whole, or `nil` while it is unknown.
+    /// The length of the complete file in bytes, or `nil` while it is unknown.
     public var bytesExpected: Int64? { self.read { $0.record.expected } ?? nil }
 
-    /// From 0 to 1, or `nil` while the length is unknown.
+    /// The received fraction, from 0 to 1, or `nil` while the length is unknown.
     public var fraction: Double? {
         self.read { entry in
             if entry.record.standing == .finished { return 1 }
@@ -63,82 +64,82 @@ public struct OfflineDownload: Sendable, Identifiable {
         } ?? nil
     }
 
-    /// Bytes a second over the last three seconds.
+    /// The rate over the last three seconds, in bytes per second.
     public var rate: Double {
         let now = self.core.now
         return self.read { $0.state == .downloading ? $0.meter.rate(at: now) : 0 } ?? 0
     }
 
-    /// Why it failed, or `nil`; the response's body is known only to the run of the program in which it failed.
+    /// The error of a failed download, or `nil`; the response's body is known only in the run in which it failed.
     public var error: TransferError? { self.read { $0.error } ?? nil }
 
-    /// The program's own information.
+    /// Values set by the program.
     public var userInfo: [String: String] { self.read { $0.record.userInfo } ?? [:] }
 
-    /// Whether it is kept when the program starts again.
+    /// Whether the download is kept when the program starts again.
     ///
-    /// Otherwise the next start drops it with the bytes of an unfinished file; a finished file stays.
+    /// Otherwise the next start removes it and the bytes of an unfinished file; a finished file stays.
     public var keepsOverRestarts: Bool { self.read { $0.record.isKept } ?? false }
 
-    // MARK: Sizes for people
+    // MARK: Formatted sizes
 
-    /// The bytes that are there, as `ByteCount.compact` writes them.
+    /// The number of bytes received, formatted by `ByteCount.compact`.
     ///
-    /// - Parameter base: What a kilobyte is.
-    /// - Returns: Such as `1.50MB`.
+    /// - Parameter base: The base of the units.
+    /// - Returns: A text such as `1.50MB`.
     public func receivedText(base: ByteCount.Base = .binary) -> String {
         ByteCount.compact(self.bytesReceived, base: base)
     }
 
-    /// The length of the whole, as `ByteCount.compact` writes it; `nil` while it is unknown.
+    /// The length of the complete file, formatted by `ByteCount.compact`; `nil` while it is unknown.
     ///
-    /// - Parameter base: What a kilobyte is.
-    /// - Returns: Such as `1.50MB`, or `nil`.
+    /// - Parameter base: The base of the units.
+    /// - Returns: A text such as `1.50MB`, or `nil`.
     public func expectedText(base: ByteCount.Base = .binary) -> String? {
         self.bytesExpected.map { ByteCount.compact($0, base: base) }
     }
 
-    /// The rate, as `ByteCount.compactRate` writes it.
+    /// The rate, formatted by `ByteCount.compactRate`.
     ///
-    /// - Parameter base: What a kilobyte is.
-    /// - Returns: Such as `1.50MB/s`.
+    /// - Parameter base: The base of the units.
+    /// - Returns: A text such as `1.50MB/s`.
     public func rateText(base: ByteCount.Base = .binary) -> String { ByteCount.compactRate(self.rate, base: base) }
 
-    // MARK: What its owner decides
+    // MARK: Changes
 
-    /// Suspends it; it keeps its bytes.
+    /// Suspends the download; its bytes are kept.
     ///
     /// A file of a declared length of at most 256 KiB is received without a journal and restarts.
     ///
-    /// - Throws: ``TransferError`` with `noSpace` or `file` where the list cannot be written, `invalidated` where it is
+    /// - Throws: ``TransferError`` with `noSpace` or `file` if the list cannot be written, `invalidated` if it is
     ///   closed or the download was removed.
     public func suspend() throws(TransferError) { try self.core.change(self.id) { $0.suspend() } }
 
-    /// Goes on with it, from the bytes that are there; a failed one is tried again, a stopped one begins anew.
+    /// Resumes the download from the bytes received; a failed one is retried, a stopped one restarts.
     ///
-    /// - Throws: ``TransferError`` with `noSpace` or `file` where the list cannot be written, `invalidated` where it is
+    /// - Throws: ``TransferError`` with `noSpace` or `file` if the list cannot be written, `invalidated` if it is
     ///   closed or the download was removed.
     public func resume() throws(TransferError) { try self.core.change(self.id) { $0.resume() } }
 
-    /// Ends it; its bytes are deleted soon after.
+    /// Stops the download; its bytes are deleted soon after.
     ///
-    /// - Throws: ``TransferError`` with `noSpace` or `file` where the list cannot be written, `invalidated` where it is
+    /// - Throws: ``TransferError`` with `noSpace` or `file` if the list cannot be written, `invalidated` if it is
     ///   closed or the download was removed.
     public func stop() throws(TransferError) { try self.core.change(self.id) { $0.stop() } }
 
-    /// Takes it out of the list; the bytes of an unfinished file are deleted soon after.
+    /// Removes the download from the list; the bytes of an unfinished file are deleted soon after.
     ///
     /// - Parameter deletingFile: Whether a finished file is deleted, too.
-    /// - Throws: ``TransferError`` with `noSpace` or `file` where the list cannot be written, `invalidated` where it is
+    /// - Throws: ``TransferError`` with `noSpace` or `file` if the list cannot be written, `invalidated` if it is
     ///   closed or the download was removed before.
     public func remove(deletingFile: Bool = false) throws(TransferError) {
         try self.core.change(self.id) { $0.remove(deletingFile: deletingFile) }
     }
 
-    /// Changes whether it is kept when the program starts again.
+    /// Changes whether the download is kept when the program starts again.
     ///
-    /// - Parameter keeps: Whether it is.
-    /// - Throws: ``TransferError`` with `noSpace` or `file` where the list cannot be written, `invalidated` where it is
+    /// - Parameter keeps: Whether it is kept.
+    /// - Throws: ``TransferError`` with `noSpace` or `file` if the list cannot be written, `invalidated` if it is
     ///   closed or the download was removed.
     public func setKeepsOverRestarts(_ keeps: Bool) throws(TransferError) {
         try self.core.change(self.id) { entry in
@@ -147,10 +148,10 @@ public struct OfflineDownload: Sendable, Identifiable {
         }
     }
 
-    /// Changes the program's own information.
+    /// Changes the values set by the program.
     ///
-    /// - Parameter userInfo: The new information.
-    /// - Throws: ``TransferError`` with `noSpace` or `file` where the list cannot be written, `invalidated` where it is
+    /// - Parameter userInfo: The new values.
+    /// - Throws: ``TransferError`` with `noSpace` or `file` if the list cannot be written, `invalidated` if it is
     ///   closed or the download was removed.
     public func setUserInfo(_ userInfo: [String: String]) throws(TransferError) {
         try self.core.change(self.id) { entry in
@@ -161,26 +162,26 @@ public struct OfflineDownload: Sendable, Identifiable {
 
     // MARK: Observers
 
-    /// Adds an observer of this download; one that is added twice is told once.
+    /// Adds an observer of this download; adding it again only changes its context.
     ///
-    /// An observer of the list hears of every download anyway.
+    /// An observer of the list is notified of every download without this call.
     ///
     /// - Parameters:
-    ///   - observer: The observer, held weakly.
-    ///   - context: Where it is called.
+    ///   - observer: The observer, referenced weakly.
+    ///   - context: The context in which it is called.
     public func addObserver(_ observer: any OfflineDownloadObserver, on context: CallbackContext = .anyThread) {
         let observers = self.read { $0.observers }
         observers?.add(ObjectIdentifier(observer), on: context) { [weak observer] in observer }
     }
 
-    /// Removes an observer; a call under way comes to its end.
+    /// Removes an observer; a call in progress is completed.
     public func removeObserver(_ observer: any OfflineDownloadObserver) {
         self.read { $0.observers }?.remove(ObjectIdentifier(observer))
     }
 }
 
 extension OfflineDownload: Hashable {
-    /// Whether two handles are of the same download.
+    /// Whether two handles refer to the same download.
     public static func == (left: OfflineDownload, right: OfflineDownload) -> Bool { left.id == right.id }
 
     /// Hashes the id.

@@ -1,49 +1,50 @@
 internal import Synchronization
 
-/// A persistent list of downloads for an app, kept in one file of its own.
+/// A persistent list of downloads for an app, stored in one file.
 ///
-/// After any exit, crash or kill the list and the bytes are there. What was downloading goes on at the next start where the
-/// program calls ``resumeInterrupted()``, and is shown as suspended until then:
+/// The list and the received bytes survive any exit, crash or kill. Interrupted downloads are shown as suspended at the
+/// next start, until the program calls ``resumeInterrupted()``:
 ///
 ///     let list = try OfflineDownloads(list: "/var/lib/app/downloads.json", directory: "/var/lib/app/files")
 ///     list.addObserver(self, on: .main)
 ///     try list.resumeInterrupted()
 ///     let download = try list.add("https://example.com/film.mkv", userInfo: ["title": "A film"])
 ///
-/// The file is replaced atomically (written, synced, renamed, its directory synced), when a download is added, removed,
-/// changes its state or settings, finishes or fails; never for progress, which lies in the journals beside the partial
-/// files. Names are kept relative to the directory, so that both may move between two runs. The file can be read by its
-/// owner alone. Credentials are not written to it unless the list is made so: `Authorization`, `Cookie` and
-/// `Proxy-Authorization` fields, and the user name and password of a URL, serve this run of the program only; the
-/// configuration's credentials and cookies serve every run that has them.
+/// The file is replaced atomically (written, synced, renamed, its directory synced) when a download is added, removed
+/// or finished, fails, or changes its state or settings; not for progress, which is in the journals next to the partial
+/// files. Names are stored relative to the directory, so that both may be moved between two runs. Only its owner can
+/// read the file. Unless the list is made with `keepsSecrets`, it does not contain credentials: `Authorization`,
+/// `Cookie` and `Proxy-Authorization` fields, and the user name and password of a URL, are used in this run of the
+/// program only. The configuration's credentials and cookies are used in every run that sets them.
 ///
 /// With a configuration for a background session (``SessionConfiguration/background(identifier:stateDirectory:)``) the
-/// downloads are the daemon's: they go on when the program is gone, and the next opening finds them downloading, or at their
-/// end. The session is then the list's alone.
+/// daemon runs the downloads: they continue after the program has ended, and the next opening finds them running or
+/// ended. The session must then be used by this list only.
 ///
-/// A list is open once at a time. It closes when it is let go of, or by ``close()``: what runs is then cut off with its
-/// bytes kept, and counts as interrupted; in a background session it goes on. Every method may be called from any thread, and from observers.
+/// A list can be open only once at a time. It closes when it is released, or by ``close()``: running downloads are then
+/// interrupted and keep their bytes; in a background session they continue. Every method may be called from any thread,
+/// and from observers.
 public final class OfflineDownloads: Sendable {
     private let core: OfflineCore
 
-    /// Opens a list, or makes a new one; nothing begins to download by that, but for what a background session goes on with.
+    /// Opens a list, or makes a new one; this starts no download, but a background session continues its own.
     ///
-    /// Downloads that are not kept over restarts are dropped with their partial bytes. Blocks while it looks at the
+    /// Downloads that are not kept over restarts are removed with their partial bytes. Blocks while it examines the
     /// partial files.
     ///
     /// - Parameters:
-    ///   - list: The list's file; a lock file lies beside it.
+    ///   - list: The path of the list's file; a lock file is created next to it.
     ///   - directory: The directory of the downloaded files.
-    ///   - configuration: How the downloads are made; they are always synced to disk before they count as finished. A
-    ///     background session's events are acknowledged by the list, once it has them on disk.
-    ///   - finishedLimit: How many finished downloads stay in the list; beyond that the oldest are forgotten. Files stay.
+    ///   - configuration: The configuration of the downloads; they are always synced to disk before they count as
+    ///     finished. The list acknowledges a background session's events once it has them on disk.
+    ///   - finishedLimit: The number of finished downloads that stay in the list; beyond that the oldest are removed
+    ///     from it. Their files stay.
     ///   - keepsSecrets: Whether credentials in header fields and URLs are written to the list.
-    ///   - observer: An observer, held weakly, that misses nothing: what a background session did meanwhile may be told
-    ///     before ``addObserver(_:on:)`` could be called.
-    ///   - context: Where it is called.
-    /// - Throws: ``TransferError`` with `listDamaged` where the file cannot be read as a list: it is then set aside under
-    ///   another name, and the next call makes a new one; `listTooNew`, `listInUse`, `file`, `noSpace`,
-    ///   `badConfiguration`.
+    ///   - observer: An observer, referenced weakly, that receives every event: those of a background session may be
+    ///     delivered before ``addObserver(_:on:)`` could be called.
+    ///   - context: The context in which it is called.
+    /// - Throws: ``TransferError`` with `listDamaged` if the file is not a valid list: it is then renamed, and the next
+    ///   call makes a new one; `listTooNew`, `listInUse`, `file`, `noSpace`, `badConfiguration`.
     public init(
         list: String,
         directory: String,
@@ -67,29 +68,29 @@ public final class OfflineDownloads: Sendable {
 
     deinit { self.core.close() }
 
-    /// Closes the list: what runs is cut off and keeps its bytes, and others may open the list.
+    /// Closes the list: running downloads are interrupted and keep their bytes, and the list may be opened again.
     ///
-    /// In a background session what runs goes on, and this returns when the daemon was told all that was decided, or could
-    /// be neither reached nor started; what it was not told then, the next opening tells it.
+    /// In a background session running downloads continue. This returns when the daemon has received all decisions, or
+    /// could be neither reached nor started; the next opening sends it the rest.
     ///
     /// The downloads keep the states that they have in the list's file. Later changes throw `invalidated`.
     public func close() async {
         await withCheckedContinuation { continuation in self.core.close { continuation.resume() } }
     }
 
-    // MARK: The downloads
+    // MARK: Downloads
 
     /// The downloads that have not finished, in the order of adding.
     public var downloads: [OfflineDownload] {
         self.core.state.withLock { state in self.handles(state.active, state) }
     }
 
-    /// The downloads that have finished, in the order of their ends.
+    /// The downloads that have finished, in the order in which they finished.
     public var finishedDownloads: [OfflineDownload] {
         self.core.state.withLock { state in self.handles(state.finished, state) }
     }
 
-    /// The download with an id, finished or not.
+    /// The download with the given id, finished or not.
     public func download(id: String) -> OfflineDownload? {
         self.core.state.withLock { state in self.handles([id], state).first }
     }
@@ -98,38 +99,38 @@ public final class OfflineDownloads: Sendable {
         ids.compactMap { id in state.entries[id].flatMap { $0.isRemoved ? nil : self.core.handle(id, $0) } }
     }
 
-    /// Bytes a second of all downloads over the last three seconds.
+    /// The rate of all downloads over the last three seconds, in bytes per second.
     public var rate: Double {
         let now = self.core.now
         return self.core.state.withLock { $0.meter.rate(at: now) }
     }
 
-    /// The rate, as `ByteCount.compactRate` writes it.
+    /// The rate, formatted by `ByteCount.compactRate`.
     ///
-    /// - Parameter base: What a kilobyte is.
-    /// - Returns: Such as `1.50MB/s`.
+    /// - Parameter base: The base of the units.
+    /// - Returns: A text such as `1.50MB/s`.
     public func rateText(base: ByteCount.Base = .binary) -> String { ByteCount.compactRate(self.rate, base: base) }
 
-    /// Changes how many downloads run at once; those beyond a lower limit run to their end.
+    /// Changes the number of downloads that run at once; running ones beyond a lower limit are not interrupted.
     public func setConcurrentTransfers(_ count: Int) { self.core.session.setConcurrentTransfers(count) }
 
-    /// Changes the rate over all downloads, in bytes a second; `nil` lifts the limit.
+    /// Changes the rate limit of all downloads in bytes per second; `nil` removes it.
     public func setRateLimit(_ rate: Int64?) { self.core.session.setRateLimit(rate) }
 
-    /// Adds a download and begins it; it is in the list on disk when this returns.
+    /// Adds and starts a download; it is in the list on disk when this returns.
     ///
-    /// Its file's name is chosen now and kept: the given one or else the URL's, made one safe component of a path, with a
-    /// number where another download or any file has it. What the response proposes is not asked: a file that is to be
-    /// gone on from after a crash must have its name before its first byte.
+    /// The file's name is chosen now and kept: the given one or else the URL's, made a safe path component, with a
+    /// number if another download or a file has it. A name that the response proposes is not used: a file that is to be
+    /// resumed after a crash must have its name before its first byte.
     ///
     /// - Parameters:
-    ///   - request: What to ask for: a plain GET, which may have header fields, mirrors and digests.
+    ///   - request: The request: a plain GET, which may have header fields, mirrors and digests.
     ///   - name: The file's name, or `nil`.
-    ///   - userInfo: The program's own information, kept in the list.
+    ///   - userInfo: Values set by the program, stored in the list.
     ///   - keepsOverRestarts: Whether it is kept when the program starts again.
     /// - Returns: The download.
-    /// - Throws: ``TransferError`` with `badURL` or `badRequest`; with `noSpace` or `file` where the list cannot be written:
-    ///   then nothing was added; with `invalidated` where the list is closed.
+    /// - Throws: ``TransferError`` with `badURL` or `badRequest`; with `noSpace` or `file` if the list cannot be
+    ///   written: then nothing was added; with `invalidated` if the list is closed.
     @discardableResult
     public func add(
         _ request: some RequestConvertible,
@@ -142,10 +143,11 @@ public final class OfflineDownloads: Sendable {
 
     // MARK: All downloads
 
-    /// Goes on with what was downloading when the last run of the program ended.
+    /// Resumes the downloads that were interrupted when the last run of the program ended.
     ///
     /// - Returns: Those downloads.
-    /// - Throws: ``TransferError`` with `noSpace` or `file` where the list cannot be written, `invalidated` where it is closed.
+    /// - Throws: ``TransferError`` with `noSpace` or `file` if the list cannot be written, `invalidated` if it is
+    ///   closed.
     @discardableResult
     public func resumeInterrupted() throws(TransferError) -> [OfflineDownload] {
         let interrupted = self.downloads.filter(\.isInterrupted)
@@ -155,31 +157,34 @@ public final class OfflineDownloads: Sendable {
 
     /// Suspends every download that is downloading.
     ///
-    /// - Throws: ``TransferError`` with `noSpace` or `file` where the list cannot be written, `invalidated` where it is closed.
+    /// - Throws: ``TransferError`` with `noSpace` or `file` if the list cannot be written, `invalidated` if it is
+    ///   closed.
     public func suspendAll() throws(TransferError) { try self.core.change(nil) { $0.suspend() } }
 
-    /// Goes on with every download that has not finished: suspended, stopped and failed.
+    /// Resumes every unfinished download: suspended, stopped and failed.
     ///
-    /// - Throws: ``TransferError`` with `noSpace` or `file` where the list cannot be written, `invalidated` where it is closed.
+    /// - Throws: ``TransferError`` with `noSpace` or `file` if the list cannot be written, `invalidated` if it is
+    ///   closed.
     public func resumeAll() throws(TransferError) { try self.core.change(nil) { $0.resume() } }
 
-    /// Stops every download that has not finished; their bytes are deleted soon after.
+    /// Stops every unfinished download; their bytes are deleted soon after.
     ///
-    /// - Throws: ``TransferError`` with `noSpace` or `file` where the list cannot be written, `invalidated` where it is closed.
+    /// - Throws: ``TransferError`` with `noSpace` or `file` if the list cannot be written, `invalidated` if it is
+    ///   closed.
     public func stopAll() throws(TransferError) { try self.core.change(nil) { $0.stop() } }
 
     // MARK: Observers
 
-    /// Adds an observer of the list and all its downloads; one that is added twice is told once.
+    /// Adds an observer of the list and all its downloads; adding it again only changes its context.
     ///
     /// - Parameters:
-    ///   - observer: The observer, held weakly.
-    ///   - context: Where it is called.
+    ///   - observer: The observer, referenced weakly.
+    ///   - context: The context in which it is called.
     public func addObserver(_ observer: any OfflineDownloadsObserver, on context: CallbackContext = .anyThread) {
         self.core.observers.add(ObjectIdentifier(observer), on: context) { [weak observer] in observer }
     }
 
-    /// Removes an observer; a call under way comes to its end.
+    /// Removes an observer; a call in progress is completed.
     public func removeObserver(_ observer: any OfflineDownloadsObserver) {
         self.core.observers.remove(ObjectIdentifier(observer))
     }

@@ -1,29 +1,29 @@
-/// One download as a list that is open has it.
+/// One download of an open list.
 struct OfflineEntry: Sendable {
-    /// What is being done about it just now.
+    /// The work in progress for a download.
     enum Work: Sendable {
         case none
-        /// There is a task, and what it was told last.
+        /// A task exists; the order is the last one given to it.
         case running(DownloadTask, OfflineRunner, Order)
     }
 
-    /// What a task was told.
+    /// An order to a task.
     enum Order: Sendable {
         case go
-        /// To rest in the daemon, of which a background session goes on with it.
+        /// Pause the task in the daemon; used in a background session, which can resume it later.
         case rest
         case end
     }
 
     var record: OfflineRecord
-    /// The whole request, with what is not kept.
+    /// The complete request, including unstored credentials.
     let request: TransferRequest
     var error: TransferError?
-    /// Downloading when the program ended, and not gone on with yet.
+    /// Whether it was downloading when the program ended, and was not resumed yet.
     var isInterrupted = false
-    /// Its bytes are to be deleted before anything else.
+    /// Whether its bytes must be deleted before anything else.
     var discards = false
-    /// A file that comes to be though the download was removed is deleted, too.
+    /// Whether a file that is completed although the download was removed is deleted, too.
     var deletesFile = false
     var work = Work.none
     var meter = RateMeter()
@@ -35,7 +35,7 @@ struct OfflineEntry: Sendable {
         self.error = record.failure?.error
     }
 
-    /// Whether it is to be gone on with.
+    /// Whether it should be downloading.
     var isWanted: Bool { self.record.standing == .downloading && !self.isInterrupted }
 
     var isRemoved: Bool { self.record.standing == .removed }
@@ -50,7 +50,7 @@ struct OfflineEntry: Sendable {
         }
     }
 
-    // MARK: What its owner decides; each tells whether it changes anything
+    // MARK: Decisions of the owner; each returns whether it changes anything
 
     mutating func suspend() -> Bool {
         guard self.record.standing == .downloading else { return false }
@@ -104,16 +104,16 @@ struct OfflineEntry: Sendable {
     }
 }
 
-/// A rate over a moving window that falls to zero where nothing comes any more.
+/// A rate over a moving window; it falls to zero when no bytes arrive any more.
 struct RateMeter: Sendable {
     private static let span: Int64 = 3_000_000_000
 
     private var window = RateWindow(span: Self.span)
     private var latest: (bytes: Int64, time: Int64)?
 
-    /// Records how many bytes there were at a time in nanoseconds.
+    /// Records the number of bytes received at a time in nanoseconds.
     mutating func record(_ bytes: Int64, at time: Int64) {
-        // A rest does not count as slowness.
+        // An interruption does not count as a low rate.
         if let latest, time - latest.time > Self.span || bytes < latest.bytes {
             self.window = RateWindow(span: Self.span)
         }
@@ -121,7 +121,7 @@ struct RateMeter: Sendable {
         self.latest = (bytes, time)
     }
 
-    /// Bytes a second at a time.
+    /// The rate in bytes per second at a time in nanoseconds.
     func rate(at time: Int64) -> Double {
         guard let latest, time - latest.time <= Self.span else { return 0 }
         var window = self.window

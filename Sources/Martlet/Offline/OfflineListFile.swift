@@ -2,7 +2,7 @@ internal import FileStorage
 internal import FoundationEssentials
 internal import TransferEngine
 
-/// The file of a list: read once, then replaced whole.
+/// The file of a list: read once, then always replaced as a whole.
 struct OfflineListFile: Sendable {
     private struct Version: Codable { var version: Int }
 
@@ -18,8 +18,9 @@ struct OfflineListFile: Sendable {
 
     /// Reads the list.
     ///
-    /// - Returns: What it holds, or `nil` where there is no file.
-    /// - Throws: ``TransferError`` with `listDamaged` once the file was set aside, `listTooNew` or `file` with it untouched.
+    /// - Returns: Its downloads, or `nil` if the file does not exist.
+    /// - Throws: ``TransferError`` with `listDamaged` after renaming the file; with `listTooNew` or `file`, leaving it
+    ///   unchanged.
     func read() throws(TransferError) -> [OfflineRecord]? {
         let bytes: [UInt8]
         do throws(StorageError) {
@@ -52,7 +53,7 @@ struct OfflineListFile: Sendable {
         return items
     }
 
-    /// Replaces the list; where this fails the old one is as it was.
+    /// Replaces the list; if this fails, the old one is unchanged.
     ///
     /// - Throws: ``TransferError`` with `noSpace` or `file`.
     func write(_ items: [OfflineRecord]) throws(TransferError) {
@@ -68,7 +69,7 @@ struct OfflineListFile: Sendable {
         }
     }
 
-    /// Gives a damaged list another name, so that nothing overwrites it.
+    /// Renames a damaged list, so that it is not overwritten.
     private func setAside(_ reason: String) -> TransferError {
         for number in 0..<1000 {
             let name = self.path + (number == 0 ? ".damaged" : ".damaged.\(number)")

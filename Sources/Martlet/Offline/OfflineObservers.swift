@@ -1,22 +1,22 @@
-/// Hears of one download of a list.
+/// Observes one download of a list.
 ///
-/// Every method is optional. An observer is held weakly and told in the context that it was added with, one call at a time
-/// and in order.
+/// Every method is optional. An observer is referenced weakly and called in the context that it was added with, one
+/// call at a time and in order.
 public protocol OfflineDownloadObserver: AnyObject, Sendable {
-    /// The download's state is another one.
+    /// The download's state has changed.
     ///
     /// - Parameters:
     ///   - download: The download.
-    ///   - state: The state that it got; it may have another one by now.
+    ///   - state: The new state; it may have changed again by now.
     func download(_ download: OfflineDownload, didChangeTo state: OfflineDownload.State)
 
-    /// Bytes came; sampled, at most about five times a second.
+    /// Progress of the download; sampled, at most about five times a second.
     ///
     /// - Parameters:
     ///   - download: The download.
-    ///   - bytes: The bytes that are new since this was told last.
-    ///   - total: The bytes that are there, those of earlier runs included.
-    ///   - expected: The length of the whole, or `nil` while it is unknown.
+    ///   - bytes: The number of bytes since the last call.
+    ///   - total: The number of bytes received, including those of earlier runs.
+    ///   - expected: The length of the complete file, or `nil` while it is unknown.
     func download(_ download: OfflineDownload, didWrite bytes: Int64, total: Int64, expected: Int64?)
 }
 
@@ -28,17 +28,17 @@ extension OfflineDownloadObserver {
     public func download(_ download: OfflineDownload, didWrite bytes: Int64, total: Int64, expected: Int64?) {}
 }
 
-/// Hears of a list of downloads, and of each download in it, those included that are added later.
+/// Observes a list of downloads and each download in it, including those added later.
 ///
-/// Every method is optional, those of ``OfflineDownloadObserver`` as well. An observer is held weakly and told in the context
-/// that it was added with, one call at a time and in order.
+/// Every method is optional, including those of ``OfflineDownloadObserver``. An observer is referenced weakly and
+/// called in the context that it was added with, one call at a time and in order.
 public protocol OfflineDownloadsObserver: OfflineDownloadObserver {
-    /// A download's file is whole and at its place; the download has gone over from the active ones to the finished ones.
+    /// A download's file is complete and in its place; the download is now among the finished ones.
     func downloads(_ list: OfflineDownloads, didFinish download: OfflineDownload)
 
-    /// The list could not be written after something that happened by itself: a download that finished or failed.
+    /// The list could not be written after an event: a download that finished or failed.
     ///
-    /// Nothing is lost as long as the program runs; the next change writes it all.
+    /// Nothing is lost while the program runs; the next change writes everything.
     func downloads(_ list: OfflineDownloads, didFailToSave error: TransferError)
 }
 

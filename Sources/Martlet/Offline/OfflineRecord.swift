@@ -1,13 +1,13 @@
-/// What the list's file holds of one download.
+/// The stored data of one download in the list's file.
 struct OfflineRecord: Codable, Sendable {
-    /// What was decided for the download last, never what it is just doing.
+    /// The last decision about a download, which may differ from its current activity.
     enum Standing: String, Codable {
         case downloading
         case suspended
         case stopped
         case failed
         case finished
-        /// Out of the list, but its bytes may still be there.
+        /// Removed from the list, but its bytes may still exist.
         case removed
     }
 
@@ -17,7 +17,7 @@ struct OfflineRecord: Codable, Sendable {
         var remedy: String
         var isRetryable: Bool
         var status: Int?
-        /// Missing in lists of older versions.
+        /// Not present in lists of older versions.
         var networkFailure: String?
 
         init(_ error: TransferError) {
@@ -64,18 +64,18 @@ struct OfflineRecord: Codable, Sendable {
     var failure: Failure?
     let request: Request
 
-    /// Whether a list that somebody else may have written can be believed here.
+    /// Whether the values are valid; the file may have been modified by another program.
     var isPlausible: Bool {
         !self.id.isEmpty && Self.isName(self.name) && self.received >= 0 && (self.expected ?? 0) >= 0
     }
 
-    /// Whether a text is one component of a path, and no control characters.
+    /// Whether a text is a single path component without control characters.
     static func isName(_ name: String) -> Bool {
         !name.isEmpty && name != "." && name != ".." && name.utf8.count <= FileName.longest
             && name.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x2F && $0 != 0x7F }
     }
 
-    /// Whether a header field tells who its sender is.
+    /// Whether a header field contains credentials.
     static func isSecret(_ name: String) -> Bool {
         switch name.lowercased() {
         case "authorization", "cookie", "proxy-authorization": true
@@ -85,11 +85,11 @@ struct OfflineRecord: Codable, Sendable {
 }
 
 extension OfflineRecord.Request {
-    /// What is kept of a request.
+    /// The stored part of a request.
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - secrets: Whether its credentials are kept as well.
+    ///   - secrets: Whether its credentials are stored as well.
     init(_ request: TransferRequest, secrets: Bool) {
         self.url = secrets ? Self.whole(request.url) : request.url.withoutUserInfo
         self.mirrors = request.mirrors.map { secrets ? Self.whole($0) : $0.withoutUserInfo }
@@ -105,9 +105,9 @@ extension OfflineRecord.Request {
         }
     }
 
-    /// The request to make.
+    /// Makes the request.
     ///
-    /// - Throws: ``TransferError`` where what was kept makes none.
+    /// - Throws: ``TransferError`` if the stored data is not a valid request.
     func request() throws(TransferError) -> TransferRequest {
         var request = try TransferRequest(self.url)
         for mirror in self.mirrors { request.mirrors.append(try TransferRequest(mirror).url) }

@@ -2,27 +2,27 @@ internal import Crypto
 internal import Synchronization
 internal import TransferEngine
 
-/// Answers a session's challenges, and remembers what servers took.
+/// Handles a session's authentication challenges, and caches accepted credentials.
 final class Authenticator: Sendable {
     private struct Entry {
         var credential: Credential
         var digest: DigestAuthentication?
-        /// The path below which it is sent without being asked for (RFC 7617 §2.2).
+        /// The path below which the credentials are sent without a challenge (RFC 7617 §2.2).
         var directory: String
     }
 
-    /// What one transfer has tried.
+    /// The credentials that one transfer has tried.
     private struct Trial {
         var sent: Credential?
         var refused: Set<Credential> = []
-        /// What is for this transfer alone.
+        /// Credentials for this transfer only.
         var own: [ProtectionSpace: Entry] = [:]
     }
 
     private struct State {
         var spaces: [Origin: [ProtectionSpace: Entry]] = [:]
         var trials: [TransferID: Trial] = [:]
-        /// How often each space's last nonce was used: a server may name it again after a refusal.
+        /// The last nonce of each space and its use count: a server may send it again after a refusal.
         var nonces: [ProtectionSpace: (nonce: String, count: UInt32)] = [:]
 
         mutating func note(_ entries: [ProtectionSpace: Entry]) {
@@ -32,16 +32,16 @@ final class Authenticator: Sendable {
         }
     }
 
-    /// What to do about a challenge before anybody is asked.
+    /// The next step after a challenge.
     enum Step {
-        /// Ask the server again.
+        /// Repeat the request.
         case `repeat`
-        /// Ask somebody for credentials.
+        /// Request credentials from the delegates.
         case ask(ProtectionSpace, schemes: [String], refusals: Int)
     }
 
     private let credentials: Credentials
-    /// Whether there is anything to send at all: most sessions never see a challenge.
+    /// Whether there are credentials at all: most sessions never receive a challenge.
     private let isInUse: Atomic<Bool>
     private let state = Mutex(State())
 
@@ -105,7 +105,7 @@ final class Authenticator: Sendable {
         return (value, known.credential)
     }
 
-    /// Considers a challenge with what is known.
+    /// Decides about a challenge with the known credentials.
     func challenged(_ head: ResponseHead, _ request: RequestFacts) -> Step {
         self.isInUse.store(true, ordering: .releasing)
         let challenges = AuthenticationChallenge.parse(head.fields.values("WWW-Authenticate"))
@@ -115,7 +115,7 @@ final class Authenticator: Sendable {
             defer { state.trials[request.id] = trial }
             if let sent = trial.sent {
                 if Self.isStale(challenges), let stale = AuthenticationChallenge.strongest(of: challenges, for: sent) {
-                    // The password was right; only the nonce has aged.
+                    // The password is correct; only the nonce has expired.
                     let space = ProtectionSpace(origin: origin, realm: stale.realm)
                     let isOwn = trial.own[space] != nil
                     let entry = Self.entry(sent, stale, request, state)
@@ -183,9 +183,9 @@ final class Authenticator: Sendable {
         return Entry(credential: credential, digest: digest, directory: directory)
     }
 
-    /// Somebody gave credentials for a challenge.
+    /// Uses credentials that a delegate supplied for a challenge.
     ///
-    /// - Returns: Whether the server takes such credentials, so that asking again makes sense.
+    /// - Returns: Whether the server offers a scheme for them, so that the request can be repeated.
     func use(
         _ credential: Credential,
         _ persistence: CredentialPersistence,
@@ -206,7 +206,7 @@ final class Authenticator: Sendable {
         return true
     }
 
-    /// A transfer has ended: what it tried is forgotten.
+    /// Forgets the credentials that an ended transfer has tried.
     func ended(_ id: TransferID) {
         guard self.isInUse.load(ordering: .acquiring) else { return }
         self.state.withLock { _ = $0.trials.removeValue(forKey: id) }

@@ -2,36 +2,36 @@ internal import FileStorage
 internal import Synchronization
 internal import TransferEngine
 
-/// Cookies that sessions share or have to themselves, kept as RFC 6265bis says.
+/// A cookie storage, shared by sessions or used by one, according to RFC 6265bis.
 ///
-/// Every method may be called from any thread. Nothing is on disk but what ``save(to:includingSessionCookies:)`` writes.
+/// Every method may be called from any thread. Only ``save(to:includingSessionCookies:)`` writes to disk.
 public final class CookieStorage: Sendable {
-    /// What the default configuration uses, for as long as the program runs.
+    /// The storage of the default configuration; it exists as long as the process.
     public static let shared = CookieStorage()
 
-    /// Made when the first cookie comes: reading the list of public suffixes takes milliseconds.
+    /// Created with the first cookie, because reading the public suffix list takes milliseconds.
     private let jar = Mutex<CookieJar?>(nil)
     private let clock: @Sendable () -> Int64
 
-    /// Creates an empty storage, to be private to whom it is given.
+    /// Creates an empty, unshared storage.
     public convenience init() { self.init { WallClock.now } }
 
-    /// - Parameter clock: Tells the seconds since 1970.
+    /// - Parameter clock: Returns the seconds since 1970.
     init(clock: @escaping @Sendable () -> Int64) {
         self.clock = clock
     }
 
-    /// The system's public suffix list, where it has one: no cookie is taken for all of `co.uk`.
+    /// The system's public suffix list, if there is one; with it, a cookie for all of `co.uk` is refused.
     private static let systemSuffixes: PublicSuffixes? = {
         let path = "/usr/share/publicsuffix/public_suffix_list.dat"
         guard let bytes = try? AtomicFile.read(path, atMost: 4 << 20) else { return nil }
         return PublicSuffixes(bytes: bytes)
     }()
 
-    /// All cookies, those that have ended included.
+    /// All cookies, including expired ones.
     public var cookies: [Cookie] { self.jar.withLock { $0?.cookies ?? [] } }
 
-    /// The cookies that go with a request to a URL, in the order of the `Cookie` field.
+    /// The cookies for a request to a URL, in the order of the `Cookie` field.
     public func cookies(for url: HTTPURL) -> [Cookie] {
         self.jar.withLock { $0?.cookies(for: url, now: self.clock()) ?? [] }
     }
@@ -41,7 +41,7 @@ public final class CookieStorage: Sendable {
         self.changeJar { $0.set(cookie, now: self.clock()) }
     }
 
-    /// Takes a cookie from the value of a `Set-Cookie` field, as if `url` had sent it.
+    /// Stores a cookie from the value of a `Set-Cookie` field, as if `url` had sent it.
     public func set(setCookie: String, from url: HTTPURL) {
         self.changeJar { $0.receive([setCookie], from: url, now: self.clock()) }
     }
@@ -56,11 +56,11 @@ public final class CookieStorage: Sendable {
         self.jar.withLock { $0?.removeAll() }
     }
 
-    /// Adds the cookies of a Netscape cookie file, as browsers' exports, curl and wget write it; may block.
+    /// Adds the cookies of a Netscape cookie file, as written by browser exports, curl and wget; may block.
     ///
     /// - Parameter path: The file's path.
-    /// - Returns: What is wrong with the file, line by line; the good lines are taken in spite of it.
-    /// - Throws: ``TransferError`` with `file` where it does not exist or cannot be read.
+    /// - Returns: The problems of the file, by line; valid lines are read nevertheless.
+    /// - Throws: ``TransferError`` with `file` if it does not exist or cannot be read.
     @discardableResult
     public func load(from path: String) throws(TransferError) -> [CookieFileProblem] {
         let bytes: [UInt8]?
@@ -73,12 +73,12 @@ public final class CookieStorage: Sendable {
         return self.changeJar { $0.load(netscape: bytes, now: self.clock()) }
     }
 
-    /// Writes the cookies to a Netscape cookie file that only its owner can read, whole or not at all; may block.
+    /// Writes the cookies to a Netscape cookie file, atomically and readable by its owner only; may block.
     ///
     /// - Parameters:
     ///   - path: The file's path; an existing file is replaced.
     ///   - includingSessionCookies: Whether cookies without an expiry are written, too.
-    /// - Throws: ``TransferError`` with `file` or `noSpace`; an existing file is then untouched.
+    /// - Throws: ``TransferError`` with `file` or `noSpace`; an existing file is then unchanged.
     public func save(to path: String, includingSessionCookies: Bool = false) throws(TransferError) {
         let text = self.jar.withLock { jar in
             jar?.removeExpired(now: self.clock())
@@ -96,14 +96,14 @@ public final class CookieStorage: Sendable {
     private func changeJar<Value>(_ change: (inout CookieJar) -> Value) -> Value {
         self.jar.withLock { jar in
             var changed = jar ?? CookieJar(publicSuffixes: Self.systemSuffixes)
-            // Not two holders at once: a jar in use would be copied by the change.
+            // A second reference would make the change copy the jar.
             jar = nil
             defer { jar = changed }
             return change(&changed)
         }
     }
 
-    // MARK: For requests
+    // MARK: Requests
 
     func field(for url: HTTPURL) -> String? {
         self.jar.withLock { jar in

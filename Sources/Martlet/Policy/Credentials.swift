@@ -1,4 +1,4 @@
-/// Credentials that a configuration brings along, by the server they are for.
+/// The credentials of a configuration, by server.
 ///
 /// They are never sent to another scheme, host or port.
 public struct Credentials: Sendable {
@@ -16,7 +16,7 @@ public struct Credentials: Sendable {
     /// - Parameters:
     ///   - credential: The credentials, or `nil` to remove them.
     ///   - url: Any URL of the server; only its scheme, host and port count.
-    ///   - realm: The realm they are for, or `nil` for every one that has none of its own.
+    ///   - realm: The realm they are for, or `nil` for every realm without separate credentials.
     public mutating func set(_ credential: Credential?, for url: HTTPURL, realm: String? = nil) {
         self.entries[ProtectionSpace(origin: url.origin, realm: realm)] = credential
     }
@@ -28,7 +28,7 @@ public struct Credentials: Sendable {
         self.entries[space] ?? self.entries[ProtectionSpace(origin: space.origin, realm: nil)]
     }
 
-    /// The token that goes with every request to an origin: whoever has one need not be asked for it.
+    /// The token that is sent with every request to an origin, without waiting for a challenge.
     func token(for origin: Origin) -> Credential? {
         if case .bearer(let token) = self.entries[ProtectionSpace(origin: origin, realm: nil)] { return .bearer(token) }
         return nil

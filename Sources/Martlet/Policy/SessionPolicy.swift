@@ -1,23 +1,23 @@
 internal import Synchronization
 package import TransferEngine
 
-/// What a session says about its transfers: cookies, credentials, and its delegates' decisions.
+/// A session's policy for its transfers: cookies, credentials, and the decisions of its delegates.
 ///
-/// The daemon's sessions use it as well: a transfer without a task behind it has nobody to ask, and its challenges are
-/// answered from the credentials.
+/// The daemon's sessions use it as well: a transfer without a task has no delegates, and its challenges are handled
+/// with the configured credentials.
 package final class SessionPolicy: TransferPolicy {
     private let cookies: CookieStorage?
     private let acceptance: CookieAcceptance
     private let authenticator: Authenticator
 
-    /// Creates what a configuration says.
+    /// Creates the policy of a configuration.
     package init(_ configuration: SessionConfiguration) {
         self.cookies = configuration.cookies
         self.acceptance = configuration.cookieAcceptance
         self.authenticator = Authenticator(configuration.credentials)
     }
 
-    /// The cookies and credentials that go with a request.
+    /// The fields with cookies and credentials for a request.
     package func fields(for request: RequestFacts) -> [(String, String)] {
         var fields: [(String, String)] = []
         if let value = self.cookies?.field(for: request.url) { fields.append(("Cookie", value)) }
@@ -25,10 +25,10 @@ package final class SessionPolicy: TransferPolicy {
         return fields
     }
 
-    /// Keeps the response's cookies.
+    /// Stores the response's cookies.
     package func received(_ head: ResponseHead, to request: RequestFacts) {
         if head.status == 304 || request.method == "HEAD" {
-            // Nobody will be asked about these, and yet they may be what the task ends with.
+            // No delegate decides about these responses, and yet the task may end with one of them.
             Self.task(request)?.heard(HTTPResponse(url: request.url, head: head, expectedLength: nil))
         }
         guard let cookies = self.cookies else { return }
@@ -42,7 +42,7 @@ package final class SessionPolicy: TransferPolicy {
         cookies.receive(values, from: request.url)
     }
 
-    /// Asks the delegates of the transfer's task, where there is one.
+    /// Calls the delegates of the transfer's task, if it has one.
     package func decide(
         _ question: PolicyQuestion,
         about request: RequestFacts,
@@ -84,7 +84,7 @@ package final class SessionPolicy: TransferPolicy {
         }
     }
 
-    /// A transfer has ended: what was tried for it is forgotten.
+    /// Forgets the credentials that an ended transfer has tried.
     package func ended(_ id: TransferID) { self.authenticator.ended(id) }
 
     private static func task(_ request: RequestFacts) -> TransferTask? { (request.userInfo as? TaskBox)?.task }
@@ -109,7 +109,8 @@ package final class SessionPolicy: TransferPolicy {
                     case .allow: later(.proceed)
                     case .cancel: later(.cancel)
                     case .becomeDownload(let destination):
-                        // One that was suspended or has ended meanwhile is no download: nobody would hear of its end.
+                        // A task that was suspended or has ended meanwhile does not become a download: its end would
+                        // not be reported.
                         guard let data = task as? DataTask, let box = request.userInfo as? TaskBox,
                             data.state == .running
                         else { return later(.proceed) }
@@ -162,9 +163,9 @@ package final class SessionPolicy: TransferPolicy {
     }
 }
 
-/// Leads from a transfer to its task, which may become another one.
+/// A reference from a transfer to its task, which a delegate's decision may replace.
 ///
-/// Holds it weakly: the engine keeps this as long as the transfer, a suspended one's task may go away before.
+/// Weak: the engine keeps this object as long as the transfer, but a suspended transfer's task may be released before.
 final class TaskBox: Sendable {
     private struct Reference: Sendable { weak let task: TransferTask? }
 

@@ -6,7 +6,7 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// The time of day.
+/// The system's real-time clock.
 enum WallClock {
     /// Seconds since 1970-01-01T00:00:00Z.
     static var now: Int64 {

@@ -1,20 +1,20 @@
 internal import Synchronization
 internal import TransferEngine
 
-/// Items that are brought into memory a few at a time, each with the caller's own information.
+/// A queue of items that are received in memory, a few at a time, each with a value set by the caller.
 ///
-/// Items may be added before and after ``start()``; the same URL twice is two items. Every item that was added gets exactly
-/// one end: its data, or a failure, which after ``requestStop()`` is `cancelled`. Nothing polls; a queue with nothing to do
-/// costs nothing. It may be let go of at any time: what was started goes on to its end, what waits with it, and those
-/// delegates that are still there hear of it. Every method may be called from any thread.
+/// Items may be added before and after ``start()``; adding the same URL twice makes two items. Every item has exactly
+/// one end: its data, or a failure, which after ``requestStop()`` is `cancelled`. An idle queue uses no CPU time. The
+/// queue may be released at any time: started and waiting items still run to their end, and the remaining delegates are
+/// notified. Every method may be called from any thread.
 public final class TransferQueue: Sendable {
     /// One item.
     public struct Item: Sendable {
-        /// The item's number in the queue, from 1 on in the order of adding.
+        /// The item's number in the queue, counted from 1 in the order of adding.
         public let number: Int
-        /// What is asked for.
+        /// The request.
         public let request: TransferRequest
-        /// The caller's own information.
+        /// The value set by the caller.
         public let userInfo: (any Sendable)?
     }
 
@@ -22,7 +22,7 @@ public final class TransferQueue: Sendable {
         var limit: Int
         var nextNumber = 0
         var unstarted: [Item] = []
-        /// Items between being taken out of the line and having a task.
+        /// The number of items that were taken from `unstarted` and have no task yet.
         var beginning = 0
         var open: [Int: DataTask] = [:]
         var finished = 0
@@ -38,7 +38,7 @@ public final class TransferQueue: Sendable {
     private let delegates = DelegateList<any TransferQueueDelegate>()
     private let maximumBytes: Int
 
-    /// What a queue's session is like where nothing else is said: the default, with 10 seconds for each request.
+    /// The default configuration of a queue's session, with a timeout of 10 seconds for each request.
     public static var defaultConfiguration: SessionConfiguration {
         var configuration = SessionConfiguration.default
         configuration.requestTimeout = .seconds(10)
@@ -46,12 +46,12 @@ public final class TransferQueue: Sendable {
         return configuration
     }
 
-    /// Makes a queue, which waits for ``start()``.
+    /// Makes a queue; ``start()`` starts it.
     ///
     /// - Parameters:
-    ///   - limit: How many items run at once; at least 1. It takes the place of the configuration's.
-    ///   - configuration: How the requests are made.
-    ///   - maximumBytes: The most bytes of one item that are kept in memory.
+    ///   - limit: The number of items that run at once; at least 1. It replaces the configuration's.
+    ///   - configuration: The configuration of the requests.
+    ///   - maximumBytes: The maximum size of one item in bytes.
     /// - Throws: ``TransferError`` with `badConfiguration`.
     public init(
         limit: Int = 1,
@@ -66,23 +66,23 @@ public final class TransferQueue: Sendable {
         self.maximumBytes = maximumBytes
     }
 
-    /// Adds a delegate; one that is added twice is told once.
+    /// Adds a delegate; adding it again only changes its context.
     ///
     /// - Parameters:
-    ///   - delegate: The delegate, held weakly.
-    ///   - context: Where it is called.
+    ///   - delegate: The delegate, referenced weakly.
+    ///   - context: The context in which it is called.
     public func addDelegate(_ delegate: any TransferQueueDelegate, on context: CallbackContext = .anyThread) {
         self.delegates.add(ObjectIdentifier(delegate), on: context) { [weak delegate] in delegate }
     }
 
-    /// Removes a delegate; a call under way comes to its end.
+    /// Removes a delegate; a call in progress is completed.
     public func removeDelegate(_ delegate: any TransferQueueDelegate) {
         self.delegates.remove(ObjectIdentifier(delegate))
     }
 
-    // MARK: Filling and running
+    // MARK: Adding and running items
 
-    /// How many items run at once, at least 1; those beyond a lower limit run to their end.
+    /// The number of items that run at once, at least 1; running items beyond a lower limit are not interrupted.
     public var limit: Int {
         get { self.state.withLock { $0.limit } }
         set {
@@ -95,10 +95,11 @@ public final class TransferQueue: Sendable {
     /// Adds an item.
     ///
     /// - Parameters:
-    ///   - request: What to ask for.
-    ///   - userInfo: The caller's own information; it comes with every callback of this item.
+    ///   - request: The request.
+    ///   - userInfo: A value set by the caller, passed to every callback for this item.
     /// - Returns: The item.
-    /// - Throws: ``TransferError`` with `queueClosed` after ``finishQueuing()`` or ``requestStop()``; `badURL`, `badRequest`.
+    /// - Throws: ``TransferError`` with `queueClosed` after ``finishQueuing()`` or ``requestStop()``; `badURL`,
+    ///   `badRequest`.
     @discardableResult
     public func add(_ request: some RequestConvertible, userInfo: (any Sendable)? = nil) throws(TransferError) -> Item {
         let request = try request.transferRequest()
@@ -117,10 +118,10 @@ public final class TransferQueue: Sendable {
         return added.item
     }
 
-    /// Gives an item to the session.
+    /// Submits an item to the session.
     ///
-    /// Its task keeps the queue until its end, so that letting go of the queue cuts nothing off; one that was never started
-    /// goes away with all its items.
+    /// Its task keeps the queue alive until its end, so that releasing the queue interrupts nothing; a queue that was
+    /// never started is released with all its items.
     private func begin(_ item: Item) {
         let relay = QueueRelay(item: item, queue: self)
         let task: DataTask
@@ -137,7 +138,7 @@ public final class TransferQueue: Sendable {
         if isStopped { task.cancel() } else { task.resume() }
     }
 
-    /// Begins to run items.
+    /// Starts the queue.
     public func start() {
         let items = self.state.withLock { state in
             guard !state.isStarted, !state.isStopped else { return [Item]() }
@@ -150,15 +151,15 @@ public final class TransferQueue: Sendable {
         self.settle()
     }
 
-    /// No more will come: a later ``add(_:userInfo:)`` throws, and the queue is finished once the last item has ended.
+    /// Closes the queue: a later ``add(_:userInfo:)`` throws, and the queue is finished once the last item has ended.
     public func finishQueuing() {
         self.state.withLock { $0.isClosed = true }
         self.settle()
     }
 
-    /// Ends the queue: what runs is cut off, what waits never starts, and each of them ends with `cancelled`.
+    /// Stops the queue: running and waiting items end with `cancelled`, and no item starts.
     ///
-    /// Returns at once; delegates hear that the queue was stopped when all have ended.
+    /// Returns at once; when all items have ended, delegates are notified that the queue was stopped.
     public func requestStop() {
         let (tasks, items) = self.state.withLock { state in
             guard !state.isStopped, !state.isEndTold else { return ([DataTask](), [Item]()) }
@@ -169,44 +170,44 @@ public final class TransferQueue: Sendable {
             return (state.open.sorted { $0.key > $1.key }.map(\.value), state.unstarted)
         }
         for item in items { self.end(item, .failure(.cancelled), wasBeginning: true) }
-        // The last first, so that none of those that wait starts when one that runs makes room.
+        // The last items first, so that no waiting item starts in a slot that a running one frees.
         for task in tasks { task.cancel() }
         self.settle()
     }
 
-    // MARK: Where it stands
+    // MARK: State
 
-    /// The items that have not begun.
+    /// The number of waiting items.
     public var waitingCount: Int {
         let (open, waiting) = self.state.withLock { ($0.open.count, $0.unstarted.count + $0.beginning) }
         return waiting + max(0, open - self.runningCount)
     }
 
-    /// The items that run.
+    /// The number of running items.
     public var runningCount: Int { self.session.runner.runningCount }
 
-    /// The items that have ended, failures included.
+    /// The number of items that have ended, including failures.
     public var finishedCount: Int { self.state.withLock { $0.finished } }
 
-    /// Whether nothing more will happen: no more will come and all have ended, or the queue was stopped.
+    /// Whether the queue is closed or stopped and all items have ended.
     public var isFinished: Bool { self.state.withLock { Self.isOver($0) } }
 
     private static func isOver(_ state: State) -> Bool {
         state.isClosed && state.open.isEmpty && state.unstarted.isEmpty && state.beginning == 0
     }
 
-    /// Returns when the queue is finished; at once where it was never started.
+    /// Waits until the queue is finished; returns at once if it was never started.
     ///
-    /// The delegates' calls may come after this, for they are made in their own context.
+    /// Delegates may be called later than this returns, because they are called in their own contexts.
     ///
-    /// - Precondition: ``finishQueuing()`` or ``requestStop()`` was called, or will be by somebody else.
+    /// - Precondition: ``finishQueuing()`` or ``requestStop()`` has been or will be called.
     public func waitUntilFinished() async {
         await withCheckedContinuation { continuation in self.whenFinished { continuation.resume() } }
     }
 
-    /// Waits until the queue is finished; returns at once where it was never started.
+    /// Blocks until the queue is finished; returns at once if it was never started.
     ///
-    /// It needs no thread but the caller's, so it may be called on the main thread while delegates are to be called there.
+    /// It needs no other thread, so it may be called on the main thread even if delegates are called there.
     ///
     /// - Throws: ``TransferError`` with `wouldDeadlock` on an event loop, and in asynchronous code off the main thread.
     public func waitUntilFinishedBlocking() throws(TransferError) {
@@ -226,12 +227,12 @@ public final class TransferQueue: Sendable {
         if isDone { waiter() }
     }
 
-    // MARK: What happens
+    // MARK: Ends of items
 
-    /// Those who hear of the items.
+    /// The delegates of the queue.
     var hearers: [DelegateList<any TransferQueueDelegate>.Member] { self.delegates.current }
 
-    /// An item has its end.
+    /// Records and reports the end of an item.
     func end(_ item: Item, _ outcome: Result<DataResponse, TransferError>, wasBeginning: Bool = false) {
         for member in self.hearers {
             member.tell { delegate in
@@ -249,7 +250,7 @@ public final class TransferQueue: Sendable {
         self.settle()
     }
 
-    /// Tells the end once it is there.
+    /// Reports the end of the queue once all items have ended.
     private func settle() {
         let (wasStopped, waiters): (Bool?, [@Sendable () -> Void]) = self.state.withLock { state in
             guard Self.isOver(state), !state.isEndTold, state.isStarted || state.isStopped else { return (nil, []) }
@@ -263,7 +264,7 @@ public final class TransferQueue: Sendable {
     }
 }
 
-/// Passes what happens to an item's task on to its queue's delegates.
+/// Passes the events of an item's task to the queue's delegates.
 private final class QueueRelay: DataRelay {
     private let item: TransferQueue.Item
     private let queue: TransferQueue

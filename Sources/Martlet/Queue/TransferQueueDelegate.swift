@@ -1,24 +1,24 @@
-/// Hears of a queue's items, each with its user information.
+/// Observes a queue's items, each with its user information.
 ///
-/// Every method is optional. For one item the order is: the response once, data any number of times, then exactly one of
-/// the two ends; an item that fails before any response has none. Delegates are held weakly.
+/// Every method is optional. For one item the order is: the response once, data any number of times, then exactly one
+/// of the two ends; an item that fails before any response reports none. Delegates are referenced weakly.
 public protocol TransferQueueDelegate: AnyObject, Sendable {
-    /// An item's response came.
+    /// An item's response has arrived.
     func queue(_ queue: TransferQueue, item: TransferQueue.Item, didReceive response: HTTPResponse)
 
-    /// Bytes of an item came, in order.
+    /// Bytes of an item have arrived, in order.
     func queue(_ queue: TransferQueue, item: TransferQueue.Item, didReceive bytes: [UInt8])
 
-    /// An item's end: all of its data.
+    /// An item has ended with its data.
     func queue(_ queue: TransferQueue, item: TransferQueue.Item, didFinishWith data: DataResponse)
 
-    /// An item's end: it failed.
+    /// An item has failed.
     func queue(_ queue: TransferQueue, item: TransferQueue.Item, didFailWith error: TransferError)
 
-    /// All items have ended and no more will come; not told after a stop.
+    /// The queue was closed and all items have ended; not called after a stop.
     func queueDidFinish(_ queue: TransferQueue)
 
-    /// The queue was stopped, and what ran has ended.
+    /// The queue was stopped, and its running items have ended.
     func queueDidStop(_ queue: TransferQueue)
 }
 

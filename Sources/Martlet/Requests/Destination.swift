@@ -1,6 +1,6 @@
 internal import TransferEngine
 
-/// Where a download goes.
+/// The destination of a download.
 public struct Destination: Sendable, Hashable {
     enum Kind: Sendable, Hashable {
         case temporary
@@ -11,42 +11,41 @@ public struct Destination: Sendable, Hashable {
     let kind: Kind
     let existing: ExistingFileRule
 
-    /// A temporary place; see ``DownloadedFile``.
+    /// A temporary file; see ``DownloadedFile``.
     public static let temporary = Destination(kind: .temporary, existing: .fail)
 
-    /// Just this file.
+    /// A file with this path.
     ///
-    /// The bytes gather beside it in `NAME.part`, and it appears under its name when it is whole.
+    /// Received bytes are written to `NAME.part` next to it; the file appears under its name when it is complete.
     ///
     /// - Parameters:
-    ///   - path: The file's path, absolute or relative to the working directory. Its directory is made where it is missing.
-    ///   - existing: What to do where the name is taken.
+    ///   - path: The file's path, absolute or relative to the working directory. A missing directory is created.
+    ///   - existing: The rule if the name is taken.
     /// - Returns: The destination.
     public static func file(_ path: String, ifExists existing: ExistingFileRule = .fail) -> Destination {
         Destination(kind: .file(path), existing: existing)
     }
 
-    /// A file in this directory, named by the response or the URL as a download of a browser is (RFC 6266).
+    /// A file in this directory, named by the response or the URL as a browser's download is (RFC 6266).
     ///
     /// - Parameters:
-    ///   - path: The directory's path; it is made where it is missing.
-    ///   - existing: What to do where the name is taken.
+    ///   - path: The directory's path; it is created if it is missing.
+    ///   - existing: The rule if the name is taken.
     /// - Returns: The destination.
     public static func directory(_ path: String, ifExists existing: ExistingFileRule = .number) -> Destination {
         Destination(kind: .directory(path), existing: existing)
     }
 }
 
-/// What to do where a download's name is taken by a file already.
+/// The rule for a download whose name is taken by an existing file.
 public enum ExistingFileRule: String, Sendable, Hashable, CaseIterable {
-    /// Fail, with the file untouched.
+    /// Fail, leaving the file unchanged.
     case fail
-    /// Replace it once the new one is whole.
+    /// Replace the file once the new one is complete.
     case overwrite
-    /// Take the next free number: `name.1.txt`.
+    /// Use the next free number: `name.1.txt`.
     case number
-    /// Leave it, and succeed with it, where it is what the server has as far as its length and validators tell; else
-    /// take a number.
+    /// Keep the file and succeed with it if its length and validators equal the server's; otherwise use a number.
     case keepIfSame
 
     var engineRule: DownloadOptions.IfExists {
@@ -58,6 +57,6 @@ public enum ExistingFileRule: String, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// Whether no other name may be taken instead.
+    /// Whether a different name must not be used.
     var isExact: Bool { self == .fail || self == .overwrite }
 }

@@ -1,12 +1,12 @@
 internal import TransferEngine
 
-/// How an upload goes on after a break.
+/// How an upload resumes after an interruption.
 public struct Resumption: Sendable, Hashable {
     let way: UploadWay
 
     init(way: UploadWay) { self.way = way }
 
-    /// By the name that the daemon has for it; `nil` where it is none.
+    /// Reads the daemon's name; `nil` if it is unknown.
     init?(name: String) {
         switch name {
         case "auto": self.way = .automatic
@@ -17,7 +17,7 @@ public struct Resumption: Sendable, Hashable {
         }
     }
 
-    /// What the daemon calls it.
+    /// The daemon's name.
     var name: String {
         switch self.way {
         case .automatic: "auto"
@@ -26,13 +26,14 @@ public struct Resumption: Sendable, Hashable {
         }
     }
 
-    /// As the server can, which it is asked where the content has at least 1 MiB: by tus 1.0, by the IETF's draft, otherwise
-    /// from its beginning.
+    /// The protocol that the server supports: tus 1.0, the IETF draft, or otherwise a restart from the first byte.
+    ///
+    /// The server is probed if the content has at least 1 MiB.
     public static let automatic = Resumption(way: .automatic)
-    /// From its beginning.
+    /// Restart from the first byte.
     public static let none = Resumption(way: .plain)
 
-    /// By this protocol; a server that does not speak tus fails the task, one that does not speak the draft takes the
-    /// content as an ordinary request's.
+    /// This protocol; with a server that does not support tus the task fails, and one that does not support the draft
+    /// takes the content as that of an ordinary request.
     public static func by(_ speaks: ResumableProtocol) -> Resumption { Resumption(way: .by(speaks)) }
 }

@@ -1,44 +1,44 @@
-/// One request: what to ask for, and what is special about asking.
+/// One request and its options.
 ///
-/// What it leaves open is the session's configuration's.
+/// Options that it does not set are taken from the session's configuration.
 public struct TransferRequest: Sendable {
-    /// The URL to ask first.
+    /// The URL that is requested first.
     public var url: HTTPURL
 
-    /// More URLs of the same file, for downloads; they help where the first is slow or fails.
+    /// More URLs of the same file, for downloads; they are used if the first is slow or fails.
     public var mirrors: [HTTPURL] = []
 
-    /// The method, a token in its own case; `GET` by default.
+    /// The method, a case-sensitive token; `GET` by default.
     public var method = "GET"
 
-    /// The request's own header fields; they replace those of the same name that the configuration has.
+    /// The header fields of the request; they replace the configuration's fields of the same name.
     ///
-    /// But for a few that only name the client, none of them goes to another origin after a redirect.
+    /// After a redirect to another origin, only those that identify the client are sent.
     public var headers = HTTPFields()
 
     /// The content to send, or `nil` for none.
     public var body: [UInt8]?
 
-    /// The page that the request comes from, sent as `Referer` without its user information.
+    /// The value of the `Referer` field, sent without user information.
     public var referer: HTTPURL?
 
-    /// The order in which waiting tasks start.
+    /// The priority among waiting tasks.
     public var priority = Priority.normal
 
-    /// No bytes for this long end an attempt; also the time for a complete response head.
+    /// The timeout for an attempt that receives no bytes; also the time for a complete response head.
     ///
-    /// `nil` takes the configuration's, zero is none.
+    /// `nil` for the configuration's, zero for none.
     public var requestTimeout: Duration?
 
-    /// The whole transfer, from its first start and never from its queueing.
+    /// The timeout for the whole transfer, counted from its first start, not from its submission.
     ///
-    /// `nil` takes the configuration's, zero is none.
+    /// `nil` for the configuration's, zero for none.
     public var resourceTimeout: Duration?
 
-    /// The most bytes a second, or `nil`.
+    /// The rate limit in bytes per second, or `nil`.
     public var rateLimit: Int64?
 
-    /// Digests that a downloaded file must have.
+    /// The expected digests of a downloaded file.
     public var expectedDigests: [ExpectedDigest] = []
 
     /// The fields that make the request conditional.
@@ -49,9 +49,9 @@ public struct TransferRequest: Sendable {
         self.url = url
     }
 
-    /// Creates a request for a URL as people write it.
+    /// Creates a request for a URL as a user writes it.
     ///
-    /// - Throws: ``TransferError`` with `badURL` that says what is wrong with it.
+    /// - Throws: ``TransferError`` with `badURL` and the reason.
     public init(_ url: String) throws(TransferError) {
         do {
             self.url = try HTTPURL(url)
@@ -60,7 +60,7 @@ public struct TransferRequest: Sendable {
         }
     }
 
-    /// Asks only for what is newer; the answer may be that nothing is (``HTTPResponse/isNotModified``).
+    /// Makes the request conditional on a later modification; see ``HTTPResponse/isNotModified``.
     ///
     /// - Parameter seconds: Seconds since 1970-01-01T00:00:00Z.
     /// - Returns: The conditional request.
@@ -69,9 +69,9 @@ public struct TransferRequest: Sendable {
         self.conditional("If-Modified-Since", HTTPDate.format(seconds))
     }
 
-    /// Asks only for what has another entity tag; the answer may be that nothing has.
+    /// Makes the request conditional on a different entity tag; see ``HTTPResponse/isNotModified``.
     ///
-    /// - Parameter entityTag: The tag as the server sent it, its quotes and any `W/` included.
+    /// - Parameter entityTag: The tag as the server sent it, with its quotes and any `W/`.
     /// - Returns: The conditional request.
     /// - Source: RFC 9110 §13.1.2.
     public func ifNoneMatch(_ entityTag: String) -> TransferRequest {
@@ -86,11 +86,11 @@ public struct TransferRequest: Sendable {
     }
 }
 
-/// What a task can be made for: a ``TransferRequest``, or a URL in any of its forms.
+/// A value that a task can be made for: a ``TransferRequest``, or a URL in any form.
 public protocol RequestConvertible: Sendable {
-    /// The request.
+    /// Returns the request.
     ///
-    /// - Throws: ``TransferError`` with `badURL` that says what is wrong with it.
+    /// - Throws: ``TransferError`` with `badURL` and the reason.
     func transferRequest() throws(TransferError) -> TransferRequest
 }
 
@@ -105,6 +105,6 @@ extension HTTPURL: RequestConvertible {
 }
 
 extension String: RequestConvertible {
-    /// A plain request for the URL that the text is.
+    /// A plain request for the URL in the text.
     public func transferRequest() throws(TransferError) -> TransferRequest { try TransferRequest(self) }
 }

@@ -2,17 +2,17 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-/// What an upload task sends.
+/// The body of an upload task.
 public struct UploadBody: Sendable {
     let content: UploadContent
-    /// The media type that goes with it, where the request names none.
+    /// The media type, used if the request has none.
     let type: String
     /// The path of the only file, or `nil`.
     let path: String?
 
-    /// A regular file's bytes, read as they are sent.
+    /// The bytes of a regular file, read as they are sent.
     ///
-    /// A file that changes while it is sent, or between a break and going on, fails the task with `file`.
+    /// If the file changes while it is sent, or before a resumption, the task fails with `file`.
     public static func file(_ path: String) -> UploadBody {
         UploadBody(content: .file(path), type: Self.octets, path: path)
     }
@@ -22,13 +22,13 @@ public struct UploadBody: Sendable {
         UploadBody(content: .bytes(bytes), type: Self.octets, path: nil)
     }
 
-    /// What a sequence gives, once; the next piece is asked for when there is room for it.
+    /// The elements of a sequence, sent once; the next element is requested when there is room for it.
     ///
-    /// Such a task is never repeated once the sequence was read from, and cannot go on after a break.
+    /// Once the sequence was read from, the task cannot be retried or resumed.
     ///
     /// - Parameters:
-    ///   - sequence: Gives the bytes in pieces of any size.
-    ///   - length: The bytes in all, where they are known; otherwise they are sent in chunks, which not every server takes.
+    ///   - sequence: The bytes, in pieces of any size.
+    ///   - length: The total number of bytes, if known; otherwise chunked coding is used, which some servers refuse.
     /// - Returns: The body.
     public static func stream<Pieces: AsyncSequence & Sendable>(
         _ sequence: Pieces,
@@ -37,7 +37,7 @@ public struct UploadBody: Sendable {
         UploadBody(content: .stream(SequenceStream(sequence, length: length)), type: Self.octets, path: nil)
     }
 
-    /// A form as browsers send it (`multipart/form-data`, RFC 7578); files are read as they are sent.
+    /// A form in the browsers' encoding (`multipart/form-data`, RFC 7578); files are read as they are sent.
     public static func form(_ parts: [FormPart]) -> UploadBody {
         var random = SystemRandomNumberGenerator()
         let encoding = FormEncoding(random: (0..<16).map { _ in UInt8.random(in: 0...255, using: &random) })
@@ -61,7 +61,7 @@ public struct FormPart: Sendable {
     let type: String?
     let content: UploadContent.Part
 
-    /// A field's text.
+    /// A text field.
     public static func field(_ name: String, _ value: String) -> FormPart {
         FormPart(name: name, fileName: nil, type: nil, content: .bytes(Array(value.utf8)))
     }
@@ -71,7 +71,7 @@ public struct FormPart: Sendable {
     /// - Parameters:
     ///   - name: The field's name.
     ///   - path: The file's path.
-    ///   - fileName: The name that the server is told; by default the path's last component.
+    ///   - fileName: The file name sent to the server; by default the path's last component.
     ///   - type: The media type.
     /// - Returns: The part.
     public static func file(
@@ -89,7 +89,7 @@ public struct FormPart: Sendable {
     /// - Parameters:
     ///   - name: The field's name.
     ///   - bytes: The content.
-    ///   - fileName: The name that the server is told.
+    ///   - fileName: The file name sent to the server.
     ///   - type: The media type.
     /// - Returns: The part.
     public static func bytes(
@@ -102,7 +102,7 @@ public struct FormPart: Sendable {
     }
 }
 
-/// Hands a sequence's elements over one by one, as they are asked for.
+/// Passes a sequence's elements on, one for each request.
 final class SequenceStream: ContentStream {
     typealias Given = Result<[UInt8]?, TransferFailure>
 
@@ -154,7 +154,7 @@ final class SequenceStream: ContentStream {
         if let ready { take(ready) }
     }
 
-    /// Gives one element; returns when the one after it is wanted, or false where none ever will be.
+    /// Passes on one element; returns when the next one is requested, or false if it never will be.
     private func put(_ given: Given) async -> Bool {
         let take: (@Sendable (Given) -> Void)? = self.state.withLock { state in
             defer { state.take = nil }
@@ -165,7 +165,7 @@ final class SequenceStream: ContentStream {
             return self.state.withLock { !$0.isCancelled }
         }
         return await withCheckedContinuation { continuation in
-            // The engine may have asked between the two locks.
+            // The engine may have requested an element between the two locks.
             let (take, isOver): ((@Sendable (Given) -> Void)?, Bool) = self.state.withLock { state in
                 if state.isCancelled { return (nil, true) }
                 if let take = state.take {

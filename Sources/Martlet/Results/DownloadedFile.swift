@@ -4,25 +4,25 @@ internal import TransferEngine
 
 /// A finished download's file.
 ///
-/// Where a destination was given the file is there, and stays. Otherwise it lies in a temporary place and belongs to those
-/// who were told: it is deleted as soon as none of them holds this object any more, so at the latest when a completion
-/// handler or a delegate's method that does not keep it returns. Whoever wants the file moves it by ``move(to:ifExists:)``
-/// or takes it over by ``keep()`` before.
+/// If a destination was given, the file is there and stays. Otherwise it is temporary and belongs to the recipients of
+/// this object: it is deleted when the last reference to this object is released, so at the latest when a completion
+/// handler or a delegate method returns without keeping one. To keep the file, move it with ``move(to:ifExists:)`` or
+/// take ownership with ``keep()`` before.
 public final class DownloadedFile: Sendable {
     private struct Place {
         var path: String
         var isOurs: Bool
-        /// In a background session: the event that tells of the file is not handled before somebody has taken it.
+        /// Background sessions: keeps the file's event unacknowledged until the file is moved, kept or deleted.
         var hold: EventHold?
     }
 
-    /// The response's head; `nil` where none was asked for, because the file that was there has the expected digest.
+    /// The response's head; `nil` if no request was made because an existing file has the expected digest.
     public let response: HTTPResponse?
-    /// The file's length in bytes; 0 where nothing was written because nothing has changed (304).
+    /// The file's length in bytes; 0 if nothing was written because the caller's copy is current (304).
     public let size: Int64
-    /// Whether the server said that the caller's copy is still right (304); then nothing was written.
+    /// Whether the server reported that the caller's copy is current (304); then nothing was written.
     public let isNotModified: Bool
-    /// Whether the file existed already and is what the server has, as ``ExistingFileRule/keepIfSame`` allows.
+    /// Whether the file existed and equals the server's, as checked by ``ExistingFileRule/keepIfSame``.
     public let alreadyExisted: Bool
 
     private let place: Mutex<Place>
@@ -48,15 +48,15 @@ public final class DownloadedFile: Sendable {
         if place.isOurs { FileMover.remove(place.path) }
     }
 
-    /// Where the file is; empty where a conditional request without a destination brought none.
+    /// The path of the file; empty if a conditional request without a destination received no file.
     public var path: String { self.place.withLock { $0.path } }
 
-    /// Whether the file is deleted when this object goes away.
+    /// Whether the file is deleted when this object is released.
     public var isTemporary: Bool { self.place.withLock { $0.isOurs } }
 
-    /// Takes the file over: it stays where it is, at ``path``, and is the caller's to delete.
+    /// Takes ownership of the file: it stays at ``path``, and the caller deletes it.
     public func keep() {
-        // Let go of outside the lock.
+        // Released outside the lock.
         let hold = self.place.withLock { place in
             place.isOurs = false
             defer { place.hold = nil }
@@ -65,16 +65,16 @@ public final class DownloadedFile: Sendable {
         withExtendedLifetime(hold) {}
     }
 
-    /// Moves the file; it is renamed where the two places are on one filesystem, else copied, synced and then named.
+    /// Moves the file: renames it on the same filesystem, otherwise copies, syncs and then renames it.
     ///
-    /// Blocks for as long as a copy takes.
+    /// Blocks while the file is copied.
     ///
     /// - Parameters:
     ///   - path: The new path; its directory must exist.
-    ///   - existing: What to do where it is taken: `fail`, or `overwrite`.
-    /// - Throws: ``TransferError`` with `fileExists`, `noSpace` or `file`; the file then still lies where it was.
+    ///   - existing: The rule if the path exists: `fail`, or `overwrite`.
+    /// - Throws: ``TransferError`` with `fileExists`, `noSpace` or `file`; the file is then at its old path.
     public func move(to path: String, ifExists existing: ExistingFileRule = .fail) throws(TransferError) {
-        // Two moves at once must not both think that they have it.
+        // Of two concurrent moves only one may succeed.
         let (error, hold): (StorageError?, EventHold?) = self.place.withLock { place in
             do throws(StorageError) {
                 try FileMover.move(place.path, to: path, replacing: existing == .overwrite)

@@ -1,12 +1,12 @@
 /// The head of a final response.
 public struct HTTPResponse: Sendable {
-    /// The URL that answered, after any redirects.
+    /// The URL of the response, after any redirects.
     public let url: HTTPURL
     /// The status code.
     public let status: Int
     /// The header fields.
     public let headers: HTTPFields
-    /// The length of the whole body, or `nil` where the server does not tell.
+    /// The length of the complete body in bytes, or `nil` if the server does not report it.
     public let expectedLength: Int64?
 
     init(url: HTTPURL, head: ResponseHead, expectedLength: Int64?) {
@@ -16,10 +16,10 @@ public struct HTTPResponse: Sendable {
         self.expectedLength = expectedLength
     }
 
-    /// The standard name of the status, whatever the server called it (RFC 9110 §15).
+    /// The standard name of the status, regardless of the server's reason phrase (RFC 9110 §15).
     public var reasonPhrase: String { ReasonPhrase.of(self.status) }
 
-    /// Whether the answer to a conditional request is that the caller's copy is still right (304).
+    /// Whether the response to a conditional request says that the caller's copy is current (304).
     public var isNotModified: Bool { self.status == 304 }
 
     /// The media type without parameters and in lower case, or `nil`.
@@ -36,6 +36,7 @@ public struct HTTPResponse: Sendable {
     /// The entity tag as sent, for ``TransferRequest/ifNoneMatch(_:)``.
     public var entityTag: String? { self.headers["ETag"] }
 
-    /// When the representation was changed last, seconds since 1970, for ``TransferRequest/ifModified(since:)-(Int64)``.
+    /// When the representation was last modified, seconds since 1970, for
+    /// ``TransferRequest/ifModified(since:)-(Int64)``.
     public var lastModified: Int64? { self.headers["Last-Modified"].flatMap { HTTPDate.parse($0) } }
 }

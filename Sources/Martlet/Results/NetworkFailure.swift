@@ -1,6 +1,6 @@
 internal import TransferCore
 
-/// What exactly failed when a connection could not be made or broke.
+/// The reason why a connection could not be made or broke.
 public struct NetworkFailure: Hashable, Sendable, CustomStringConvertible {
     private enum Value: String {
         case connectionRefused, hostUnreachable, connectionReset, tlsHandshake
@@ -14,11 +14,11 @@ public struct NetworkFailure: Hashable, Sendable, CustomStringConvertible {
 
     /// The host refused the connection: nothing listens on the port, or a firewall rejects it.
     public static let connectionRefused = NetworkFailure(.connectionRefused)
-    /// There is no route to the host, or the network is down.
+    /// The host cannot be routed to, or the network is down.
     public static let hostUnreachable = NetworkFailure(.hostUnreachable)
     /// The peer reset the connection.
     public static let connectionReset = NetworkFailure(.connectionReset)
-    /// The TLS handshake failed for another reason than a certificate.
+    /// The TLS handshake failed for a reason other than a certificate.
     public static let tlsHandshake = NetworkFailure(.tlsHandshake)
     /// The server's certificate has expired or is not valid yet.
     public static let certificateExpired = NetworkFailure(.certificateExpired)
@@ -26,9 +26,10 @@ public struct NetworkFailure: Hashable, Sendable, CustomStringConvertible {
     public static let certificateWrongHost = NetworkFailure(.certificateWrongHost)
     /// No trusted authority signed the server's certificate.
     public static let certificateUnknownAuthority = NetworkFailure(.certificateUnknownAuthority)
-    /// Another problem with a certificate: a pin that differs, or a client certificate that is missing or refused.
+    /// Another problem with a certificate: a pin does not match, or a client certificate is missing or refused.
     public static let certificate = NetworkFailure(.certificate)
-    /// Anything else, such as a connection that closed before the response was complete, or what an older version stored.
+    /// Any other failure, such as a connection closed before the response was complete, or one stored by an older
+    /// version.
     public static let other = NetworkFailure(.other)
 
     /// Whether a certificate is the cause.
@@ -42,7 +43,7 @@ public struct NetworkFailure: Hashable, Sendable, CustomStringConvertible {
     /// The name.
     public var description: String { self.value.rawValue }
 
-    /// The one of this name; `other` if there is none.
+    /// The failure with this name; `other` if there is none.
     static func named(_ name: String) -> NetworkFailure { NetworkFailure(Value(rawValue: name) ?? .other) }
 
     init(of code: TransferFailure.Code) {

@@ -2,11 +2,11 @@ internal import FileStorage
 internal import FoundationEssentials
 internal import TransferEngine
 
-/// What a download can be gone on with: which resource it was, how far it came, and where its bytes lie.
+/// Data for resuming a download: the resource, the bytes received, and the location of the partial file.
 ///
-/// The bytes themselves stay on disk beside their journal, as `NAME.part`; this tells of them. It can be kept anywhere, as
-/// ``bytes``, and be used by another run of the program. Where the partial file is gone by then, the download begins anew;
-/// where the file changed on the server, too. Header fields that carry credentials or cookies are not in it.
+/// The partial file stays on disk as `NAME.part`, next to its journal; this value refers to it. ``bytes`` can be stored
+/// anywhere and used by another run of the program. The download restarts if the partial file has been deleted, or if
+/// the file changed on the server. Header fields with credentials or cookies are not included.
 public struct ResumeData: Sendable, Hashable {
     struct Contents: Codable, Hashable {
         var version = 1
@@ -21,25 +21,25 @@ public struct ResumeData: Sendable, Hashable {
         var length: Int64?
         var entityTag: String?
         var lastModified: String?
-        /// The digests that the file must have, as algorithm and hexadecimal digits.
+        /// The expected digests of the file, as algorithm and hexadecimal digits.
         var digests: [[String]]?
     }
 
     let contents: Contents
 
-    /// The form to keep.
+    /// The encoded form, for storage.
     public let bytes: [UInt8]
 
-    /// The URL that was asked, without user information.
+    /// The URL of the download, without user information.
     public var url: String { self.contents.url }
-    /// The bytes that are there.
+    /// The number of bytes received.
     public var bytesReceived: Int64 { self.contents.received }
-    /// The length of the whole, or `nil` where it is unknown.
+    /// The length of the complete file in bytes, or `nil` if it is unknown.
     public var bytesExpected: Int64? { self.contents.length }
 
-    /// Reads what was kept.
+    /// Decodes stored resume data.
     ///
-    /// - Throws: ``TransferError`` with `badResumeData` where the bytes are no resume data of this version.
+    /// - Throws: ``TransferError`` with `badResumeData` if the bytes are not resume data of this version.
     public init(_ bytes: [UInt8]) throws(TransferError) {
         guard let contents = try? JSONDecoder().decode(Contents.self, from: Data(bytes)), contents.version == 1 else {
             throw TransferError(
@@ -60,12 +60,12 @@ public struct ResumeData: Sendable, Hashable {
         self.bytes = Array(data)
     }
 
-    /// Deletes the partial file: nothing will be gone on from it.
+    /// Deletes the partial file, so that the download cannot be resumed.
     public func discard() {
         try? DiskStore().discardPartial(FileTarget(directory: self.contents.directory, name: self.contents.name))
     }
 
-    /// Looks what a task's transfer left at its target; may block.
+    /// Finds the partial file of a task's transfer; may block.
     static func survey(_ target: FileTarget, of task: DownloadTask) -> ResumeData? {
         guard let survey = try? task.session.store.survey(target), case .ours(let facts, let written) = survey.partial,
             written > 0
@@ -101,7 +101,7 @@ public struct ResumeData: Sendable, Hashable {
         }
     }
 
-    /// The request to go on by.
+    /// The request for the resumed download.
     func request() throws(TransferError) -> TransferRequest {
         var request = try TransferRequest(self.contents.url)
         for mirror in self.contents.mirrors { request.mirrors.append(try TransferRequest(mirror).url) }

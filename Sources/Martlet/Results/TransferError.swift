@@ -1,6 +1,6 @@
 internal import TransferEngine
 
-/// Why a task failed, or could not be made.
+/// The error of a task that failed or could not be made.
 public struct TransferError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
@@ -17,75 +17,75 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
 
         private init(_ value: Value) { self.value = value }
 
-        /// The URL cannot be asked.
+        /// The URL is invalid or not supported.
         public static let badURL = Code(.badURL)
-        /// The request contradicts itself.
+        /// The request is invalid.
         public static let badRequest = Code(.badRequest)
-        /// The destination cannot be used: no file name, or another task is writing it.
+        /// The destination cannot be used: it has no file name, or another task writes to it.
         public static let badDestination = Code(.badDestination)
         /// The session's configuration cannot be used.
         public static let badConfiguration = Code(.badConfiguration)
-        /// The resume data are damaged, or of another version.
+        /// The resume data is damaged, or of another version.
         public static let badResumeData = Code(.badResumeData)
-        /// The request timeout, or the resource timeout, passed.
+        /// The request timeout or the resource timeout expired.
         public static let timeout = Code(.timeout)
         /// The host's name could not be resolved.
         public static let nameResolution = Code(.nameResolution)
-        /// The connection could not be made or broke, its encryption included; see ``TransferError/networkFailure``.
+        /// The connection or its TLS handshake failed, or the connection broke; see ``TransferError/networkFailure``.
         public static let network = Code(.network)
-        /// The server or the proxy wants other credentials.
+        /// The server or the proxy requires different credentials.
         public static let authentication = Code(.authentication)
-        /// Too many redirects, or one that is not followed.
+        /// Too many redirects, or a redirect that Martlet does not follow.
         public static let redirect = Code(.redirect)
-        /// The server answered with a status that is no success; see ``TransferError/status``.
+        /// The server responded with a status other than success; see ``TransferError/status``.
         public static let httpStatus = Code(.httpStatus)
-        /// The response breaks the rules of HTTP.
+        /// The response violates HTTP.
         public static let badResponse = Code(.badResponse)
-        /// The destination exists.
+        /// The destination file exists.
         public static let fileExists = Code(.fileExists)
         /// No space is left on the device.
         public static let noSpace = Code(.noSpace)
-        /// A file could not be made, read or written.
+        /// A file could not be created, read or written.
         public static let file = Code(.file)
-        /// A digest disagrees.
+        /// A digest does not match.
         public static let checksumMismatch = Code(.checksumMismatch)
-        /// The server does not send the part that is missing.
+        /// The server does not send the missing part.
         public static let cannotResume = Code(.cannotResume)
         /// The body is larger than the task may keep in memory.
         public static let bodyTooLarge = Code(.bodyTooLarge)
-        /// Somebody cancelled the task.
+        /// The task was cancelled.
         public static let cancelled = Code(.cancelled)
-        /// The data task went on as a download task.
+        /// The data task continued as a download task.
         public static let becameDownload = Code(.becameDownload)
-        /// The session takes no more tasks.
+        /// The session accepts no more tasks.
         public static let invalidated = Code(.invalidated)
-        /// The queue takes no more items.
+        /// The queue accepts no more items.
         public static let queueClosed = Code(.queueClosed)
-        /// The list of downloads is damaged; its file was set aside.
+        /// The list of downloads is damaged; its file was renamed.
         public static let listDamaged = Code(.listDamaged)
-        /// The list of downloads is open already.
+        /// The list of downloads is already open.
         public static let listInUse = Code(.listInUse)
         /// The list of downloads was written by a newer version.
         public static let listTooNew = Code(.listTooNew)
         /// Another program has the background session open.
         public static let sessionInUse = Code(.sessionInUse)
-        /// The daemon could not be started or asked, or no longer knows the transfer.
+        /// The daemon could not be started or reached, or no longer knows the transfer.
         public static let daemonUnavailable = Code(.daemonUnavailable)
-        /// The temporary file was given to those who were told, and is deleted.
+        /// The temporary file was given to the task's delegates and handlers, and is deleted.
         public static let fileWasHandedOut = Code(.fileWasHandedOut)
         /// A blocking call on a thread that must not block.
         public static let wouldDeadlock = Code(.wouldDeadlock)
-        /// Anything else.
+        /// Any other failure.
         public static let unknown = Code(.unknown)
 
         /// The code's name.
         public var description: String { self.value.rawValue }
 
-        /// The code of this name; `unknown` where there is none.
+        /// The code with this name; `unknown` if there is none.
         static func named(_ name: String) -> Code { Code(Value(rawValue: name) ?? .unknown) }
     }
 
-    /// What it tells: one block behind one reference, for results with an error in them are handed on at every step.
+    /// The error's content: one block behind one reference, because results with an error are copied often.
     private final class Contents: Sendable {
         let code: Code
         let message: String
@@ -124,29 +124,29 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
 
     /// The kind of failure.
     public var code: Code { self.contents.code }
-    /// What exactly failed if the code is ``Code/network``, otherwise `nil`.
+    /// The precise failure if the code is ``Code/network``, otherwise `nil`.
     public var networkFailure: NetworkFailure? { self.contents.networkFailure }
-    /// What happened and where.
+    /// What failed, and where.
     public var message: String { self.contents.message }
     /// How to fix it; may be empty.
     public var remedy: String { self.contents.remedy }
-    /// Whether asking again later may succeed.
+    /// Whether a later attempt may succeed.
     public var isRetryable: Bool { self.contents.isRetryable }
-    /// The response that caused it, where one did.
+    /// The response that caused the error, if any.
     public var response: HTTPResponse? { self.contents.response }
     /// The first bytes of that response's body, at most 16 KiB.
     public var body: [UInt8] { self.contents.body }
-    /// What a download can be gone on with, where something was kept.
+    /// Data for resuming a download, if a partial file was kept.
     public var resumeData: ResumeData? { self.contents.resumeData }
 
-    /// The response's status, where one caused it.
+    /// The status of the response that caused the error, if any.
     public var status: Int? { self.response?.status ?? self.contents.status }
-    /// The standard name of the status, or `nil` (RFC 9110 §15).
+    /// The standard name of the status (RFC 9110 §15), or `nil`.
     public var reasonPhrase: String? { self.status.map { ReasonPhrase.of($0) } }
-    /// The first bytes of the response's body as text; bytes that are not UTF-8 are repaired.
+    /// The first bytes of the response's body as text; invalid UTF-8 is repaired.
     public var bodyText: String { String(decoding: self.body, as: UTF8.self) }
 
-    /// What happened, where, and how to mend it.
+    /// The message and the remedy.
     public var description: String { self.remedy.isEmpty ? self.message : "\(self.message); \(self.remedy)" }
 
     init(
@@ -186,7 +186,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         )
     }
 
-    /// The same error, of a download that can be gone on with.
+    /// The same error, with resume data.
     init(_ error: TransferError, resumeData: ResumeData?) {
         self.contents = Contents(
             error.code,

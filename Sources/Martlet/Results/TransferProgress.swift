@@ -1,17 +1,17 @@
-/// How far a task has come.
+/// The progress of a task.
 public struct TransferProgress: Sendable, Hashable {
-    /// The bytes of body that are there, those of earlier runs included.
+    /// The number of body bytes received, including those of earlier runs.
     public var bytesReceived: Int64
-    /// The bytes that are new since this was told last.
+    /// The number of bytes since the last report.
     public var bytesSinceLast: Int64
-    /// The length of the whole, or `nil` while it is unknown.
+    /// The length of the complete body in bytes, or `nil` while it is unknown.
     public var bytesExpected: Int64?
-    /// Bytes a second over the last few seconds.
+    /// The rate over the last few seconds, in bytes per second.
     public var rate: Double
-    /// The seconds left at this rate, or `nil`.
+    /// The remaining seconds at this rate, or `nil`.
     public var secondsLeft: Double?
 
-    /// From 0 to 1, or `nil` while the length is unknown.
+    /// The received fraction, from 0 to 1, or `nil` while the length is unknown.
     public var fraction: Double? {
         self.bytesExpected.map { $0 > 0 ? min(1, Double(self.bytesReceived) / Double($0)) : 1 }
     }

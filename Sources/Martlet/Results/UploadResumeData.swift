@@ -1,15 +1,15 @@
 internal import Synchronization
 internal import TransferEngine
 
-/// What an upload of a file can be gone on with, by another task or another process.
+/// Data for resuming the upload of a file, in another task or another process.
 ///
-/// It holds the URL of the upload at the server: who has it can add to the upload.
+/// It contains the URL of the upload at the server, with which anyone can append to the upload.
 public struct UploadResumeData: Sendable, Hashable {
     /// The file's path.
     public let path: String
-    /// The URL that the upload was begun at, without user information.
+    /// The URL of the request that started the upload, without user information.
     public var url: String { self.record.endpoint }
-    /// When the server forgets what it has, seconds since 1970, where it told.
+    /// When the server deletes the partial upload, seconds since 1970, if it reports that.
     public var expires: Int64? { self.record.expires }
 
     let record: UploadRecord
@@ -19,10 +19,10 @@ public struct UploadResumeData: Sendable, Hashable {
         self.record = record
     }
 
-    /// The data as bytes to keep.
+    /// The encoded form, for storage.
     public var bytes: [UInt8] { Array(self.path.utf8) + [0] + self.record.encoded }
 
-    /// Reads bytes that were kept.
+    /// Decodes stored resume data.
     ///
     /// - Throws: ``TransferError`` with `badResumeData`.
     public init(_ bytes: [UInt8]) throws(TransferError) {
@@ -37,7 +37,7 @@ public struct UploadResumeData: Sendable, Hashable {
     }
 }
 
-/// Keeps an upload's record for its task.
+/// Stores an upload's record for its task.
 final class RecordKeeper: UploadJournal {
     private let record: Mutex<UploadRecord?>
 

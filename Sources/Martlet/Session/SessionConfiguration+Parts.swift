@@ -2,7 +2,7 @@ package import HTTPTransport
 internal import TransferAssembly
 package import TransferEngine
 
-/// What the configuration means to the parts that a session is made of.
+/// The configurations of the parts of a session.
 extension SessionConfiguration {
     /// The engine's limits.
     package var forEngine: TransferEngine.Configuration {
@@ -15,7 +15,7 @@ extension SessionConfiguration {
         return engine
     }
 
-    /// How the transport connects; proxies of the environment are those of this process.
+    /// The transport's configuration; proxies from the environment are those of this process.
     package var forTransport: HTTPTransport.Configuration {
         var transport = HTTPTransport.Configuration()
         transport.tls = self.tls
@@ -27,7 +27,7 @@ extension SessionConfiguration {
         return transport
     }
 
-    /// What all downloads have in common.
+    /// The options common to all downloads.
     package var forDownloads: DownloadOptions {
         var options = DownloadOptions()
         options.connections =
@@ -36,7 +36,7 @@ extension SessionConfiguration {
         options.retryStatuses = self.retries.statuses
         options.maximumRedirects = max(0, self.maximumRedirects)
         options.allowsDowngrade = self.allowsDowngrade
-        // Zero is none; a connection that hangs for a year is nobody's.
+        // Zero disables the timeout; a year stands for none.
         options.connectTimeout = self.connectTimeout > .zero ? self.connectTimeout : .seconds(365 * 86_400)
         options.stallTimeout = self.requestTimeout
         options.totalTimeout = self.resourceTimeout
@@ -45,7 +45,7 @@ extension SessionConfiguration {
         return options
     }
 
-    /// The header fields of a request that has none of its own.
+    /// The header fields of a request without header fields.
     package var baseFields: [(String, String)] {
         var fields = self.headers.pairs.map { ($0.name, $0.value) }
         if !self.headers.contains("User-Agent") { fields.append(("User-Agent", "martlet/\(MartletVersion.text)")) }

@@ -1,16 +1,16 @@
 public import CoreMetrics
 public import Logging
 
-/// How a session works: a value, copied when the session is made.
+/// The configuration of a session; a value, copied when the session is made.
 public struct SessionConfiguration: Sendable {
-    /// For most programs: cookies shared with the other sessions of this process, proxies from the environment.
+    /// The default: cookies shared with the other sessions of this process, proxies from the environment.
     public static var `default`: SessionConfiguration {
         var configuration = SessionConfiguration()
         configuration.cookies = .shared
         return configuration
     }
 
-    /// Leaves nothing on disk but the files asked for: cookies and credentials are in memory, and the session's own.
+    /// Stores nothing on disk but the requested files; cookies and credentials stay in memory, for this session only.
     public static var ephemeral: SessionConfiguration {
         var configuration = SessionConfiguration()
         configuration.cookies = CookieStorage()
@@ -19,161 +19,164 @@ public struct SessionConfiguration: Sendable {
 
     // MARK: Requests
 
-    /// Header fields for every request, unless it has its own of the same name.
+    /// Header fields of every request; a request's own field of the same name replaces one.
     ///
-    /// Without a `User-Agent` here Martlet names itself.
+    /// Without a `User-Agent` field, Martlet's is sent.
     public var headers = HTTPFields()
 
-    /// The cookies that go with requests and where those of responses are kept; `nil` for none at all.
+    /// The cookie storage for requests and responses; `nil` disables cookies.
     public var cookies: CookieStorage?
 
-    /// Which cookies of responses are kept.
+    /// The cookies of responses that are stored.
     public var cookieAcceptance = CookieAcceptance.always
 
-    /// Credentials for servers that ask for them.
+    /// The credentials for servers that require authentication.
     public var credentials = Credentials()
 
     // MARK: Limits
 
-    /// The tasks that run at once, at least 1; what waits does not time out.
+    /// The maximum number of tasks that run at once, at least 1; a waiting task does not time out.
     public var concurrentTransfers = 6
 
-    /// The connections to one host (scheme, host and port); `nil` for as many as tasks run at once, at least 4.
+    /// The maximum number of connections per host (scheme, host and port); `nil` for ``concurrentTransfers``, at least
+    /// 4.
     public var connectionsPerHost: Int?
 
-    /// The connections that one download may get where the server sends parts and more of them prove to help.
+    /// The maximum number of connections of one download, used if the server supports ranges and more connections help.
     ///
     /// 1 fetches every file over one connection.
     public var connectionsPerDownload = 4
 
-    /// Bytes a second over all tasks, or `nil`.
+    /// The rate limit of all tasks together in bytes per second, or `nil`.
     public var rateLimit: Int64?
 
-    // MARK: Time
+    // MARK: Timeouts
 
-    /// Name resolution, connecting and the handshakes together; zero is none.
+    /// The timeout for name resolution, connecting and handshakes together; zero for none.
     public var connectTimeout = Duration.seconds(30)
 
-    /// No bytes for this long end an attempt; also the time for a complete response head.
+    /// The timeout for an attempt that receives no bytes; also the time for a complete response head.
     ///
-    /// Zero is none. Time that a task waits for its turn never counts.
+    /// Zero for none. The time that a task waits for a slot does not count.
     public var requestTimeout = Duration.seconds(60)
 
-    /// The whole transfer from its first start: its attempts and the time between them.
+    /// The timeout for the whole transfer from its first start: its attempts and the time between them.
     ///
-    /// Zero is none. Time that a task waits for its turn, or is suspended, never counts.
+    /// Zero for none. The time that a task waits for a slot or is suspended does not count.
     public var resourceTimeout = Duration.zero
 
-    /// Which failures are worth another attempt, and how many.
+    /// The failures that are retried, and the number of retries.
     public var retries = RetryPolicy()
 
-    // MARK: The network
+    // MARK: Network
 
-    /// How servers are trusted, and how this side shows who it is.
+    /// How servers are verified, and the client's certificate.
     public var tls = TLSOptions()
 
     /// The proxies.
     public var proxy = ProxyChoice.environment
 
-    /// The most redirects that are followed.
+    /// The maximum number of redirects that are followed.
     public var maximumRedirects = 20
 
     /// Whether https may redirect to http.
     public var allowsDowngrade = false
 
-    /// Whether tasks may run while the network is an expensive one; otherwise they wait.
+    /// Whether tasks may run on an expensive network; otherwise they wait.
     public var allowsExpensiveNetwork = true
 
-    /// When tasks start, where it need not be at once; `nil` is at once.
+    /// The start time of tasks without urgency; `nil` to start at once.
     public var discretion: Discretion?
 
-    /// Tells whether the machine runs on battery and whether the network is expensive.
+    /// Reports whether the machine runs on battery and whether the network is expensive.
     public var conditions: any SystemConditions = LocalConditions()
 
-    // MARK: In the background
+    // MARK: Background sessions
 
-    /// A command to be run by the daemon when a background session's events are ready and no program has it open.
+    /// A command that the daemon runs when a background session's events are ready and no program has it open.
     ///
-    /// The first word is the program's absolute path; the session's identifier is in `MARTLET_SESSION`.
+    /// The first word is the absolute path of the program; the session's identifier is in `MARTLET_SESSION`.
     public var wakeCommand: [String] = []
 
     /// When the events of a background session count as handled.
     public var acknowledgesEvents = AcknowledgementMode.automatically
 
-    /// The path of `martletd`, for background sessions; `nil` looks for it beside the program and where programs are.
+    /// The path of `martletd` for background sessions; `nil` looks next to the program and in the usual directories.
     public var daemonPath: String?
 
-    /// Where the session lives, for one in the background.
+    /// The identity and directory of a background session, or `nil`.
     var background: BackgroundPlace?
 
-    // MARK: This process
+    // MARK: Process
 
-    /// The directory for the files of downloads without a destination, and for what is there of them.
+    /// The directory for downloads without a destination, including partial ones.
     ///
-    /// It is made, for its owner alone, when it is first needed. By default `$TMPDIR/martlet-UID`, or the same below `/tmp`;
-    /// a program that keeps resume data over restarts of the machine names one of its own.
+    /// It is created when first needed, accessible to its owner only. The default is `$TMPDIR/martlet-UID`, or
+    /// `/tmp/martlet-UID`. A program that keeps resume data across restarts of the machine sets a different one.
     public var directory = SessionConfiguration.defaultDirectory
 
-    /// Whether a downloaded file is synced to disk before its task ends, whatever its size.
+    /// Whether a downloaded file is synced to disk before its task ends, regardless of its size.
     public var isDurable = false
 
-    /// Where completion handlers are called.
+    /// The context in which completion handlers are called.
     public var callbackContext = CallbackContext.anyThread
 
-    /// Takes messages about attempts and ends; never a secret, a query or a cookie.
+    /// The logger for attempts and ends; messages never contain a secret, a query or a cookie.
     public var logger: Logger?
 
-    /// Makes the session's metrics: `martlet.tasks` (by outcome), `martlet.bytes.received`, `martlet.attempts.failed`.
+    /// The factory for the session's metrics: `martlet.tasks` (by outcome), `martlet.bytes.received`,
+    /// `martlet.attempts.failed`.
     public var metrics: (any MetricsFactory)?
 
-    /// The directory for downloads without a destination where nothing else is said.
+    /// The default directory for downloads without a destination.
     public static var defaultDirectory: String { TemporaryPlace.default }
 
     init() {}
 }
 
-/// Which cookies of responses are kept.
+/// The cookies of responses that are stored.
 public enum CookieAcceptance: Sendable, Hashable {
     /// All that RFC 6265bis allows.
     case always
-    /// Those of the host that the task asked first, not those of hosts it was redirected to.
+    /// Cookies of the host that the task requested first, not of hosts that it was redirected to.
     case onlyFromFirstHost
-    /// None; those that are there already are still sent.
+    /// None; stored cookies are still sent.
     case never
 }
 
-/// Which failures are worth another attempt, and how many.
+/// The failures that are retried, and the number of retries.
 public struct RetryPolicy: Sendable, Hashable {
-    /// The attempts beyond the first that bring nothing new; every byte that is kept and gone on from refills them.
+    /// The maximum number of consecutive retries without progress; bytes that are kept and resumed from reset the
+    /// count.
     public var attempts = 3
-    /// The statuses that are worth another attempt.
+    /// The statuses that are retried.
     public var statuses: Set<Int> = [408, 429, 500, 502, 503, 504]
 
-    /// No second attempt.
+    /// No retries.
     public static let none = RetryPolicy(attempts: 0)
 
     /// Creates a policy.
     ///
-    /// - Parameter attempts: The attempts beyond the first.
+    /// - Parameter attempts: The number of retries.
     public init(attempts: Int = 3) { self.attempts = max(0, attempts) }
 }
 
-/// Where the proxies are known from.
+/// The source of the proxy settings.
 public enum ProxyChoice: Sendable, Hashable {
     /// The variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, read when the session is made.
     case environment
     /// No proxy.
     case none
-    /// These.
+    /// Explicit settings.
     case custom(ProxySettings)
 
-    /// One proxy for everything but some hosts.
+    /// One proxy for all hosts except some.
     ///
     /// - Parameters:
     ///   - url: The proxy, as `http://user:password@host:port`.
-    ///   - hosts: The hosts to ask without it, with commas between, as in `no_proxy`.
+    ///   - hosts: The hosts that are connected to directly, separated by commas as in `no_proxy`.
     /// - Returns: The choice.
-    /// - Throws: ``TransferError`` with `badConfiguration` where that is no proxy Martlet can use.
+    /// - Throws: ``TransferError`` with `badConfiguration` if the URL does not name a proxy that Martlet supports.
     public static func server(_ url: String, except hosts: String = "") throws(TransferError) -> ProxyChoice {
         do {
             return .custom(ProxySettings(try ProxyServer(url), exceptions: ProxyExceptions(hosts)))

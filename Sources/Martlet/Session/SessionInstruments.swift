@@ -31,7 +31,7 @@ final class SessionInstruments: Sendable {
         self.attemptsFailed = Counter(label: "martlet.attempts.failed", factory: factory)
     }
 
-    /// What it needs to hear of beyond the ends.
+    /// The events that it needs in addition to ends.
     var interest: TransferEvent.Interest {
         self.logger != nil || self.attemptsFailed != nil ? [.states, .notes] : .ends
     }

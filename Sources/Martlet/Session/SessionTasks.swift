@@ -7,8 +7,8 @@ public struct SessionTasks: Sendable {
     /// The upload tasks.
     public let upload: [UploadTask]
 
-    /// How many there are.
+    /// The number of tasks.
     public var count: Int { self.data.count + self.download.count + self.upload.count }
-    /// Whether there is none.
+    /// Whether `count` is zero.
     public var isEmpty: Bool { self.count == 0 }
 }

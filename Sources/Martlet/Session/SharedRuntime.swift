@@ -1,8 +1,8 @@
 internal import HTTPTransport
 
-/// The threads of all sessions of this process: the event loops that move data, and the pool that waits for disks.
+/// The threads of all sessions of this process: the event loops that move data, and the pool for blocking disk calls.
 ///
-/// They are started by the first session and stay, so that a session costs no thread.
+/// The first session starts them, and they are never stopped, so that another session costs no thread.
 enum SharedRuntime {
     static let loops = SharedLoops(laneCount: HTTPTransport.Configuration().laneCount)
     static let pool = NIOBlockingPool(threadCount: 4)

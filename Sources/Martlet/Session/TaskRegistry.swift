@@ -1,8 +1,8 @@
 internal import Synchronization
 
-/// A session's tasks that have not ended, and whether more may come.
+/// A session's tasks that have not ended, and whether it accepts new ones.
 ///
-/// Tasks that the session has begun are kept, those that it has not or that are suspended are known only.
+/// Started tasks are referenced strongly; tasks not yet started or suspended are referenced weakly.
 final class TaskRegistry: Sendable {
     private enum Held: Sendable {
         case strong(TransferTask)
@@ -31,18 +31,18 @@ final class TaskRegistry: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Whether tasks are kept that are suspended: a background session's, which outlive the program.
+    /// Whether suspended tasks are referenced strongly, as in a background session, whose tasks outlive the program.
     private let keepsSuspended: Bool
 
     /// - Parameters:
-    ///   - lastNumber: What the first task's number follows.
-    ///   - keepsSuspended: Whether suspended tasks are kept.
+    ///   - lastNumber: The number before that of the first task.
+    ///   - keepsSuspended: Whether suspended tasks are referenced strongly.
     init(lastNumber: Int = 0, keepsSuspended: Bool = false) {
         self.keepsSuspended = keepsSuspended
         self.state.withLock { $0.lastNumber = lastNumber }
     }
 
-    /// Keeps a task that an earlier run of the program made, under the number that it had where it is free.
+    /// Registers a task that an earlier run of the program made, under its former number if that is free.
     func adopt<Made: TransferTask>(_ number: Int?, _ make: (Int) -> Made) -> Made {
         self.state.withLock { state in
             var number = number ?? 0
@@ -56,7 +56,7 @@ final class TaskRegistry: Sendable {
         }
     }
 
-    /// A number for a task, or `nil` where no more may come.
+    /// A number for a new task, or `nil` if the session accepts no more.
     func numberForNew() -> Int? {
         self.state.withLock { state in
             guard case .open = state.standing else { return nil }
@@ -65,7 +65,7 @@ final class TaskRegistry: Sendable {
         }
     }
 
-    /// A number for a task that goes on with another one's transfer.
+    /// A number for a task that continues another task's transfer.
     func numberForTurned() -> Int {
         self.state.withLock { state in
             state.lastNumber += 1
@@ -73,25 +73,25 @@ final class TaskRegistry: Sendable {
         }
     }
 
-    /// The tasks, in the order in which they were made.
+    /// The tasks, ordered by number.
     var tasks: [TransferTask] {
         self.state.withLock { $0.tasks.sorted { $0.key < $1.key }.compactMap(\.value.task) }
     }
 
-    /// Keeps a task.
+    /// References a task strongly.
     func keep(_ task: TransferTask) {
         self.state.withLock { state in
-            // A task that ends at this moment is forgotten after it was marked: it must not come back for ever.
+            // A task that is ending now is marked first and forgotten later: it must not be registered again for good.
             if !task.facts.withLock({ $0.isEnded }) { state.tasks[task.id] = .strong(task) }
         }
     }
 
-    /// Knows a new task without keeping it.
+    /// Registers a new task with a weak reference.
     func know(_ task: TransferTask) {
         self.state.withLock { $0.tasks[task.id] = .weak(WeakTask(task: task)) }
     }
 
-    /// Keeps a task no longer, if it is there.
+    /// Makes the reference to a registered task weak.
     func letGo(_ task: TransferTask) {
         if self.keepsSuspended { return }
         self.state.withLock { state in
@@ -101,19 +101,19 @@ final class TaskRegistry: Sendable {
 
     /// Forgets a task.
     func forget(_ id: Int) {
-        // Let go of outside the lock: it may be the last reference.
+        // Released outside the lock: it may be the last reference.
         let task = self.state.withLock { $0.tasks.removeValue(forKey: id) }
         withExtendedLifetime(task) {}
     }
 
-    /// Takes no more tasks.
+    /// Stops accepting tasks.
     func finish() {
         self.state.withLock { state in
             if case .open = state.standing { state.standing = .finishing }
         }
     }
 
-    /// Whether the last task of a session that takes no more has just gone; true once.
+    /// Marks a session that accepts no more tasks as invalid once it has none; returns true once.
     func becomesInvalid() -> Bool {
         self.state.withLock { state in
             guard case .finishing = state.standing, state.tasks.isEmpty else { return false }

@@ -14,7 +14,7 @@ enum TemporaryPlace {
         return (base.hasSuffix("/") ? base : base + "/") + "martlet-\(geteuid())"
     }
 
-    /// Makes the directory for its owner alone, and refuses one that is somebody else's.
+    /// Creates the directory, accessible to its owner only, and refuses one that belongs to another user.
     ///
     /// - Throws: ``TransferError`` with `file`.
     static func prepare(_ path: String) throws(TransferError) {
@@ -26,7 +26,7 @@ enum TemporaryPlace {
             )
         }
         var status = stat()
-        // A link that somebody else laid there would lead our files to where that one likes.
+        // A symbolic link made by another user could redirect the files to a location of that user's choice.
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid() else {
             throw TransferError(
                 .file,
@@ -36,7 +36,7 @@ enum TemporaryPlace {
         }
     }
 
-    /// A name that nobody else has chosen.
+    /// A random name of 24 hexadecimal digits.
     static func name() -> String {
         Hexadecimal.encode((0..<12).map { _ in UInt8.random(in: 0...255) })
     }

@@ -1,30 +1,30 @@
 internal import TransferEngine
 
-/// What runs a session's transfers: the engine in this process, or the daemon.
+/// Runs a session's transfers: the engine in this process, or the daemon.
 ///
 /// Every method may be called from any thread, and returns at once.
 protocol TransferRunner: AnyObject, Sendable {
-    /// Takes a task's transfer.
+    /// Adds a task's transfer.
     ///
-    /// - Throws: ``TransferError`` where it cannot be taken.
+    /// - Throws: ``TransferError`` if it cannot be added.
     func add(_ task: TransferTask) throws(TransferError) -> TransferID
 
     func pause(_ id: TransferID)
     func resume(_ id: TransferID)
     func cancel(_ id: TransferID, keeping: Bool)
 
-    /// Nobody in this program has the paused transfer's task any more.
+    /// Reports that the task of a paused transfer was released.
     func abandon(_ id: TransferID)
 
-    /// Where a transfer stands; `nil` once it has ended.
+    /// The state of a transfer; `nil` once it has ended.
     func state(of id: TransferID) -> TransferState?
-    /// How far it has come, as far as that is known; `nil` where it does not run.
+    /// The progress, as far as it is known; `nil` if the transfer does not run.
     func progress(of id: TransferID) -> (bytes: Int64, total: Int64?)?
 
     func setPriority(_ priority: Priority, of id: TransferID)
     func setRateLimit(_ rate: Int64?, of id: TransferID)
 
-    /// The transfers that run.
+    /// The number of running transfers.
     var runningCount: Int { get }
     func setConcurrentTransfers(_ count: Int)
     func setConnectionsPerHost(_ count: Int)

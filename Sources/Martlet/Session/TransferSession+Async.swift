@@ -1,14 +1,14 @@
-/// What most programs need, in one line each.
+/// Asynchronous calls and completion handlers for common transfers.
 extension TransferSession {
-    /// Brings a body into memory.
+    /// Receives a body in memory.
     ///
-    /// Where the surrounding Swift task is cancelled, so is the transfer.
+    /// Cancelling the surrounding Swift task cancels the transfer.
     ///
     /// - Parameters:
-    ///   - request: What to ask for.
-    ///   - maximumBytes: The most bytes of body to keep.
+    ///   - request: The request.
+    ///   - maximumBytes: The maximum size of the body in bytes.
     /// - Returns: The response and its body.
-    /// - Throws: ``TransferError``, with `httpStatus` for a status that is no success; `CancellationError`.
+    /// - Throws: ``TransferError``, with `httpStatus` for a status other than success; `CancellationError`.
     public func data(
         from request: some RequestConvertible,
         maximumBytes: Int = DataTask.defaultMaximum
@@ -18,15 +18,15 @@ extension TransferSession {
         return try await task.value
     }
 
-    /// Brings a body into a file.
+    /// Receives a body into a file.
     ///
-    /// Where the surrounding Swift task is cancelled, so is the transfer.
+    /// Cancelling the surrounding Swift task cancels the transfer.
     ///
     /// - Parameters:
-    ///   - request: What to ask for.
-    ///   - destination: Where the file goes; a temporary one is deleted when the caller lets go of the result.
+    ///   - request: The request.
+    ///   - destination: The destination of the file; a temporary one is deleted when the caller releases the result.
     /// - Returns: The file.
-    /// - Throws: ``TransferError``, with `httpStatus` for a status that is no success; `CancellationError`.
+    /// - Throws: ``TransferError``, with `httpStatus` for a status other than success; `CancellationError`.
     public func download(
         from request: some RequestConvertible,
         to destination: Destination = .temporary
@@ -36,9 +36,9 @@ extension TransferSession {
         return try await task.value
     }
 
-    /// Goes on with a download that was cut off.
+    /// Resumes an interrupted download.
     ///
-    /// - Parameter data: What the earlier task gave.
+    /// - Parameter data: The resume data of the earlier task.
     /// - Returns: The file, at the earlier task's destination.
     /// - Throws: ``TransferError``; `CancellationError`.
     public func download(resuming data: ResumeData) async throws -> DownloadedFile {
@@ -47,13 +47,13 @@ extension TransferSession {
         return try await task.value
     }
 
-    /// Makes a data task that has begun and tells a handler its end; see ``DataTask/onCompletion(_:)``.
+    /// Makes and starts a data task that reports its end to a handler; see ``DataTask/onCompletion(_:)``.
     ///
     /// - Parameters:
-    ///   - request: What to ask for.
+    ///   - request: The request.
     ///   - completion: The handler, called once.
     /// - Returns: The task.
-    /// - Throws: ``TransferError`` where the task cannot be made.
+    /// - Throws: ``TransferError`` if the task cannot be made.
     @discardableResult
     public func data(
         from request: some RequestConvertible,
@@ -65,14 +65,15 @@ extension TransferSession {
         return task
     }
 
-    /// Makes a download task that has begun and tells a handler its end; see ``DownloadTask/onCompletion(_:)``.
+    /// Makes and starts a download task that reports its end to a handler; see ``DownloadTask/onCompletion(_:)``.
     ///
     /// - Parameters:
-    ///   - request: What to ask for.
-    ///   - destination: Where the file goes; a temporary one is deleted when the handler returns, unless moved or kept.
+    ///   - request: The request.
+    ///   - destination: The destination; a temporary file is deleted when the handler returns, unless it was moved or
+    ///     kept.
     ///   - completion: The handler, called once.
     /// - Returns: The task.
-    /// - Throws: ``TransferError`` where the task cannot be made.
+    /// - Throws: ``TransferError`` if the task cannot be made.
     @discardableResult
     public func download(
         from request: some RequestConvertible,

@@ -10,22 +10,23 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Calls that wait, for scripts and for code that is not asynchronous.
+/// Blocking calls, for scripts and synchronous code.
 ///
-/// They may be made on any thread that may wait: the main thread, and the threads and queues on which delegates are called,
-/// included. No delegate hears of them or is asked, for it may be what the call keeps waiting; challenges are answered from
-/// the session's credentials. An event loop and the threads of Swift's own pool must not wait: there they throw
-/// `wouldDeadlock` at once. Success is a status from 200 to 299, 200 and 206 in practice.
+/// They may be made on any thread that may block, including the main thread and the threads and queues on which
+/// delegates are called. No delegate is called, because the call may block its thread; challenges are handled with the
+/// session's credentials. On an event loop and on the threads of Swift's concurrency pool, which must not block, they
+/// throw `wouldDeadlock` at once. Success is a status from 200 to 299, in practice 200 and 206.
 extension TransferSession {
-    /// Brings a body into memory, and waits for it.
+    /// Receives a body in memory, and blocks until it is complete.
     ///
     /// - Parameters:
-    ///   - request: What to ask for.
-    ///   - referer: The page that the request comes from.
-    ///   - headers: Header fields beside the request's own.
-    ///   - maximumBytes: The most bytes of body to keep.
+    ///   - request: The request.
+    ///   - referer: The value of the `Referer` field.
+    ///   - headers: Header fields in addition to the request's.
+    ///   - maximumBytes: The maximum size of the body in bytes.
     /// - Returns: The response and its body.
-    /// - Throws: ``TransferError``; for a status that is no success with the status, its name and the body's first bytes.
+    /// - Throws: ``TransferError``; for a status other than success it has the status, its name and the body's first
+    ///   bytes.
     public func dataBlocking(
         from request: some RequestConvertible,
         referer: HTTPURL? = nil,
@@ -42,15 +43,16 @@ extension TransferSession {
         }
     }
 
-    /// Brings a body into a file, and waits for it.
+    /// Receives a body into a file, and blocks until it is complete.
     ///
     /// - Parameters:
-    ///   - request: What to ask for.
-    ///   - destination: Where the file goes; a temporary one is deleted when the caller lets go of the result.
-    ///   - referer: The page that the request comes from.
-    ///   - headers: Header fields beside the request's own.
+    ///   - request: The request.
+    ///   - destination: The destination of the file; a temporary one is deleted when the caller releases the result.
+    ///   - referer: The value of the `Referer` field.
+    ///   - headers: Header fields in addition to the request's.
     /// - Returns: The file.
-    /// - Throws: ``TransferError``; for a status that is no success with the status, its name and the body's first bytes.
+    /// - Throws: ``TransferError``; for a status other than success it has the status, its name and the body's first
+    ///   bytes.
     public func downloadBlocking(
         from request: some RequestConvertible,
         to destination: Destination = .temporary,
@@ -77,9 +79,9 @@ extension TransferSession {
     }
 }
 
-/// Waiting for what other threads do.
+/// Blocks a thread until another one has produced a result.
 enum BlockingCall {
-    /// Whether this thread may wait.
+    /// Checks that this thread may block.
     ///
     /// - Throws: ``TransferError`` with `wouldDeadlock` on an event loop, and in asynchronous code off the main thread.
     static func check() throws(TransferError) {
@@ -100,12 +102,12 @@ enum BlockingCall {
     }
 
     private static var isMainThread: Bool {
-        // On Linux the main queue, which is the main actor's, leaves the main thread once the program waits for it.
+        // On Linux the main queue, the main actor's executor, leaves the main thread once the program waits for it.
         if DispatchQueue.getSpecific(key: self.mainQueueKey) == true { return true }
         #if canImport(Darwin)
         pthread_main_np() != 0
         #else
-        // gettid(2), which the C library's module does not show to Swift; the main thread's number is the process's.
+        // gettid(2) is not exported to Swift by the C library's module; the main thread's number is the process's.
         typealias ThreadNumber = @convention(c) () -> Int32
         guard let call = unsafeBitCast(dlsym(nil, "gettid"), to: ThreadNumber?.self) else { return false }
         return call() == getpid()
@@ -118,11 +120,11 @@ enum BlockingCall {
         return key
     }()
 
-    /// Waits for a result that is given on another thread.
+    /// Waits for a result that another thread produces.
     ///
     /// - Parameters:
-    ///   - register: Registers what takes the result.
-    ///   - begin: Begins the work.
+    ///   - register: Registers the callback that receives the result.
+    ///   - begin: Starts the work.
     /// - Returns: The result's value.
     /// - Throws: The result's error.
     static func wait<Value: Sendable>(

@@ -1,15 +1,16 @@
 internal import Synchronization
 internal import TransferEngine
 
-/// Making tasks.
+/// Creation of tasks.
 extension TransferSession {
-    /// Makes a data task; it begins with ``TransferTask/resume()``.
+    /// Makes a data task; ``TransferTask/resume()`` starts it.
     ///
     /// - Parameters:
-    ///   - request: What to ask for.
-    ///   - maximumBytes: The most bytes of body to keep in memory; more fail the task with `bodyTooLarge`.
-    ///   - collectsBody: Whether the body is collected; otherwise only delegates and ``TransferTask/events`` hear of its
-    ///     bytes, of any number.
+    ///   - request: The request.
+    ///   - maximumBytes: The maximum size of the body in memory, in bytes; a larger one fails the task with
+    ///     `bodyTooLarge`.
+    ///   - collectsBody: Whether the body is collected; otherwise only delegates and ``TransferTask/events`` receive
+    ///     its bytes, without a limit.
     /// - Returns: The task.
     /// - Throws: ``TransferError`` with `badURL`, `badRequest`, or `invalidated`.
     public func dataTask(
@@ -20,11 +21,11 @@ extension TransferSession {
         try self.makeData(request.transferRequest(), maximumBytes, collectsBody, isPrivate: false)
     }
 
-    /// Makes a download task; it begins with ``TransferTask/resume()``.
+    /// Makes a download task; ``TransferTask/resume()`` starts it.
     ///
     /// - Parameters:
-    ///   - request: What to ask for.
-    ///   - destination: Where the file goes.
+    ///   - request: The request.
+    ///   - destination: The destination of the file.
     /// - Returns: The task.
     /// - Throws: ``TransferError`` with `badURL`, `badRequest`, `badDestination`, `file` or `invalidated`.
     public func downloadTask(
@@ -34,9 +35,9 @@ extension TransferSession {
         try self.makeDownload(request.transferRequest(), destination, isPrivate: false)
     }
 
-    /// Makes a download task that goes on from where another one stopped, at the same destination.
+    /// Makes a download task that resumes the download of another task, at the same destination.
     ///
-    /// - Parameter data: What that one gave.
+    /// - Parameter data: The resume data of the other task.
     /// - Returns: The task.
     /// - Throws: ``TransferError`` with `badURL`, `file` or `invalidated`.
     public func downloadTask(resuming data: ResumeData) throws(TransferError) -> DownloadTask {

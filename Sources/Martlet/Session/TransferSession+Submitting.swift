@@ -1,9 +1,9 @@
 internal import Synchronization
 internal import TransferEngine
 
-/// What the engine is given for a task.
+/// The engine's requests and options for a task.
 extension TransferSession {
-    /// Gives a task to what runs it.
+    /// Submits a task to the runner.
     func submit(_ task: TransferTask) throws(TransferError) -> TransferID {
         self.registry.keep(task)
         return try self.runner.add(task)
@@ -49,7 +49,7 @@ extension TransferSession {
         return own.pairs.map { ($0.name, $0.value) } + self.baseFields.filter { !own.contains($0.0) }
     }
 
-    /// A delegate decided that a data task's body goes to a file.
+    /// Continues a data task's transfer as a download task, by a delegate's decision.
     func turn(
         _ data: DataTask,
         into destination: Destination,

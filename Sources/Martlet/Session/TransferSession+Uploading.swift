@@ -1,18 +1,18 @@
 internal import TransferEngine
 
-/// Sending.
+/// Uploads.
 extension TransferSession {
-    /// Makes an upload task; it begins with ``TransferTask/resume()``.
+    /// Makes an upload task; ``TransferTask/resume()`` starts it.
     ///
-    /// In a background session files are sent, alone or in a form: the daemon opens them, so they must stay where they are.
-    /// The answer's body has at most 1 MiB there.
+    /// A background session sends only files, alone or in a form. The daemon opens them when it sends them, so they
+    /// must not be moved or deleted before. The response body is limited to 1 MiB there.
     ///
     /// - Parameters:
-    ///   - request: Where to send to. Its method is `PUT` where the request has none of its own (`GET`), and `POST` for a
-    ///     form; its body must be `nil`.
-    ///   - body: What to send.
-    ///   - resumption: How it goes on after a break.
-    ///   - checksum: The digest to send with each part, where the server speaks tus and takes it.
+    ///   - request: The request. Its method `GET` is replaced by `PUT`, or by `POST` for a form; its body must be
+    ///     `nil`.
+    ///   - body: The content to send.
+    ///   - resumption: How the upload resumes after an interruption.
+    ///   - checksum: The digest to send with each part, if the server supports tus checksums.
     /// - Returns: The task.
     /// - Throws: ``TransferError`` with `badURL`, `badRequest`, or `invalidated`.
     public func uploadTask(
@@ -24,14 +24,14 @@ extension TransferSession {
         try self.makeUpload(request.transferRequest(), body, resumption, checksum, isPrivate: false)
     }
 
-    /// Makes an upload task that goes on with what another one has begun.
+    /// Makes an upload task that resumes the upload of another task.
     ///
-    /// The file must be as it was; one that changed fails the task with `file`. In a background session this is how an
-    /// upload that was begun by the program goes on when the program ends: from what the server has.
+    /// The file must be unchanged; otherwise the task fails with `file`. With this method a background session can
+    /// resume, from the bytes that the server has, an upload that this program started in the foreground.
     ///
     /// - Parameters:
-    ///   - data: What that one gave.
-    ///   - request: The request that it was made for, with its header fields and credentials.
+    ///   - data: The resume data of the other task.
+    ///   - request: The request of the other task, with its header fields and credentials.
     /// - Returns: The task.
     /// - Throws: ``TransferError`` with `badURL`, `badRequest`, or `invalidated`.
     public func uploadTask(
@@ -48,16 +48,16 @@ extension TransferSession {
         )
     }
 
-    /// Sends, and brings the answer.
+    /// Sends a body and waits for the response.
     ///
-    /// Where the surrounding Swift task is cancelled, so is the transfer.
+    /// Cancelling the surrounding Swift task cancels the transfer.
     ///
     /// - Parameters:
-    ///   - body: What to send.
-    ///   - request: Where to send to; see ``uploadTask(for:from:resumption:checksum:)``.
-    ///   - resumption: How it goes on after a break.
-    /// - Returns: The answer and its body.
-    /// - Throws: ``TransferError``, with `httpStatus` for a status that is no success; `CancellationError`.
+    ///   - body: The content to send.
+    ///   - request: The request; see ``uploadTask(for:from:resumption:checksum:)``.
+    ///   - resumption: How the upload resumes after an interruption.
+    /// - Returns: The response and its body.
+    /// - Throws: ``TransferError``, with `httpStatus` for a status other than success; `CancellationError`.
     public func upload(
         _ body: UploadBody,
         to request: some RequestConvertible,
@@ -68,15 +68,15 @@ extension TransferSession {
         return try await task.value
     }
 
-    /// Makes an upload task that has begun and tells a handler its end; see ``UploadTask/onCompletion(_:)``.
+    /// Makes and starts an upload task that reports its end to a handler; see ``UploadTask/onCompletion(_:)``.
     ///
     /// - Parameters:
-    ///   - body: What to send.
-    ///   - request: Where to send to; see ``uploadTask(for:from:resumption:checksum:)``.
-    ///   - resumption: How it goes on after a break.
+    ///   - body: The content to send.
+    ///   - request: The request; see ``uploadTask(for:from:resumption:checksum:)``.
+    ///   - resumption: How the upload resumes after an interruption.
     ///   - completion: The handler, called once.
     /// - Returns: The task.
-    /// - Throws: ``TransferError`` where the task cannot be made.
+    /// - Throws: ``TransferError`` if the task cannot be made.
     @discardableResult
     public func upload(
         _ body: UploadBody,
@@ -90,16 +90,18 @@ extension TransferSession {
         return task
     }
 
-    /// Sends, and waits for the answer; see ``dataBlocking(from:referer:headers:maximumBytes:)`` for where it may be called.
+    /// Sends a body and blocks until the response; see ``dataBlocking(from:referer:headers:maximumBytes:)`` for the
+    /// threads.
     ///
     /// - Parameters:
-    ///   - body: What to send.
-    ///   - request: Where to send to; see ``uploadTask(for:from:resumption:checksum:)``.
-    ///   - referer: The page that the request comes from.
-    ///   - headers: Header fields beside the request's own.
-    ///   - resumption: How it goes on after a break.
-    /// - Returns: The answer and its body.
-    /// - Throws: ``TransferError``; for a status that is no success with the status, its name and the body's first bytes.
+    ///   - body: The content to send.
+    ///   - request: The request; see ``uploadTask(for:from:resumption:checksum:)``.
+    ///   - referer: The value of the `Referer` field.
+    ///   - headers: Header fields in addition to the request's.
+    ///   - resumption: How the upload resumes after an interruption.
+    /// - Returns: The response and its body.
+    /// - Throws: ``TransferError``; for a status other than success it has the status, its name and the body's first
+    ///   bytes.
     public func uploadBlocking(
         _ body: UploadBody,
         to request: some RequestConvertible,

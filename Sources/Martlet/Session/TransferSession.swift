@@ -6,16 +6,16 @@ internal import Synchronization
 internal import TransferAssembly
 internal import TransferEngine
 
-/// Transfers that have a configuration, a queue, limits, cookies and delegates in common.
+/// A group of transfers that share a configuration, a queue, limits, cookies and delegates.
 ///
-/// A session lives as long as its tasks: letting go of it never cuts one off, and when the last task has ended it goes away
-/// by itself. It need not be invalidated. Every method may be called from any thread.
+/// A session lives as long as its tasks. Releasing it does not cancel any of them; it is deinitialized after the last
+/// task has ended, and need not be invalidated. Every method may be called from any thread.
 ///
-/// There is no cache of responses: a program that has a copy makes the request conditional
-/// (``TransferRequest/ifNoneMatch(_:)``, ``TransferRequest/ifModified(since:)-(Int64)``). Bodies are taken as the server
-/// has them; no encoding is asked for, and none is undone.
+/// Responses are not cached: a program that has a copy makes the request conditional
+/// (``TransferRequest/ifNoneMatch(_:)``, ``TransferRequest/ifModified(since:)-(Int64)``). Bodies are stored as the
+/// server sends them: no content coding is requested, and none is decoded.
 public final class TransferSession: Sendable {
-    /// A session of the default configuration, for whoever needs nothing special.
+    /// A session with the default configuration.
     public static let shared: TransferSession = {
         do {
             return try TransferSession()
@@ -27,9 +27,9 @@ public final class TransferSession: Sendable {
     /// The configuration that the session was made with.
     public let configuration: SessionConfiguration
 
-    /// What runs the transfers: the engine, or the daemon.
+    /// The engine or, in a background session, the connection to the daemon.
     let runner: any TransferRunner
-    /// The daemon's side of a background session.
+    /// The connection to the daemon of a background session, or `nil`.
     let background: BackgroundRunner?
     let store = DiskStore()
     let policy: SessionPolicy
@@ -46,9 +46,9 @@ public final class TransferSession: Sendable {
 
     /// Makes a session.
     ///
-    /// - Parameter configuration: How it works; later changes of the value do not reach it.
-    /// - Throws: ``TransferError`` with `badConfiguration` where certificates or keys cannot be read, or a header field
-    ///   holds a line break.
+    /// - Parameter configuration: The configuration; later changes to the value have no effect on the session.
+    /// - Throws: ``TransferError`` with `badConfiguration` if certificates or keys cannot be read, or if a header field
+    ///   contains a line break.
     public convenience init(configuration: SessionConfiguration = .default) throws(TransferError) {
         try self.init(configuration) { _ in }
     }
@@ -56,8 +56,8 @@ public final class TransferSession: Sendable {
     /// Makes a session.
     ///
     /// - Parameters:
-    ///   - configuration: How it works.
-    ///   - prepare: Is given the session before anything happens in it: whom it adds misses nothing.
+    ///   - configuration: The configuration.
+    ///   - prepare: Called with the session before its first event, so that a delegate added here misses nothing.
     /// - Throws: ``TransferError`` with `badConfiguration`.
     init(_ configuration: SessionConfiguration, prepare: (TransferSession) -> Void) throws(TransferError) {
         do {
@@ -78,7 +78,7 @@ public final class TransferSession: Sendable {
             self.background = background
             self.runner = background
             self.gate = nil
-            // Numbers go on from run to run: no two runs count from the same microsecond.
+            // Numbers increase from run to run: no two runs start in the same microsecond.
             self.registry = TaskRegistry(lastNumber: WallClock.microseconds, keepsSuspended: true)
             prepare(self)
             background.begin(for: self)
@@ -118,17 +118,17 @@ public final class TransferSession: Sendable {
 
     // MARK: Delegates
 
-    /// Adds a delegate; one that is added twice is told once, in the context named last.
+    /// Adds a delegate; adding it again only changes its context.
     ///
     /// - Parameters:
-    ///   - delegate: The delegate, held weakly.
-    ///   - context: Where it is called.
+    ///   - delegate: The delegate, referenced weakly.
+    ///   - context: The context in which it is called.
     public func addDelegate(_ delegate: any TransferDelegate, on context: CallbackContext = .anyThread) {
         self.delegates.add(ObjectIdentifier(delegate), on: context) { [weak delegate] in delegate }
         self.background?.beginDelivery()
     }
 
-    /// Removes a delegate; a call under way comes to its end.
+    /// Removes a delegate; a call in progress is completed.
     public func removeDelegate(_ delegate: any TransferDelegate) {
         self.delegates.remove(ObjectIdentifier(delegate))
     }
@@ -137,8 +137,8 @@ public final class TransferSession: Sendable {
 
     /// The tasks that have not ended, by kind.
     ///
-    /// For a background session it waits for the daemon, or until the daemon can be neither reached nor started; those
-    /// whose end was not told yet are among them.
+    /// In a background session this waits until the daemon has responded, or can be neither reached nor started. A task
+    /// whose end has not been delivered yet is included.
     public func tasks() async -> SessionTasks {
         guard let background = self.background else { return self.currentTasks }
         _ = await background.opened()
@@ -146,7 +146,7 @@ public final class TransferSession: Sendable {
     }
 
     var currentTasks: SessionTasks {
-        // One whose end is being told is not forgotten yet.
+        // A task whose end is being delivered is still registered.
         let tasks = self.registry.tasks.filter { task in !task.facts.withLock { $0.isEnded } }
         return SessionTasks(
             data: tasks.compactMap { $0 as? DataTask },
@@ -155,46 +155,46 @@ public final class TransferSession: Sendable {
         )
     }
 
-    /// Takes no more tasks; those that were made go on to their end, then the delegates hear that the session is invalid.
+    /// Refuses new tasks; when the existing ones have ended, delegates are notified that the session is invalid.
     public func finishTasksAndInvalidate() {
         self.registry.finish()
         self.settle()
     }
 
-    /// Takes no more tasks and cancels all there are, then the delegates hear that the session is invalid.
+    /// Refuses new tasks and cancels the existing ones, then notifies the delegates that the session is invalid.
     public func invalidateAndCancel() {
         self.registry.finish()
         if let background = self.background {
-            // Those that were never begun are known here only.
+            // Tasks that were never started are known only in this process.
             for task in self.registry.tasks where task.transferID == nil { task.cancel() }
             background.close(.cancelling)
         } else {
             let tasks = self.registry.tasks
-            // Those that run come last: none of those that wait begins where one makes room.
+            // Running tasks are cancelled last, so that no waiting task starts in a slot that they free.
             for task in tasks where task.state != .running { task.cancel() }
             for task in tasks { task.cancel() }
         }
         self.settle()
     }
 
-    /// Changes how many tasks run at once; those beyond a lower limit run to their end.
+    /// Changes the number of tasks that run at once; running tasks beyond a lower limit are not interrupted.
     public func setConcurrentTransfers(_ count: Int) { self.runner.setConcurrentTransfers(count) }
 
-    /// Changes how many connections one host gets.
+    /// Changes the maximum number of connections per host.
     public func setConnectionsPerHost(_ count: Int) { self.runner.setConnectionsPerHost(count) }
 
-    /// Changes the rate over all tasks, in bytes a second; `nil` lifts the limit, but for that of a ``Discretion``.
+    /// Changes the session's rate limit in bytes per second; `nil` leaves only that of a ``Discretion``.
     public func setRateLimit(_ rate: Int64?) {
         self.runner.setRateLimit([rate, self.configuration.discretion?.rateCeiling].compactMap(\.self).min())
     }
 
-    /// Forgets the tasks of a background session, whose work goes on, and lets go of the daemon.
+    /// Forgets the tasks of a background session and disconnects; the daemon continues the transfers.
     func leave() {
         self.background?.leave()
         for task in self.registry.tasks { self.registry.forget(task.id) }
     }
 
-    /// Becomes invalid once the last task of a session that takes no more has gone.
+    /// Invalidates a session that refuses new tasks once its last task has ended.
     func settle() {
         guard self.background?.knowsItsTasks != false, self.registry.becomesInvalid() else { return }
         if let background = self.background {
@@ -208,9 +208,9 @@ public final class TransferSession: Sendable {
         for member in self.delegates.current { member.tell { $0.sessionDidBecomeInvalid(self) } }
     }
 
-    // MARK: What tasks ask
+    // MARK: Called by tasks
 
-    /// A task has ended or is gone.
+    /// Forgets a task that has ended or was released.
     func forget(_ task: TransferTask) {
         self.registry.forget(task.id)
         self.settle()
@@ -218,7 +218,7 @@ public final class TransferSession: Sendable {
 
     func onPool(_ work: @escaping @Sendable () -> Void) { SharedRuntime.pool.run(work) }
 
-    /// Whether the configuration's conditions let a task start; otherwise it is resumed when they do.
+    /// Whether the configuration's conditions let a task start; if not, it is resumed when they do.
     func mayStart(_ task: TransferTask) -> Bool {
         guard let gate = self.gate else { return true }
         if gate.isOpen {

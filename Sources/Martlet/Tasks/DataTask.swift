@@ -1,19 +1,19 @@
 internal import Synchronization
 internal import TransferEngine
 
-/// A task that brings a body into memory.
+/// A task that receives a body in memory.
 public final class DataTask: TransferTask, @unchecked Sendable {
-    /// The most bytes of body that are kept where nothing else is said: 64 MiB.
+    /// The default maximum size of the body in bytes: 64 MiB.
     public static let defaultMaximum = 64 << 20
 
-    /// The most bytes of body that are kept.
+    /// The maximum size of the body in bytes.
     public let maximumBytes: Int
-    /// Whether the body is collected; otherwise only delegates and sequences hear of its bytes.
+    /// Whether the body is collected; otherwise only delegates and sequences receive its bytes.
     public let collectsBody: Bool
 
     private let promise = Promise<DataResponse>()
     private let body = Mutex<[UInt8]>([])
-    /// Hears of everything first, on the threads that move data: what a queue's item is.
+    /// Receives everything first, on the threads that move data; used for the items of a queue.
     private let relay: (any DataRelay)?
 
     init(
@@ -31,20 +31,20 @@ public final class DataTask: TransferTask, @unchecked Sendable {
         super.init(id: id, request: request, session: session, isPrivate: isPrivate)
     }
 
-    /// The response and its body, once they are there; the task must have been resumed.
+    /// Waits for the response and its body; the task must have been resumed.
     ///
-    /// Where the surrounding Swift task is cancelled, so is this one.
+    /// Cancelling the surrounding Swift task cancels this task.
     ///
-    /// - Throws: ``TransferError``, or `CancellationError` where the Swift task was cancelled.
+    /// - Throws: ``TransferError``, or `CancellationError` if the Swift task was cancelled.
     public var value: DataResponse {
         get async throws { try await self.promise.value(of: self) }
     }
 
-    /// Calls a handler with the task's end, in the configuration's callback context; any number of handlers is kept.
+    /// Adds a handler for the task's end, called in the configuration's callback context; there may be several.
     ///
-    /// The handlers of one session are called one after the other.
+    /// The handlers of one session are called one after another.
     public func onCompletion(_ handler: @escaping @Sendable (Result<DataResponse, TransferError>) -> Void) {
-        // Without the task: one that is never resumed goes away with its handlers.
+        // Does not capture the task: a task that is never resumed is released together with its handlers.
         self.promise.whenFulfilled { [handlers = self.session.handlers] outcome in handlers.put { handler(outcome) } }
     }
 
@@ -54,9 +54,9 @@ public final class DataTask: TransferTask, @unchecked Sendable {
 
     deinit { self.promise.fulfil(.failure(.cancelled)) }
 
-    // MARK: The body
+    // MARK: Body
 
-    /// Takes bytes on the lane.
+    /// Receives body bytes on the event loop.
     func receive(
         _ bytes: UnsafeRawBufferPointer,
         resume: @escaping @Sendable () -> Void
@@ -94,11 +94,11 @@ public final class DataTask: TransferTask, @unchecked Sendable {
                 taken.end()
             }
         }
-        // Last, so that a hearer who takes its bytes at once does not resume what has not paused yet.
+        // Last, so that a recipient that takes its bytes at once does not resume a body that has not paused yet.
         return self.flow.admit(copy.count * (sequences.count + members.count + relayed), resume: resume)
     }
 
-    /// Whether bytes are those of the body at an offset.
+    /// Whether `bytes` equal those of the collected body at an offset.
     func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Bool {
         self.body.withLock { body in
             guard offset >= 0, offset + Int64(bytes.count) <= Int64(body.count) else { return false }
@@ -108,7 +108,7 @@ public final class DataTask: TransferTask, @unchecked Sendable {
 
     override func relayResponse(_ response: HTTPResponse) { self.relay?.received(response) }
 
-    // MARK: The end
+    // MARK: End
 
     override func succeed(_ completion: TransferEvent.Completion) {
         let body = self.body.withLock { body in
@@ -126,7 +126,7 @@ public final class DataTask: TransferTask, @unchecked Sendable {
         self.end(.failure(error))
     }
 
-    /// The transfer goes on as a download's.
+    /// Ends the task, whose transfer continues as a download task's.
     func become(_ download: DownloadTask) {
         self.control.withLock { $0 = .ended }
         let error = TransferError(.becameDownload, "the task went on as download task \(download.id)")
@@ -169,17 +169,17 @@ public final class DataTask: TransferTask, @unchecked Sendable {
     }
 }
 
-/// Hears of a data task on the threads that move data.
+/// Receives the response, the bytes and the end of a data task, on the threads that move data.
 protocol DataRelay: AnyObject, Sendable {
     func received(_ response: HTTPResponse)
 
-    /// - Returns: How many will take the bytes and count them with the gate.
+    /// - Returns: The number of recipients that will take the bytes and release them at the gate.
     func received(_ bytes: [UInt8], _ flow: FlowGate) -> Int
 
     func ended(_ outcome: Result<DataResponse, TransferError>)
 }
 
-/// Hands a transfer's body to its task without keeping the task.
+/// Passes a transfer's body to its task without keeping a strong reference to the task.
 final class BodySink: BodyReceiver {
     private weak let task: DataTask?
 

@@ -1,12 +1,12 @@
 internal import Synchronization
 internal import TransferEngine
 
-/// A task that brings a body into a file.
+/// A task that receives a body into a file.
 public final class DownloadTask: TransferTask, @unchecked Sendable {
-    /// Where the file goes.
+    /// The destination of the file.
     public let destination: Destination
 
-    /// The place that the engine writes to; a temporary one is the task's own.
+    /// The location that the engine writes to; a temporary one belongs to the task alone.
     let place: DownloadPlace
 
     private let promise = Promise<DownloadedFile>()
@@ -24,13 +24,13 @@ public final class DownloadTask: TransferTask, @unchecked Sendable {
         super.init(id: id, request: request, session: session, isPrivate: isPrivate)
     }
 
-    /// The file, once it is whole; the task must have been resumed.
+    /// Waits for the complete file; the task must have been resumed.
     ///
-    /// A temporary file is this caller's: it is deleted when it lets go of it. Where the task has delegates or handlers and
-    /// has ended before, a temporary file was theirs, and this throws `fileWasHandedOut`. Where the surrounding Swift task
-    /// is cancelled, so is this one.
+    /// A temporary file belongs to this caller and is deleted when the caller releases it. If the task had delegates or
+    /// handlers and has already ended, they received the temporary file, and this throws `fileWasHandedOut`. Cancelling
+    /// the surrounding Swift task cancels this task.
     ///
-    /// - Throws: ``TransferError``, or `CancellationError` where the Swift task was cancelled.
+    /// - Throws: ``TransferError``, or `CancellationError` if the Swift task was cancelled.
     public var value: DownloadedFile {
         get async throws {
             self.session.beginDelivery()
@@ -38,13 +38,13 @@ public final class DownloadTask: TransferTask, @unchecked Sendable {
         }
     }
 
-    /// Calls a handler with the task's end, in the configuration's callback context; any number of handlers is kept.
+    /// Adds a handler for the task's end, called in the configuration's callback context; there may be several.
     ///
-    /// The handlers of one session are called one after the other.
+    /// The handlers of one session are called one after another.
     ///
-    /// A file in a temporary place is deleted when the handler returns, unless it was moved or kept.
+    /// A temporary file is deleted when the handler returns, unless it was moved or kept.
     public func onCompletion(_ handler: @escaping @Sendable (Result<DownloadedFile, TransferError>) -> Void) {
-        // Without the task: one that is never resumed goes away with its handlers.
+        // Does not capture the task: a task that is never resumed is released together with its handlers.
         self.promise.whenFulfilled { [handlers = self.session.handlers] outcome in handlers.put { handler(outcome) } }
     }
 
@@ -52,9 +52,9 @@ public final class DownloadTask: TransferTask, @unchecked Sendable {
         self.promise.whenFulfilled(handler)
     }
 
-    /// Cancels the task, keeps what it has gathered, and gives what ``TransferSession/download(resuming:)`` goes on from.
+    /// Cancels the task, keeps its partial file, and returns data for ``TransferSession/download(resuming:)``.
     ///
-    /// - Returns: `nil` where nothing can be gone on from: nothing received yet, a small file, or ended already.
+    /// - Returns: `nil` if nothing can be resumed: nothing was received, the file is small, or the task had ended.
     public override func cancelProducingResumeData() async -> ResumeData? {
         if self.state == .ended { return nil }
         self.cancel(keeping: true)
@@ -64,7 +64,7 @@ public final class DownloadTask: TransferTask, @unchecked Sendable {
 
     deinit { self.promise.fulfil(.failure(.cancelled)) }
 
-    // MARK: The end
+    // MARK: End
 
     override func succeed(_ completion: TransferEvent.Completion) {
         let response = self.finalResponse()
@@ -90,7 +90,9 @@ public final class DownloadTask: TransferTask, @unchecked Sendable {
         self.endKeeping(.cancelled, target)
     }
 
-    /// Ends with an error that tells what can be gone on from; looking for it may block, so not on a lane.
+    /// Ends with an error that has resume data.
+    ///
+    /// Looking for the partial file may block, so it does not run on an event loop.
     private func endKeeping(_ error: TransferError, _ target: FileTarget?) {
         guard let target else { return self.fail(error) }
         self.session.onPool {
@@ -116,7 +118,7 @@ public final class DownloadTask: TransferTask, @unchecked Sendable {
         let members = self.hearers
         let isTold = !sequences.isEmpty || !members.isEmpty || !self.promise.isUnawaited
         if case .success(let file) = outcome, file.isTemporary, isTold {
-            // Who is told now has the file; the task must not keep it alive behind their backs.
+            // The recipients own the file now; the task must not keep it alive.
             let handedOut = HandedOut(file: file)
             self.promise.fulfil(outcome) { handedOut.file }
         } else {
@@ -138,7 +140,7 @@ public final class DownloadTask: TransferTask, @unchecked Sendable {
     }
 }
 
-/// The directory and the name that the engine is given for a download.
+/// The directory and the name that the engine uses for a download.
 struct DownloadPlace: Sendable {
     var directory: String
     var name: String?

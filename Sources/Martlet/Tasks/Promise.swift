@@ -1,26 +1,26 @@
 internal import Synchronization
 
-/// A task's result, for those who wait for it.
+/// A task's result and the callbacks that wait for it.
 final class Promise<Value: Sendable>: Sendable {
     typealias Outcome = Result<Value, TransferError>
 
     private struct State {
         var outcome: Outcome?
-        /// Gives what was handed out, as long as somebody has it.
+        /// Returns the value that was handed out, while a recipient still holds it.
         var recall: (@Sendable () -> Value?)?
         var waiters: [@Sendable (Outcome) -> Void] = []
     }
 
     private let state = Mutex(State())
 
-    /// Whether nobody waits.
+    /// Whether no callback waits.
     var isUnawaited: Bool { self.state.withLock { $0.waiters.isEmpty } }
 
-    /// Sets the result, once, and tells those who wait.
+    /// Sets the result, once, and calls the waiting callbacks.
     ///
     /// - Parameters:
     ///   - outcome: The result.
-    ///   - recall: Where given, the result is not kept: later askers get what this gives.
+    ///   - recall: If given, the result is not kept, and later callers get the value that it returns.
     func fulfil(_ outcome: Outcome, recall: (@Sendable () -> Value?)? = nil) {
         let waiters = self.state.withLock { state in
             guard state.outcome == nil, state.recall == nil else { return [@Sendable (Outcome) -> Void]() }
@@ -31,7 +31,7 @@ final class Promise<Value: Sendable>: Sendable {
         for waiter in waiters { waiter(outcome) }
     }
 
-    /// Calls `waiter` with the result, at once where it is there, on whichever thread sets it.
+    /// Calls `waiter` with the result: at once if it is set, otherwise on the thread that sets it.
     func whenFulfilled(_ waiter: @escaping @Sendable (Outcome) -> Void) {
         let outcome: Outcome? = self.state.withLock { state in
             if let outcome = state.outcome { return outcome }
@@ -47,7 +47,7 @@ final class Promise<Value: Sendable>: Sendable {
         await withCheckedContinuation { continuation in self.whenFulfilled { continuation.resume(returning: $0) } }
     }
 
-    /// Waits for the result; where the surrounding Swift task is cancelled, so is the transfer.
+    /// Waits for the result; cancelling the surrounding Swift task cancels the transfer.
     func value(of task: TransferTask) async throws -> Value {
         let outcome = await withTaskCancellationHandler {
             await self.outcome()

@@ -1,26 +1,26 @@
-/// Something that happened to one task.
+/// An event of one task.
 ///
-/// Order: what was sent any number of times, the response, then data or progress any number of times, then exactly one of
+/// Order: any number of `sent`, then `response`, then any number of `data` or `progress`, then exactly one of
 /// `finished` and `failed`.
 public enum TaskEvent: Sendable {
-    /// The response came whose body is taken.
+    /// The head of the response whose body will be received.
     case response(HTTPResponse)
     /// Bytes of a data task's body, in order.
     case data([UInt8])
-    /// Bytes came; sampled, at most about five times a second.
+    /// Progress of the body; sampled, at most about five times a second.
     case progress(TransferProgress)
-    /// Bytes of an upload were sent; sampled, at most about five times a second.
+    /// Progress of an upload; sampled, at most about five times a second.
     case sent(UploadProgress)
-    /// It ended well.
+    /// The task succeeded.
     case finished(TaskOutput)
-    /// It ended otherwise.
+    /// The task failed or was cancelled.
     case failed(TransferError)
 }
 
-/// What a task brought.
+/// The result of a task.
 public enum TaskOutput: Sendable {
-    /// A data task's, or the answer to an upload.
+    /// The result of a data task, or the response to an upload.
     case data(DataResponse)
-    /// A download task's.
+    /// The result of a download task.
     case file(DownloadedFile)
 }

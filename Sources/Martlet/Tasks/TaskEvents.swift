@@ -2,9 +2,10 @@ internal import Synchronization
 
 /// One task's events as an asynchronous sequence.
 ///
-/// It ends with the task's end. A data task's transfer waits while more than about 1 MiB of its bytes was not taken from
-/// the sequence; of progress only the newest is kept. One consumer at a time; more sequences may be made of one task, each
-/// of which hears what happens from then on. Dropping it ends it.
+/// The sequence ends when the task ends. A data task's transfer pauses while more than about 1 MiB of its bytes has not
+/// been taken from the sequence; of consecutive progress events only the newest is kept. A sequence has one consumer at
+/// a time. A task can have several sequences, each of which receives the events from its creation on. Releasing a
+/// sequence ends it.
 public struct TaskEvents: AsyncSequence, Sendable {
     /// The element.
     public typealias Element = TaskEvent
@@ -13,19 +14,19 @@ public struct TaskEvents: AsyncSequence, Sendable {
 
     let mailbox: Mailbox
 
-    /// Makes the iterator; the sequence keeps nothing for a second one.
+    /// Makes the iterator; an event taken by one iterator is not delivered to another.
     public func makeAsyncIterator() -> Iterator { Iterator(mailbox: self.mailbox) }
 
     /// Waits for the next event.
     public struct Iterator: AsyncIteratorProtocol {
         let mailbox: Mailbox
 
-        /// The next event, or `nil` behind the end and where the surrounding Swift task was cancelled.
+        /// The next event, or `nil` after the end or if the surrounding Swift task is cancelled.
         public mutating func next() async -> TaskEvent? { await self.mailbox.next() }
     }
 }
 
-/// The events that one sequence has not been asked for yet.
+/// The events that one sequence has not delivered yet.
 final class Mailbox: Sendable {
     private struct State {
         var events: [TaskEvent] = []
@@ -44,7 +45,7 @@ final class Mailbox: Sendable {
         }
     }
 
-    /// Does not keep the mailbox: it lives as long as its sequence.
+    /// A weak reference: the mailbox lives as long as its sequence.
     struct Reference: Sendable { weak let mailbox: Mailbox? }
 
     private let flow: FlowGate
@@ -81,7 +82,7 @@ final class Mailbox: Sendable {
         waiter.resume(returning: event)
     }
 
-    /// Nothing more will come.
+    /// Marks the end: no more events follow.
     func close() {
         let waiter = self.state.withLock { state in
             state.isClosed = true

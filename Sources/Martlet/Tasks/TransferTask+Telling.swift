@@ -1,9 +1,9 @@
 internal import Synchronization
 internal import TransferEngine
 
-/// What the engine tells a task, and whom the task tells.
+/// Events from the engine, and their delivery to delegates and sequences.
 extension TransferTask {
-    /// An event of the task's transfer, on a thread that moves data.
+    /// Handles an event of the task's transfer, on a thread that moves data.
     func received(_ event: TransferEvent) {
         switch event.kind {
         case .progress(let progress):
@@ -22,12 +22,12 @@ extension TransferTask {
         }
     }
 
-    /// The head of a response came whose body nobody will take.
+    /// Stores the head of a response whose body is not delivered.
     func heard(_ response: HTTPResponse) {
         self.facts.withLock { $0.latest = response }
     }
 
-    /// What the policy heard: a response whose body will be taken.
+    /// Handles a response whose body will be received; the policy calls it.
     func received(_ response: HTTPResponse) {
         let sequences = self.facts.withLock { facts in
             facts.response = response
@@ -36,7 +36,7 @@ extension TransferTask {
             if response.status == 206, !self.request.headers.contains("Range"),
                 let begin = response.headers["Content-Range"].flatMap({ ContentRange($0) })?.range?.lowerBound
             {
-                // What an earlier run has brought is no news.
+                // Bytes that an earlier run received are not reported again.
                 facts.bytesTold = begin
                 facts.bytesReceived = begin
             }
@@ -46,19 +46,20 @@ extension TransferTask {
         for sequence in sequences { sequence.mailbox?.put(.response(response)) }
     }
 
-    /// A response that is no success was not told when it came, for it might have been asked again.
+    /// Reports the response of a failure: a response without success is held back when it arrives, as it may be
+    /// retried.
     private func tellResponse(of failure: TransferFailure) {
         guard let failed = failure.response, self.response == nil else { return }
         self.tell(HTTPResponse(url: failed.url, head: failed.head, expectedLength: nil))
     }
 
-    /// Tells of a response about which nobody can decide any more.
+    /// Reports a response that no delegate can decide about any more.
     func tell(_ response: HTTPResponse) {
         self.received(response)
         for member in self.hearers { member.tell { $0.task(self, didReceive: response) { _ in } } }
     }
 
-    /// The response that the transfer ended well with; one without a body to take (304) is told only now.
+    /// The response of the successful end; one whose body is not delivered (304) is reported only now.
     func finalResponse() -> HTTPResponse? {
         let (response, latest) = self.facts.withLock { ($0.response, $0.latest) }
         if let response { return response }
@@ -69,7 +70,7 @@ extension TransferTask {
     private func tell(_ progress: TransferEvent.Progress) {
         let news: (TransferProgress, [Mailbox.Reference])? = self.facts.withLock { facts in
             if let total = progress.total { facts.bytesExpected = total }
-            // A sample of a transfer that still waits for its response, or has got nothing since, is no news.
+            // Skips a sample taken before the response, or one without new bytes.
             guard facts.response != nil || facts.isAdopted, progress.bytes != facts.bytesTold else { return nil }
             let told = TransferProgress(
                 bytesReceived: progress.bytes,
@@ -79,7 +80,7 @@ extension TransferTask {
                 secondsLeft: progress.secondsLeft
             )
             facts.bytesTold = progress.bytes
-            // A data task counts as its bytes come, and a sample may be older.
+            // A data task counts bytes as they arrive, and a sample may be older.
             facts.bytesReceived = self is DataTask ? max(facts.bytesReceived, progress.bytes) : progress.bytes
             return (told, facts.sequences)
         }
@@ -87,7 +88,7 @@ extension TransferTask {
         for sequence in sequences { sequence.mailbox?.put(.progress(told)) }
         for member in self.hearers {
             let slot = self.facts.withLock { $0.progress[member.identity, default: ProgressSlot()] }
-            // One that has not heard of the last one yet hears of both at once.
+            // Progress that is still undelivered is merged with this one.
             guard slot.put(told) else { continue }
             self.facts.withLock { $0.progress[member.identity] = slot }
             member.tell { delegate in
@@ -96,13 +97,13 @@ extension TransferTask {
         }
     }
 
-    /// Tells the last of the progress, so that who watches it sees the whole.
+    /// Reports the last progress, so that observers see the complete size.
     func tellWhole(_ bytes: Int64) {
         guard self.facts.withLock({ $0.bytesTold != bytes }) else { return }
         self.tell(TransferEvent.Progress(bytes: bytes, total: bytes, rate: 0, secondsLeft: 0, connections: 0))
     }
 
-    /// Those who hear of this task.
+    /// The delegates of this task: the session's, then its own.
     var hearers: [DelegateList<any TransferDelegate>.Member] {
         if self.isPrivate { return [] }
         let shared = self.session.delegates.current
@@ -110,9 +111,9 @@ extension TransferTask {
         return shared + own.current
     }
 
-    /// Marks the end.
+    /// Marks the task as ended.
     ///
-    /// - Returns: The sequences to tell, or `nil` where it was marked before.
+    /// - Returns: The sequences to notify, or `nil` if the task was already marked.
     func markEnded(_ error: TransferError?) -> [Mailbox]? {
         self.facts.withLock { facts in
             guard !facts.isEnded else { return nil }

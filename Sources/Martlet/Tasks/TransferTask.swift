@@ -3,30 +3,33 @@ internal import TransferEngine
 
 /// One transfer of a session: the common part of ``DataTask``, ``DownloadTask`` and ``UploadTask``.
 ///
-/// A task is made suspended and begins with ``resume()``. Resuming a task that runs, suspending one that is suspended and
-/// cancelling one that has ended do nothing; suspends are not counted: one `resume()` undoes any number of them, so that
-/// two parts of a program that suspend the same task need not know of each other.
+/// A new task is suspended; ``resume()`` starts it. Resuming a running task, suspending a suspended task and cancelling
+/// a task that has ended have no effect. Suspensions are not counted: one `resume()` undoes any number of them, so that
+/// two parts of a program can suspend the same task independently.
 ///
-/// The session keeps a task from its first `resume()` to its end, suspensions excepted; a suspended task that the program
-/// lets go of is cancelled, which its handlers and sequences hear of, but no delegate: there is no task to name any more.
+/// The session keeps a strong reference to a task from its first `resume()` until it ends, except while it is
+/// suspended. When the program releases the last reference to a suspended task, the task is cancelled. Its handlers and
+/// event sequences receive the cancellation; its delegates do not, because the task no longer exists.
 public class TransferTask: @unchecked Sendable {
-    // Unchecked because the class is open to its subclasses: every stored property here and there is a constant.
+    // Unchecked because the class is open to its subclasses; every stored property, here and in the subclasses, is a
+    // constant.
 
-    /// Where a task stands.
+    /// The state of a task.
     public enum State: String, Sendable, Hashable {
-        /// Not begun yet, or suspended.
+        /// Not started, or suspended.
         case suspended
-        /// Waiting for its turn, for its next attempt, or for the conditions that the configuration sets.
+        /// Waiting for a free slot, for a retry, or until the configuration's conditions are met.
         case waiting
         /// Transferring.
         case running
-        /// Ended, in whatever way.
+        /// Ended, whatever the outcome.
         case ended
     }
 
     enum Phase {
         case created
-        /// The configuration's conditions do not hold; a transfer that had begun is paused.
+        /// The configuration's conditions are not met. The identifier is that of a paused transfer, or `nil` if none
+        /// has started.
         case held(TransferID?)
         case submitted(TransferID)
         case paused(TransferID)
@@ -35,7 +38,7 @@ public class TransferTask: @unchecked Sendable {
 
     struct Facts {
         var response: HTTPResponse?
-        /// The last response without a body to take.
+        /// The last response whose body is not delivered.
         var latest: HTTPResponse?
         var error: TransferError?
         var bytesReceived: Int64 = 0
@@ -48,18 +51,18 @@ public class TransferTask: @unchecked Sendable {
         var priority: Priority
         var rateLimit: Int64?
         var sequences: [Mailbox.Reference] = []
-        /// What each delegate has not heard of yet.
+        /// Progress not yet delivered, per delegate.
         var progress: [ObjectIdentifier: ProgressSlot] = [:]
         var isEnded = false
-        /// In a background session: a text that outlives the program.
+        /// Background sessions: text that is stored by the daemon and survives a restart of the program.
         var persistentInfo = ""
-        /// In a background session: whether an earlier run of the program made it, which may have heard of the response.
+        /// Background sessions: whether an earlier run of the program made the task and may have received its response.
         var isAdopted = false
-        /// In a background session: whether the daemon lost it.
+        /// Background sessions: whether the daemon no longer knows the transfer.
         var isLost = false
-        /// In a background session: the number of the last event that was told.
+        /// Background sessions: the number of the last delivered event.
         var eventNumber: Int64?
-        /// In a background session: holds the event that is being told.
+        /// Background sessions: keeps the event that is being delivered from being acknowledged.
         var hold: EventHold?
 
         mutating func takeHold() -> EventHold? {
@@ -68,19 +71,21 @@ public class TransferTask: @unchecked Sendable {
         }
     }
 
-    /// The task's number in its session, from 1 on.
+    /// The task's number in its session, counted from 1; in a background session it is unique over all runs of the
+    /// program.
     public let id: Int
     /// The request that the task was made for.
     public let request: TransferRequest
 
     let session: TransferSession
-    /// Whether no delegate hears of it: a blocking call's, whose delegates may be what it blocks.
+    /// Whether delegates are not called, as for the task of a blocking call: the call may block the delegates' own
+    /// thread.
     let isPrivate: Bool
     let control = Mutex(Phase.created)
     /// Whether the transfer has ended.
     ///
-    /// Beside `control`, because the engine may tell the end on the thread that has just suspended or cancelled the task,
-    /// under that lock.
+    /// Separate from `control`, because the engine may report the end on the thread that has just suspended or
+    /// cancelled the task and still holds that lock.
     let isOver = Atomic(false)
     let facts: Mutex<Facts>
     let flow = FlowGate()
@@ -95,7 +100,7 @@ public class TransferTask: @unchecked Sendable {
     }
 
     deinit {
-        // Nobody can resume it any more.
+        // No reference is left that could resume it.
         if case .paused(let id) = self.control.withLock({ $0 }) { self.session.runner.abandon(id) }
         for sequence in self.markEnded(.cancelled) ?? [] {
             sequence.put(.failed(.cancelled))
@@ -104,9 +109,9 @@ public class TransferTask: @unchecked Sendable {
         self.session.forget(self)
     }
 
-    // MARK: What is known of it
+    // MARK: Properties
 
-    /// Where the task stands.
+    /// The current state.
     public final var state: State {
         switch self.phase {
         case .created, .paused: .suspended
@@ -117,19 +122,19 @@ public class TransferTask: @unchecked Sendable {
             case .running: .running
             case .waiting, .retrying: .waiting
             case .paused: .suspended
-            // The end is known to the engine before it is told.
+            // The engine knows the end before the task reports it.
             case nil, .finished, .failed, .cancelled: self.facts.withLock { $0.isEnded } ? .ended : .running
             }
         }
     }
 
-    /// The response, once its head came and its body is taken.
+    /// The response, once its head has arrived and its body is being received.
     public final var response: HTTPResponse? { self.facts.withLock { $0.response } }
 
-    /// Why the task failed; `nil` while it has not.
+    /// The error that the task failed with, or `nil`.
     public final var error: TransferError? { self.facts.withLock { $0.error } }
 
-    /// The bytes of body that are there, those of earlier runs included.
+    /// The body bytes received, including those that earlier runs of the program received.
     public final var bytesReceived: Int64 {
         if !self.sends, case .submitted(let id) = self.phase, let now = self.session.runner.progress(of: id) {
             return max(now.bytes, self.facts.withLock { $0.bytesReceived })
@@ -137,14 +142,14 @@ public class TransferTask: @unchecked Sendable {
         return self.facts.withLock { $0.bytesReceived }
     }
 
-    /// The length of the whole body, or `nil` while it is unknown.
+    /// The length of the complete body, or `nil` while it is unknown.
     public final var bytesExpected: Int64? {
         if let known = self.facts.withLock({ $0.bytesExpected }) { return known }
         if !self.sends, case .submitted(let id) = self.phase { return self.session.runner.progress(of: id)?.total }
         return nil
     }
 
-    /// The bytes of the request's content that were sent.
+    /// The number of bytes of the request's content that were sent.
     public final var bytesSent: Int64 {
         if self.sends, case .submitted(let id) = self.phase, let now = self.session.runner.progress(of: id) {
             return max(now.bytes, self.facts.withLock { $0.bytesSent })
@@ -152,7 +157,7 @@ public class TransferTask: @unchecked Sendable {
         return self.facts.withLock { $0.bytesSent }
     }
 
-    /// The bytes of the request's content in all; -1 while an upload's is not known.
+    /// The length of the request's content in bytes; -1 while that of an upload is unknown.
     public final var bytesExpectedToSend: Int64 {
         guard self.sends else { return Int64(self.request.body?.count ?? 0) }
         if let known = self.facts.withLock({ $0.bytesToSend }) { return known }
@@ -162,32 +167,32 @@ public class TransferTask: @unchecked Sendable {
 
     private var sends: Bool { self is UploadTask }
 
-    /// A text of the program's own; it also stands in log messages.
+    /// Text set by the program; it also appears in log messages.
     public final var description: String {
         get { self.facts.withLock { $0.description } }
         set { self.facts.withLock { $0.description = newValue } }
     }
 
-    /// The program's own information.
+    /// A value set by the program.
     public final var userInfo: (any Sendable)? {
         get { self.facts.withLock { $0.userInfo } }
         set { self.facts.withLock { $0.userInfo = newValue } }
     }
 
-    /// A text of the program's own that a background session gives back after a restart, as it does ``description``.
+    /// Text set by the program that a background session restores after a restart, as it does ``description``.
     ///
-    /// To be set before ``resume()``; what is set later stays in this program.
+    /// Set it before ``resume()``: a later change is not stored.
     public final var persistentInfo: String {
         get { self.facts.withLock { $0.persistentInfo } }
         set { self.facts.withLock { $0.persistentInfo = newValue } }
     }
 
-    /// In a background session the number of the last event told of this task, for ``TransferSession/acknowledge(upTo:)``.
+    /// Background sessions: the number of the task's last delivered event, for ``TransferSession/acknowledge(upTo:)``.
     public final var eventNumber: Int64? { self.facts.withLock { $0.eventNumber } }
 
-    // MARK: What can be changed
+    // MARK: Priority and rate limit
 
-    /// The order in which waiting tasks start; one that runs keeps running.
+    /// The priority among waiting tasks; a change does not interrupt a running task.
     public final var priority: Priority {
         get { self.facts.withLock { $0.priority } }
         set {
@@ -196,7 +201,7 @@ public class TransferTask: @unchecked Sendable {
         }
     }
 
-    /// The most bytes a second, or `nil`.
+    /// The rate limit in bytes per second, or `nil` for none.
     public final var rateLimit: Int64? {
         get { self.facts.withLock { $0.rateLimit } }
         set {
@@ -214,11 +219,11 @@ public class TransferTask: @unchecked Sendable {
         }
     }
 
-    /// Lets a delegate of this task alone hear of it, after the session's.
+    /// Adds a delegate for this task only; it is called after the session's delegates.
     ///
     /// - Parameters:
-    ///   - delegate: The delegate, held weakly.
-    ///   - context: Where it is called.
+    ///   - delegate: The delegate, referenced weakly.
+    ///   - context: The context in which it is called.
     public final func addDelegate(_ delegate: any TransferDelegate, on context: CallbackContext = .anyThread) {
         let list = self.ownDelegates.withLock { list in
             let known = list ?? DelegateList()
@@ -228,21 +233,21 @@ public class TransferTask: @unchecked Sendable {
         list.add(ObjectIdentifier(delegate), on: context) { [weak delegate] in delegate }
     }
 
-    /// Takes over the delegates of a task whose transfer goes on as this one's.
+    /// Takes over the delegates of a task whose transfer continues as this task's.
     final func takeDelegates(of other: TransferTask) {
         let list = other.ownDelegates.withLock { $0 }
         self.ownDelegates.withLock { $0 = list }
     }
 
-    /// Removes a delegate of this task alone; a call under way comes to its end.
+    /// Removes a delegate of this task; a call in progress is completed.
     public final func removeDelegate(_ delegate: any TransferDelegate) {
         self.ownDelegates.withLock { $0 }?.remove(ObjectIdentifier(delegate))
     }
 
     /// The task's events from now on; see ``TaskEvents``.
     ///
-    /// To hear of all of them, make it before ``resume()``. While it is held it is one of those who are told a finished
-    /// download's temporary file.
+    /// To receive all events, create the sequence before ``resume()``. A live sequence counts as a recipient of a
+    /// finished download's temporary file.
     public final var events: TaskEvents {
         let mailbox = Mailbox(self.flow)
         let isOver = self.facts.withLock { facts in
@@ -257,9 +262,9 @@ public class TransferTask: @unchecked Sendable {
         return TaskEvents(mailbox: mailbox)
     }
 
-    // MARK: Beginning and ending
+    // MARK: Starting and ending
 
-    /// Begins the task, or goes on with it.
+    /// Starts or continues the task.
     public final func resume() {
         self.begin { phase in
             switch phase {
@@ -270,12 +275,14 @@ public class TransferTask: @unchecked Sendable {
         }
     }
 
-    /// The conditions that it waits for hold now.
+    /// Starts or continues the task when the conditions that it waits for are met.
     final func conditionsHold() {
         self.begin { phase in if case .held(let id) = phase { .some(id) } else { nil } }
     }
 
-    /// Begins or goes on where `from` gives the transfer to go on with, or `nil` inside for a new one.
+    /// Starts or continues the transfer.
+    ///
+    /// - Parameter from: Returns `nil` to do nothing, `.some(nil)` to start a new transfer, or the transfer to resume.
     private func begin(_ from: (Phase) -> TransferID??) {
         let failure: TransferError? = self.control.withLock { phase in
             guard !self.isOver.load(ordering: .acquiring), let id = from(phase) else { return nil }
@@ -300,7 +307,7 @@ public class TransferTask: @unchecked Sendable {
         if let failure { self.fail(failure) }
     }
 
-    /// Suspends the task; it keeps what it has and loses its place among the running ones.
+    /// Suspends the task: it keeps its data and releases its slot.
     public final func suspend() {
         self.control.withLock { phase in
             guard !self.isOver.load(ordering: .acquiring) else { return }
@@ -317,7 +324,7 @@ public class TransferTask: @unchecked Sendable {
         }
     }
 
-    /// The conditions that it needs no longer hold: it waits for them again.
+    /// Pauses the transfer when the configuration's conditions cease to be met; the task then waits for them.
     final func conditionsEnded() {
         self.control.withLock { phase in
             guard !self.isOver.load(ordering: .acquiring), case .submitted(let id) = phase,
@@ -328,7 +335,7 @@ public class TransferTask: @unchecked Sendable {
         }
     }
 
-    /// Ends the task with the code `cancelled`; what a download has gathered is deleted.
+    /// Ends the task with the code `cancelled`; the partial data of a download is deleted.
     public final func cancel() { self.cancel(keeping: false) }
 
     final func cancel(keeping: Bool) {
@@ -348,31 +355,31 @@ public class TransferTask: @unchecked Sendable {
         if endsHere { self.fail(.cancelled) }
     }
 
-    /// Cancels the task and gives what ``TransferSession/download(resuming:)`` goes on from.
+    /// Cancels the task and returns data for ``TransferSession/download(resuming:)``.
     ///
-    /// - Returns: `nil` where nothing can be gone on from: a data task, nothing received yet, or ended already.
+    /// - Returns: `nil` if nothing can be resumed: for a data task, if nothing was received, or if the task had ended.
     public func cancelProducingResumeData() async -> ResumeData? {
         self.cancel()
         return nil
     }
 
-    // MARK: What the kinds do
+    // MARK: Overridden by the kinds of task
 
-    /// The transfer ended well.
+    /// Handles the successful end of the transfer.
     func succeed(_ completion: TransferEvent.Completion) {}
 
-    /// The transfer failed; a file that is to be gone on from may lie at the target.
+    /// Handles a failed transfer; the target may have a partial file to resume from.
     func failed(_ failure: TransferFailure, _ target: FileTarget?) { self.fail(TransferError(failure)) }
 
-    /// The transfer was cancelled.
+    /// Handles a cancelled transfer.
     func wasCancelled(_ target: FileTarget?) { self.fail(.cancelled) }
 
     /// Ends the task with an error.
     func fail(_ error: TransferError) {}
 
-    /// Passes the response on to whoever made the task for a purpose of its own.
+    /// Forwards the response to an internal observer of the task.
     func relayResponse(_ response: HTTPResponse) {}
 
-    /// Puts the end into a sequence that was made after it.
+    /// Puts the end into a sequence that was made after the task ended.
     func tellEnd(to mailbox: Mailbox) {}
 }

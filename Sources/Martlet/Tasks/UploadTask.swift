@@ -1,14 +1,14 @@
 internal import Synchronization
 internal import TransferEngine
 
-/// A task that sends a file, bytes, a sequence or a form, and brings the answer into memory.
+/// A task that sends a file, bytes, a sequence or a form, and receives the response in memory.
 ///
-/// It counts sent bytes in ``TransferTask/bytesSent`` and ``TransferTask/bytesExpectedToSend``.
+/// Sent bytes are counted in ``TransferTask/bytesSent`` and ``TransferTask/bytesExpectedToSend``.
 public final class UploadTask: TransferTask, @unchecked Sendable {
-    /// The most bytes of the answer's body that are kept: 16 MiB.
+    /// The maximum size of the response body in bytes: 16 MiB.
     public static let defaultMaximum = 16 << 20
 
-    /// How it goes on after a break.
+    /// How the upload resumes after an interruption.
     public let resumption: Resumption
 
     let body: UploadBody
@@ -34,20 +34,20 @@ public final class UploadTask: TransferTask, @unchecked Sendable {
         super.init(id: id, request: request, session: session, isPrivate: isPrivate)
     }
 
-    /// The server's answer, once it is there; the task must have been resumed.
+    /// Waits for the response; the task must have been resumed.
     ///
-    /// Where the surrounding Swift task is cancelled, so is this one.
+    /// Cancelling the surrounding Swift task cancels this task.
     ///
-    /// - Throws: ``TransferError``, or `CancellationError` where the Swift task was cancelled.
+    /// - Throws: ``TransferError``, or `CancellationError` if the Swift task was cancelled.
     public var value: DataResponse {
         get async throws { try await self.promise.value(of: self) }
     }
 
-    /// Calls a handler with the task's end, in the configuration's callback context; any number of handlers is kept.
+    /// Adds a handler for the task's end, called in the configuration's callback context; there may be several.
     ///
-    /// The handlers of one session are called one after the other.
+    /// The handlers of one session are called one after another.
     public func onCompletion(_ handler: @escaping @Sendable (Result<DataResponse, TransferError>) -> Void) {
-        // Without the task: one that is never resumed goes away with its handlers.
+        // Does not capture the task: a task that is never resumed is released together with its handlers.
         self.promise.whenFulfilled { [handlers = self.session.handlers] outcome in handlers.put { handler(outcome) } }
     }
 
@@ -55,18 +55,18 @@ public final class UploadTask: TransferTask, @unchecked Sendable {
         self.promise.whenFulfilled(handler)
     }
 
-    /// What another task can go on with: that of one file, begun by a resumable protocol and not whole yet.
+    /// Data from which another task can resume: for a single file sent by a resumable protocol and not yet complete.
     ///
-    /// It is there from the moment at which the server has told where the upload is, and after a failure. In a background
-    /// session there is none: the daemon goes on by itself.
+    /// It is available once the server has reported the upload's location, and after a failure. In a background session
+    /// it is `nil`: the daemon resumes the upload.
     public var resumeData: UploadResumeData? {
         guard let path = self.body.path, let record = self.keeper.current else { return nil }
         return UploadResumeData(path: path, record: record)
     }
 
-    /// Cancels the task, leaves at the server what it has, and gives what another task goes on with.
+    /// Cancels the task, keeps the data that the server has, and returns data from which another task can resume.
     ///
-    /// - Returns: `nil` where nothing can be gone on from.
+    /// - Returns: `nil` if nothing can be resumed.
     public func cancelKeepingUpload() async -> UploadResumeData? {
         if self.state == .ended { return nil }
         self.cancel(keeping: true)
@@ -76,9 +76,9 @@ public final class UploadTask: TransferTask, @unchecked Sendable {
 
     deinit { self.promise.fulfil(.failure(.cancelled)) }
 
-    // MARK: The answer
+    // MARK: The response
 
-    /// Takes bytes on the lane.
+    /// Receives body bytes on the event loop.
     fileprivate func receive(_ bytes: UnsafeRawBufferPointer) throws(TransferFailure) {
         let isTooLarge = self.answer.withLock { answer in
             guard answer.count + bytes.count <= Self.defaultMaximum else { return true }
@@ -89,7 +89,7 @@ public final class UploadTask: TransferTask, @unchecked Sendable {
         throw TransferFailure(.tooLarge, "the answer has more than \(Self.defaultMaximum) bytes")
     }
 
-    /// Forgets what came of an answer that broke off.
+    /// Discards the body of a response that was interrupted.
     fileprivate func forgetAnswer() {
         let count = self.answer.withLock { answer in
             defer { answer = [] }
@@ -98,18 +98,18 @@ public final class UploadTask: TransferTask, @unchecked Sendable {
         self.facts.withLock { $0.bytesReceived -= Int64(count) }
     }
 
-    /// Takes a response that an earlier run of the program was told.
+    /// Stores a response that an earlier run of the program received.
     func recall(_ response: HTTPResponse) {
         self.facts.withLock { facts in if facts.response == nil { facts.response = response } }
     }
 
-    /// Takes the whole body, as the daemon has kept it.
+    /// Stores the whole body that the daemon kept.
     func take(answer bytes: [UInt8]) {
         self.answer.withLock { $0 = bytes }
         self.facts.withLock { $0.bytesReceived = Int64(bytes.count) }
     }
 
-    /// A sample of how far it has come.
+    /// Reports a progress sample.
     func tell(sent progress: TransferEvent.Progress) {
         let news: (UploadProgress, [Mailbox.Reference])? = self.facts.withLock { facts in
             guard !facts.isEnded, progress.bytes != facts.bytesSent || facts.bytesSent == 0 else { return nil }
@@ -131,11 +131,11 @@ public final class UploadTask: TransferTask, @unchecked Sendable {
         for member in self.hearers { member.tell { $0.task(self, didSend: told) } }
     }
 
-    // MARK: The end
+    // MARK: End
 
     override func succeed(_ completion: TransferEvent.Completion) {
         if self.facts.withLock({ $0.bytesSent != completion.bytes }) {
-            // Who watches it sees the whole.
+            // Observers see the complete size.
             var whole = TransferEvent.Progress(
                 bytes: completion.bytes,
                 total: completion.bytes,
@@ -150,7 +150,7 @@ public final class UploadTask: TransferTask, @unchecked Sendable {
             defer { answer = [] }
             return answer
         }
-        // A server that had everything already answered a question about that, and nothing else.
+        // A server that already had all bytes has responded to a status request only.
         let response =
             self.finalResponse()
             ?? HTTPResponse(
@@ -191,7 +191,7 @@ public final class UploadTask: TransferTask, @unchecked Sendable {
     }
 }
 
-/// Hands an answer's body to its task without keeping the task.
+/// Passes a response's body to its task without keeping a strong reference to the task.
 final class AnswerSink: AnswerReceiver {
     private weak let task: UploadTask?
 
