@@ -35,7 +35,9 @@ public final class AccessLog: Sendable {
         }
     }
 
-    /// Writes the buffered lines; blocks. Called a few times per second.
+    /// Writes the buffered lines; blocks.
+    ///
+    /// Called a few times per second.
     func flush() {
         let lines = self.state.withLock { state -> [UInt8] in
             guard !state.isWriting else { return [] }

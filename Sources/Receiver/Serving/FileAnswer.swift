@@ -53,7 +53,9 @@ struct FileAnswer {
         range.isEmpty ? .none : .file(file, range)
     }
 
-    /// The fields that a 304 also carries (RFC 9110 §15.4.5). `Last-Modified` is never in the future (§8.8.2.1).
+    /// The fields that a 304 also carries (RFC 9110 §15.4.5).
+    ///
+    /// `Last-Modified` is never in the future (§8.8.2.1).
     private func validators(_ now: Int64) -> HTTPFields {
         var fields = HTTPFields()
         fields.reserve(bytes: 448, lines: 10)

@@ -2,7 +2,9 @@ internal import FileStorage
 internal import Glibc
 internal import TransferCore
 
-/// The served directory. Nothing outside it is ever opened.
+/// The served directory.
+///
+/// Nothing outside it is ever opened.
 final class ServedTree: Sendable {
     /// The directory's path, for messages.
     let path: String

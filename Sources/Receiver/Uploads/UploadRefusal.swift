@@ -16,7 +16,7 @@ struct UploadRefusal: Error, Sendable {
         self.fields = fields
     }
 
-    /// The response. It closes the connection if request content may still arrive.
+    /// The response to the client.
     var answer: Answer { .message(self.status, self.message, self.fields) }
 
     /// Maps an `errno` value to a status; `doing` names the failed operation.

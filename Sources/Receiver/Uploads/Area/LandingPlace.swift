@@ -53,10 +53,12 @@ struct LandingPlace: Sendable, Hashable {
         return checked
     }
 
-    /// The name as it is written, where it is one that needs no change but perhaps that of its normal form: what exists may
-    /// have another one, and what is put must be got by the same path.
+    /// Returns the name if the rules for file names leave it unchanged, except for Unicode normalization.
+    ///
+    /// The client's normal form is kept: existing files may have another one, and a GET must find the file by the same
+    /// path.
     private static func checked(_ name: String) throws(UploadRefusal) -> String {
-        // Strings that are equal in Swift may still differ in their normal form.
+        // Equal strings in Swift may still differ in their normal form.
         guard let clean = FileName.sanitize(name), clean == name, !ServedTree.isOwn(name) else {
             throw UploadRefusal(
                 400,
@@ -67,6 +69,6 @@ struct LandingPlace: Sendable, Hashable {
         return name
     }
 
-    /// The path of the file under some name.
+    /// The path of a file with some name in the directory.
     func path(_ name: String) -> TreePath { TreePath(names: self.directory + [name]) }
 }

@@ -54,7 +54,9 @@ final class UploadArea: Sendable {
         }
     }
 
-    /// Unlocks the area for another receiver. This one must not write to it any more.
+    /// Unlocks the area for another receiver.
+    ///
+    /// - Precondition: This receiver does not write to it any more.
     func close() { self.lock.unlock() }
 
     private static func cannotWrite(_ path: String, _ number: Int32) -> ReceiverError {

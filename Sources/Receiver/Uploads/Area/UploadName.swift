@@ -2,7 +2,7 @@ internal import TransferCore
 
 /// The file names of one upload in the area.
 struct UploadName: Sendable, Hashable {
-    /// 128 random bits as hexadecimal digits. The id is a capability: a client that knows it may resume the upload.
+    /// A capability of 128 random bits as hexadecimal digits: a client that knows it may resume the upload.
     let id: String
 
     /// Creates a random name.

@@ -3,7 +3,9 @@ internal import FileStorage
 internal import Synchronization
 internal import TransferCore
 
-/// Files sent by a form. Each is written to a separate partial file, and all land when the form is complete.
+/// Files sent by a form.
+///
+/// Each is written to a separate partial file, and all land when the form is complete.
 ///
 /// - Source: RFC 7578.
 final class FormUpload: UploadFlow {
