@@ -4,7 +4,7 @@ internal import TransferCore
 ///
 /// - Source: RFC 9110 §14.1.2, §14.2.
 enum ByteRangeRequest: Hashable, Sendable {
-    /// The complete representation: there is no range, or it is ignored.
+    /// The complete representation: the field is absent or ignored.
     case whole
     /// One range of the representation, half-open and not empty.
     case part(Range<Int64>)

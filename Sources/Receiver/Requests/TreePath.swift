@@ -11,7 +11,7 @@ struct TreePath: Sendable, Hashable {
 
     /// The reason why a path is refused.
     enum Refusal: Error, Hashable, Sendable {
-        /// A `%` that is not followed by two hexadecimal digits.
+        /// A `%` without two hexadecimal digits after it.
         case badEncoding
         /// A NUL or an encoded slash.
         case forbiddenByte

@@ -23,7 +23,7 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
     private var clock = WallClock()
     var context: ChannelHandlerContext?
     private var peer = "-"
-    /// Received bytes that are not parsed yet.
+    /// Received bytes, not parsed yet.
     private var input = ByteBuffer()
     private var isProcessing = false
     private var isReading = false

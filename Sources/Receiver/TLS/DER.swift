@@ -25,7 +25,7 @@ enum DER {
     /// BOOLEAN.
     static func boolean(_ value: Bool) -> [UInt8] { self.value(0x01, [value ? 0xFF : 0]) }
 
-    /// INTEGER that is not negative, from its big-endian bytes.
+    /// Non-negative INTEGER from its big-endian bytes.
     static func integer(_ bytes: [UInt8]) -> [UInt8] {
         var bytes = Array(bytes.drop { $0 == 0 })
         if bytes.first.map({ $0 >= 0x80 }) ?? true { bytes.insert(0, at: 0) }

@@ -37,7 +37,7 @@ final class FormUpload: UploadFlow {
 
     private enum Current { case nothing, file, field }
 
-    /// The maximum total size of the fields that are not files, in bytes.
+    /// The maximum total size of all fields except files, in bytes.
     private static let mostFieldBytes = 64 * 1024
 
     private let area: UploadArea
