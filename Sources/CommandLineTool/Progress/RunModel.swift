@@ -138,7 +138,7 @@ struct RunModel: Sendable {
         )
     }
 
-    /// The name to display for a path, or for the URL if there is no path yet.
+    /// The name to display for a path, or for the URL if the path is not known yet.
     private func name(_ path: String, _ event: TransferEvent) -> String {
         DisplayText.clean(path.isEmpty ? event.url : path.lastComponent, asciiOnly: self.asciiOnly)
     }

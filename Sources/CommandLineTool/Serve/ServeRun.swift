@@ -18,7 +18,7 @@ enum ServeRun {
             OpenFiles.raiseLimit()
             let stopped = try WakeUp()
             let stream = try ServeLog.open(plan.log)
-            // A log that is not read delays the stop by two seconds at most.
+            // A log without an active reader delays the stop by two seconds at most.
             try signals.start(
                 stop: {
                     stream?.hurry()

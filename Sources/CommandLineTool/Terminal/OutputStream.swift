@@ -16,7 +16,7 @@ final class OutputStream: Sendable {
     /// Creates a stream.
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Whether the reader has closed the descriptor or is no longer waited for.
+    /// Whether the reader has closed the descriptor, or was given up after ``hurry()``.
     var isBroken: Bool { self.broken.load(ordering: .relaxed) }
 
     /// Limits the time for which a stalled reader is waited for to two seconds, from now on.
@@ -53,7 +53,7 @@ final class OutputStream: Sendable {
     }
 }
 
-/// write(2), under a name that is not shadowed by methods called `write`.
+/// Calls write(2), whose own name is shadowed by methods called `write`.
 func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
     write(descriptor, bytes, count)
 }
