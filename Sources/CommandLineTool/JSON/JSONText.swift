@@ -18,7 +18,7 @@ struct JSONObject {
         self.bytes.append(contentsOf: "\(value)".utf8)
     }
 
-    /// Adds a number with at most three decimals; infinite, NaN and larger than 1e15 become null.
+    /// Adds a number with at most three decimals; infinities, NaN and magnitudes from 1e15 become null.
     mutating func add(_ key: StaticString, _ value: Double) {
         self.key(key)
         guard value.isFinite, value.magnitude < 1e15 else { return self.bytes.append(contentsOf: "null".utf8) }

@@ -97,7 +97,7 @@ extension Connection {
                 exchange.received(interim: status, fields)
                 decision = .read
             case .head(let head):
-                // A response that is not successful makes the rest of the content pointless (RFC 9112 §9.5).
+                // A status of 300 or more makes the rest of the content pointless (RFC 9112 §9.5).
                 if head.status >= 300 { self.writer?.stop() } else { self.goAhead() }
                 decision = exchange.received(head: head)
             case .body(let range):

@@ -11,7 +11,7 @@ struct ConnectionPool {
         self.maximumPerHost = max(0, maximumPerHost)
     }
 
-    /// Whether there are no entries, not even empty ones.
+    /// Whether the pool has no entries, not even empty ones.
     var isEmpty: Bool { self.idle.isEmpty }
 
     /// Takes the most recently used connection over a route.

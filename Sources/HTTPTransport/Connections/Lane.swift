@@ -79,7 +79,7 @@ final class Lane: @unchecked Sendable {
     /// Registers an exchange that is connecting.
     func began(_ exchange: HTTPExchange) { self.connecting[ObjectIdentifier(exchange)] = exchange }
 
-    /// Unregisters an exchange that is no longer connecting.
+    /// Unregisters an exchange that has finished connecting.
     func finished(_ exchange: HTTPExchange) { self.connecting[ObjectIdentifier(exchange)] = nil }
 
     /// Opens a TCP connection; the tunnel and the TLS handshake may follow after the future completes.

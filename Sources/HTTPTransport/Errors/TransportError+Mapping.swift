@@ -25,7 +25,7 @@ extension TransportError {
             // A host may have several addresses; a shortage of local resources explains more than a refusal.
             let failures = error.connectionErrors.map { Self.connecting(to: peer, $0.error) }
             if let failure = failures.first(where: { $0.code == .localResource }) ?? failures.first { return failure }
-            // There is no address to connect to.
+            // Without an address, the name resolution is the cause.
             return .unresolved(peer, [error.dnsAError, error.dnsAAAAError].compactMap { $0 })
         }
         if error is SocketAddressError.UnknownHost { return .unresolved(peer, [error]) }
