@@ -8,12 +8,10 @@ internal import Synchronization
 /// Sends requests by HTTP/1.1 over TCP and TLS, directly or through proxies.
 ///
 /// The transport has a fixed number of event loops, its own or shared ones. Each has its own idle connections; the
-/// event
-/// loops share only the TLS settings.
+/// event loops share only the TLS settings.
 ///
 /// A GET or HEAD without content is sent again, once and on a new connection, if its pooled connection breaks before
-/// any
-/// byte of the response.
+/// any byte of the response.
 ///
 /// - Source: RFC 9112.
 public final class HTTPTransport: Transport {
@@ -34,8 +32,7 @@ public final class HTTPTransport: Transport {
     /// Creates a transport on shared threads.
     ///
     /// If it is released without `shutdown()`, it closes its idle connections, and each other connection when its
-    /// exchange
-    /// ends.
+    /// exchange ends.
     ///
     /// - Parameters:
     ///   - configuration: The settings; its number of event loops is ignored in favour of `loops`.

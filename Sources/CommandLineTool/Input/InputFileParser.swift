@@ -3,8 +3,7 @@ import TransferCore
 /// Parses aria2's input file format, line by line.
 ///
 /// A line without leading white space has a file's URLs, separated by TABs; the following lines with leading white
-/// space
-/// have options of that file. Lines that start with `#` and empty lines are ignored.
+/// space have options of that file. Lines that start with `#` and empty lines are ignored.
 ///
 /// Pure value: it consumes lines and returns entries and faults. A bad line affects only its own entry.
 ///

@@ -11,8 +11,7 @@ import TransferEngine
 /// Obtains fresh URLs from the user's command: `--refresh-command`.
 ///
 /// The command is run by `/bin/sh -c`, with the refused URL in `MARTLET_URL` and the status in `MARTLET_STATUS`, an
-/// empty
-/// standard input, and the standard error of this process. The first line of its output is the fresh URL.
+/// empty standard input, and the standard error of this process. The first line of its output is the fresh URL.
 final class RefreshCommand: LinkRefresher {
     /// The maximum size of the command's output, in bytes.
     static let longestOutput = 64 << 10

@@ -9,8 +9,7 @@ import TransferEngine
 ///
 /// A store into a mapped page survives the death of the process at any instruction. On a full disk, a store into a page
 /// without a block kills the process (SIGBUS). So a journal is mapped only if its blocks are allocated and stay in
-/// place:
-/// a copy-on-write filesystem (btrfs, ZFS) needs space for each write, and a remote one may lose its server.
+/// place: a copy-on-write filesystem (btrfs, ZFS) needs space for each write, and a remote one may lose its server.
 ///
 /// `@unchecked Sendable`: the mapping is only stored to, atomically by word or under the owner's lock.
 final class JournalFile: @unchecked Sendable {

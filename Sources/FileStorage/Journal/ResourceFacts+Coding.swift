@@ -4,12 +4,9 @@ extension ResourceFacts {
     /// Encodes the facts for the journal.
     ///
     /// The length (-1 for unknown), then strings, each preceded by its number of UTF-8 bytes: URL, final URL, entity
-    /// tag,
-    /// Last-Modified, Date, Content-Encoding. Journals written before November 2026 end here. Then the time of
-    /// reception
-    /// (-1 for unknown), media type, Repr-Digest and consistency as strings, a byte that is 1 if the source is
-    /// unreliable,
-    /// and the former versions, preceded by their number.
+    /// tag, Last-Modified, Date, Content-Encoding. Journals written before November 2026 end here. Then the time of
+    /// reception (-1 for unknown), media type, Repr-Digest and consistency as strings, a byte that is 1 if the source
+    /// is unreliable, and the former versions, preceded by their number.
     func encoded() -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.append(littleEndian: UInt64(bitPattern: self.length ?? -1))
@@ -29,10 +26,8 @@ extension ResourceFacts {
     /// Encodes the facts, shortened to `capacity` bytes.
     ///
     /// Omissions make resuming stricter, never laxer: the final URL is only displayed; without a validator, the bytes
-    /// are
-    /// compared; a shortened URL matches no other, so the file restarts. If the former versions do not fit, the source
-    /// is
-    /// marked as unreliable.
+    /// are compared; a shortened URL matches no other, so the file restarts. If the former versions do not fit, the
+    /// source is marked as unreliable.
     func encoded(capacity: Int) -> [UInt8] {
         var facts = self
         var bytes = facts.encoded()
@@ -86,7 +81,7 @@ extension ResourceFacts {
         self.received = received == .max ? nil : Int64(bitPattern: received)
         self.mediaType = more[0]
         self.representationDigest = more[1]
-        // An unknown value of a later build is treated as the weakest one.
+        // An unknown value of a later build is treated as `overlap`, the weakest evidence.
         self.consistency = more[2].map { Consistency(rawValue: $0) ?? .overlap }
         self.isUnreliable = isUnreliable != 0
         self.formerVersions = former.compactMap(\.self)

@@ -132,8 +132,7 @@ final class RunningDigests: Sendable {
     /// Processes bytes written at `offset`.
     ///
     /// Bytes that follow the digested prefix are added. Bytes written over the prefix may differ from it, so the
-    /// digests are
-    /// dropped and the file is read back at the end. Bytes beyond the prefix are read back at the end, too.
+    /// digests are dropped and the file is read back at the end. Bytes beyond the prefix are read back at the end, too.
     @inline(__always)
     func written(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
         let next = self.next.load(ordering: .acquiring)

@@ -6,10 +6,8 @@ import TransferEngine
 ///
 /// The `written` position of a slot is advanced without a lock by the only event loop that writes the extent; opening,
 /// ending, merging and checkpoints take the lock. A crash between any two stores is harmless, because the content is
-/// the
-/// union of the slots: a slot's fields are stored before its flag, and a merge extends the left slot before it frees
-/// the
-/// right one.
+/// the union of the slots: a slot's fields are stored before its flag, and a merge extends the left slot before it
+/// frees the right one.
 final class SlotTable: @unchecked Sendable {
     private struct Slot {
         var isUsed = false
@@ -94,7 +92,7 @@ final class SlotTable: @unchecked Sendable {
         }
     }
 
-    /// The offset of the next byte of an extent; `nil` if there is no such slot.
+    /// The offset of the next byte of an extent; `nil` if the slot does not exist.
     func position(of extent: Int) -> Int64? {
         (0..<self.count).contains(extent) ? self.position(extent) : nil
     }
@@ -184,7 +182,7 @@ final class SlotTable: @unchecked Sendable {
         return slots.firstIndex { !$0.isUsed }
     }
 
-    /// Merges overlapping or adjacent slots that are not being written, unless that would lose a durable mark.
+    /// Merges overlapping or adjacent inactive slots, unless that would lose a durable mark.
     private func merge(_ slots: inout [Slot]) {
         let quiet = slots.indices.filter { slots[$0].isUsed && !slots[$0].isActive }
             .sorted { slots[$0].start < slots[$1].start }

@@ -10,16 +10,14 @@ public enum AtomicFile {
     /// Writes a temporary file in the same directory (openat(2) with `O_EXCL` and `O_NOFOLLOW`), then calls fsync(2),
     /// rename(2), and fsync(2) on the directory. If a call fails, the temporary file is removed and the old file is
     /// unchanged; only if the last sync fails, the new file exists but may not be durable. A symbolic link is replaced,
-    /// not
-    /// followed.
+    /// not followed.
     ///
     /// - Parameters:
     ///   - path: The file; its directory must exist.
     ///   - bytes: The new content.
     ///   - mode: The new file's permissions, regardless of the umask; 0600 until the content is written.
     /// - Throws: ``StorageError``: `.cannotCreateDirectory` if the directory cannot be opened, `.noSpace`, `.exists` if
-    ///   the
-    ///   path is a directory, `.cannotCreate` or `.inputOutput`.
+    ///   the path is a directory, `.cannotCreate` or `.inputOutput`.
     public static func replace(_ path: String, with bytes: [UInt8], mode: UInt32 = 0o600) throws(StorageError) {
         let (parent, name) = try Self.split(path)
         guard let directory = try DirectoryHandle.open(parent, creating: false) else {
@@ -104,7 +102,7 @@ public enum AtomicFile {
         )
     }
 
-    /// fchmod(2); returns 0 or the error number. Filesystems without permissions are not an error.
+    /// Calls fchmod(2); returns 0, also on filesystems without permissions, or the error number.
     private static func setMode(_ file: FileDescriptor, _ mode: UInt32) -> Int32 {
         while fchmod(file.raw, mode & 0o7777) != 0 {
             switch errno {

@@ -11,7 +11,7 @@ package final class DirectoryHandle: Sendable {
     /// A recent listing of the directory.
     let listing = RecentListing()
     private let descriptor: FileDescriptor
-    /// The parents of created directories that are not synced yet.
+    /// The parents of created directories, until they are synced.
     private let unsyncedParents: Mutex<[String]>
 
     /// Takes over an open directory.

@@ -93,8 +93,7 @@ package final class FileDescriptor: Sendable {
     /// Locks the file without waiting; returns 0, or `EAGAIN` if it is locked by another open file.
     ///
     /// Open file description locks (fcntl(2), `F_OFD_SETLK`) end with the descriptor, so that a killed process leaves
-    /// none.
-    /// On filesystems without locks, this succeeds without a lock.
+    /// none. On filesystems without locks, this succeeds without a lock.
     package func lock() -> Int32 {
         var request = Self.wholeFileLock()
         let result = Self.repeated { fcntl(self.raw, 37, &request) }

@@ -10,8 +10,7 @@ public enum FileMover {
     ///   - new: The new path; its directory must exist.
     ///   - replacing: Whether an existing file is replaced.
     /// - Throws: `StorageError` with `exists`, `noSpace`, `cannotOpen`, `cannotCreate` or `inputOutput`. The file then
-    ///   has its
-    ///   old path, and a file with the new path is unchanged.
+    ///   has its old path, and a file with the new path is unchanged.
     public static func move(_ old: String, to new: String, replacing: Bool) throws(StorageError) {
         let (oldDirectory, oldName) = self.split(old)
         let (newDirectory, newName) = self.split(new)
@@ -59,7 +58,7 @@ public enum FileMover {
     /// If the filesystem supports unnamed files, a crash leaves no partial copy.
     ///
     /// - Returns: The temporary name of the copy, which the caller renames or deletes.
-    /// - Throws: `StorageError` with `noSpace`, `cannotOpen`, `cannotCreate` or `inputOutput`; then there is no copy.
+    /// - Throws: `StorageError` with `noSpace`, `cannotOpen`, `cannotCreate` or `inputOutput`; then no copy exists.
     package static func bring(
         _ name: String,
         of from: DirectoryHandle,

@@ -3,8 +3,7 @@ import Glibc
 /// Linux calls that the Glibc module does not expose to Swift, because they need `_GNU_SOURCE`.
 ///
 /// They are looked up by name once. If the C library does not have one, the call fails with `ENOSYS`, which every
-/// caller
-/// treats as "not supported by this filesystem".
+/// caller treats as "not supported by this filesystem".
 enum LinuxCalls {
     /// `O_TMPFILE` on all architectures that Swift supports: `__O_TMPFILE | O_DIRECTORY`.
     static let unnamedFile: Int32 = 0o20_000_000 | O_DIRECTORY

@@ -16,8 +16,7 @@ public final class DiskUploadJournal: UploadJournal {
     ///
     ///   - directory: The directory of records; created with its parents when the first record is written.
     ///   - key: Returns the strings that identify the upload, such as the file's absolute path and the URL. It is
-    ///     called
-    ///     only when the journal is used, and so not for small files.
+    ///     called only when the journal is used, and so not for small files.
     public init(in directory: String, for key: @escaping @Sendable () -> [String]) {
         self.directory = directory
         self.key = key
@@ -62,7 +61,7 @@ public final class DiskUploadJournal: UploadJournal {
         throw StorageError(errno: errno, otherwise: .inputOutput, "cannot remove", path)
     }
 
-    /// Deletes records that were not modified for `seconds` seconds, and temporary files left by crashes.
+    /// Deletes records last modified more than `seconds` seconds ago, and temporary files left by crashes.
     ///
     /// The servers have discarded such uploads by then.
     public static func removeOld(in directory: String, olderThan seconds: Int64) {

@@ -5,8 +5,7 @@ internal import NIOTLS
 /// Hides the end of the TLS connection to a proxy from the tunnel inside it.
 ///
 /// Only the close_notify of the inner TLS connection, to the origin, shows whether a response is complete: the proxy
-/// can
-/// end its own connection properly after the origin's was cut, and vice versa.
+/// can end its own connection properly after the origin's was cut, and vice versa.
 final class ProxyShutdownFilter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

@@ -45,8 +45,7 @@ struct BoringSSLReason: Hashable, Sendable {
     /// The packed error that `BoringSSLInternalError` wraps.
     ///
     /// NIOSSL 2.37 has no public access to the number, so it is read by reflection. If a later version stores it in
-    /// another
-    /// way, the result is `nil`, the failure is classified as a handshake failure, and `TLSFailureTests` fail.
+    /// another way, the result is `nil`, the failure is classified as a handshake failure, and `TLSFailureTests` fail.
     private static func code(of error: BoringSSLInternalError) -> UInt32? {
         guard let backing = Mirror(reflecting: error).children.first?.value,
             let info = Mirror(reflecting: backing).children.first?.value as? (UInt32, String, UInt)

@@ -67,8 +67,7 @@ extension TransportError {
     /// The error of a failed verification by BoringSSL.
     ///
     /// NIOSSL does not report the reason. The validity period and the purpose of the server's certificate are checked
-    /// here;
-    /// the remaining cause is nearly always the authority.
+    /// here; the remaining cause is nearly always the authority.
     private static func unverified(_ peer: Peer, _ certificate: NIOSSLCertificate?, now: time_t) -> TransportError {
         if let certificate, certificate.notValidAfter < now {
             return TransportError(

@@ -34,8 +34,7 @@ final class AccessControl: Sendable {
     /// Checks `Host` and `Origin`; returns the response if the request is refused.
     ///
     /// Prevents cross-site request forgery (a page of another origin writes with the user's credentials) and DNS
-    /// rebinding
-    /// (a page reads through a name that was made to resolve to this machine).
+    /// rebinding (a page reads through a name that was made to resolve to this machine).
     func refusal(_ head: RequestHead, localAddress: String?) -> Answer? {
         let hosts = head.fields.values("Host")
         // HTTP/1.0 does not require Host; HTTP/1.1 requires exactly one (RFC 9112 §3.2).

@@ -40,8 +40,7 @@ public struct Credential: Sendable {
     ///     write            session  9b1d…
     ///
     /// - Throws: ``ReceiverError`` with `credentials` and the number of the malformed line; the line itself is not
-    ///   repeated,
-    ///   because it may contain a secret.
+    ///   repeated, because it may contain a secret.
     public static func list(parsing text: String, source: String) throws(ReceiverError) -> [Credential] {
         var credentials: [Credential] = []
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {

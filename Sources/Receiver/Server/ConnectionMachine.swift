@@ -58,7 +58,7 @@ struct ConnectionMachine {
         var lastByte: NIODeadline
         var bodyBytes: Int64 = 0
         var isComplete = false
-        /// When the receiver last stopped reading the request; the client's timeouts are suspended meanwhile.
+        /// Since when the receiver has not read the request; the client's timeouts are suspended meanwhile.
         var heldSince: NIODeadline?
         var answer = AnswerState.none
         var answered: NIODeadline?

@@ -44,8 +44,7 @@ public final class Receiver: Sendable {
     ///   - log: The access log, or `nil` for none.
     /// - Returns: The running receiver.
     /// - Throws: ``ReceiverError`` if the address is in use, the directory is missing, required credentials are missing
-    ///   or
-    ///   the certificate cannot be used.
+    ///   or the certificate cannot be used.
     public static func start(
         _ configuration: ReceiverConfiguration,
         log: AccessLog? = nil

@@ -3,9 +3,8 @@ internal import NIOCore
 /// Reads from the kernel how many sent bytes the client has acknowledged.
 enum SentBytes {
     /// The part of `struct tcp_info` up to `tcpi_notsent_bytes` (since Linux 4.6): eight bytes, twenty-four 32-bit
-    /// fields of
-    /// which the fifth is `tcpi_unacked`, two pacing rates, `tcpi_bytes_acked`, `tcpi_bytes_received`, two segment
-    /// counts.
+    /// fields of which the fifth is `tcpi_unacked`, two pacing rates, `tcpi_bytes_acked`, `tcpi_bytes_received`, two
+    /// segment counts.
     ///
     /// Each 64-bit integer here holds two 32-bit fields, the first in the lower half: Swift on Linux is little-endian
     /// only.

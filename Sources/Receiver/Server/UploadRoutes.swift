@@ -7,10 +7,8 @@ struct UploadRoutes {
     /// Returns the exchange for a PUT or POST.
     ///
     /// PUT, and POST to a file's path, store the file under that name. POST to a directory (the path ends in a slash,
-    /// or is
-    /// a directory) chooses a free name. A valid name that a tus upload proposes is used exactly, as with PUT, so that
-    /// the
-    /// result does not depend on the protocol.
+    /// or is a directory) chooses a free name. A valid name that a tus upload proposes is used exactly, as with PUT, so
+    /// that the result does not depend on the protocol.
     func exchange(_ path: TreePath, _ request: inout Request) -> any Exchange {
         guard let area = self.core.area else { return ImmediateExchange(.message(403, "nothing is taken here")) }
         if let refusal = self.refusal(&request) { return refusal }

@@ -74,8 +74,7 @@ struct FileAnswer {
         fields.append("Cross-Origin-Resource-Policy", "same-origin")
         if MediaType.isActive(type) {
             // Uploaded files are not trusted. The sandbox gives a page an opaque origin, so that its requests to this
-            // server are
-            // cross-origin.
+            // server are cross-origin.
             fields.append(
                 "Content-Security-Policy",
                 "sandbox allow-scripts allow-forms allow-popups allow-downloads; frame-ancestors 'self'"

@@ -1,10 +1,9 @@
 /// Limits how often, and until when, a file may be downloaded by its link.
 ///
 /// Pure value. A response counts as a download if it includes the file's last byte and arrives completely: a download
-/// in
-/// many ranges, or one that was interrupted and resumed, counts once. Such a response takes a slot when it starts, and
-/// releases it if it is interrupted. A client that took a slot may request other parts at the same time, as a download
-/// over several connections does.
+/// in many ranges, or one that was interrupted and resumed, counts once. Such a response takes a slot when it starts,
+/// and releases it if it is interrupted. A client that took a slot may request other parts at the same time, as a
+/// download over several connections does.
 struct Share: Sendable {
     /// The decision about a request.
     enum Verdict: Hashable, Sendable {

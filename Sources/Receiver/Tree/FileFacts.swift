@@ -19,8 +19,7 @@ struct FileFacts: Sendable, Hashable {
     /// Creates the metadata, with an entity tag of all attributes that change with the file's content.
     ///
     /// These are the size, the modification time and the status change time in nanoseconds (no program can set the
-    /// latter
-    /// back), and the inode number, which differs after a rename(2) of another file to the name.
+    /// latter back), and the inode number, which differs after a rename(2) of another file to the name.
     init(_ status: stat) {
         self.length = Int64(status.st_size)
         self.modified = Int64(status.st_mtim.tv_sec)

@@ -9,8 +9,7 @@ struct UploadResource: Sendable {
     /// Responds with the state of the upload.
     ///
     /// A request that still writes to it is aborted first: a client that queries the offset has lost its connection,
-    /// and the
-    /// offset must not change after the response.
+    /// and the offset must not change after the response.
     func head() -> Answer {
         if let refusal = self.versionRefusal { return refusal }
         let isFree = self.area.active.take(self.name.id) {}

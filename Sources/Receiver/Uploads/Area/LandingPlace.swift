@@ -12,8 +12,7 @@ struct LandingPlace: Sendable, Hashable {
     /// Creates the place that a path names exactly.
     ///
     /// - Throws: ``UploadRefusal`` with 400 if a name is not valid by the rules for downloads (``FileName``), 409 if
-    ///   the path
-    ///   names a directory.
+    ///   the path names a directory.
     init(exactly path: TreePath) throws(UploadRefusal) {
         guard let last = path.names.last else { throw UploadRefusal(409, "this is a directory; name a file in it") }
         guard !path.endsWithSlash else { throw UploadRefusal(409, "a file's name does not end in a slash") }

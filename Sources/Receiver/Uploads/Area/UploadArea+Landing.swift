@@ -40,8 +40,7 @@ extension UploadArea {
     ///   - fields: The request header fields, for their conditions.
     /// - Returns: The landed file.
     /// - Throws: ``UploadRefusal``. The partial file is then unchanged, unless the rename succeeded and the error
-    ///   concerns
-    ///   the directory's sync or the file's metadata.
+    ///   concerns the directory's sync or the file's metadata.
     func land(
         _ part: String,
         _ file: OpenFile,

@@ -37,10 +37,8 @@ extension UploadArea {
     /// Returns the state of an upload.
     ///
     /// The offset is the length of the partial file. Content that was sent with a digest and has not passed the check
-    /// does
-    /// not count; this happens when the receiver dies during a request, and the session that owns the upload truncates
-    /// such
-    /// content. A record without a partial file belongs to an upload that has landed.
+    /// does not count; this happens when the receiver dies during a request, and the session that owns the upload
+    /// truncates such content. A record without a partial file belongs to an upload that has landed.
     ///
     /// - Parameters:
     ///   - name: The upload.

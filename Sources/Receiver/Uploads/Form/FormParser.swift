@@ -53,11 +53,10 @@ struct FormParser: Sendable {
     /// Whether the last delimiter was found.
     var isAtEnd: Bool { if case .end = self.state { true } else { false } }
 
-    /// Parses input and calls `tell` for each element found.
+    /// Parses input and passes each element to the callback.
     ///
     /// - Throws: ``UploadRefusal``: 400 if the form is malformed, 431 if a part's header fields are too large; errors
-    ///   of the
-    ///   callback are rethrown.
+    ///   of the callback are rethrown.
     mutating func take(
         _ input: UnsafeRawBufferPointer,
         _ tell: (Event) throws(UploadRefusal) -> Void
