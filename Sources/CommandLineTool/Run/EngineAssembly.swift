@@ -3,7 +3,7 @@ import TransferAssembly
 import TransferCore
 import TransferEngine
 
-/// Creates the engine of a plan; the only caller of the composition root.
+/// Creates the engine of a plan; the only user of the composition root in this module.
 enum EngineAssembly {
     /// Creates an engine with real sockets and files.
     static func make(_ plan: GetPlan) throws -> TransferEngine {

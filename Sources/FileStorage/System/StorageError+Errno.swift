@@ -3,7 +3,7 @@ internal import TransferCore
 import TransferEngine
 
 extension StorageError {
-    /// Maps an error number of the system; the only place where this is done.
+    /// Maps an error number of the system to a storage error; the only place where this is done.
     ///
     /// - Parameters:
     ///   - number: The value of `errno`, see errno(3).
