@@ -5,11 +5,9 @@ import Glibc
 import Darwin
 #endif
 
-/// The command line: parses it, does what it says and ends the process.
+/// The entry point of the command line tool.
 public enum CommandLineTool {
-    /// Runs the process's command line.
-    ///
-    /// Nothing is started before it is parsed.
+    /// Parses the process's arguments, runs the command and exits.
     public static func main() -> Never {
         OpenFiles.fillStandardStreams()
         let (status, output, errors) = self.run(Array(CommandLine.arguments.dropFirst()))
@@ -18,9 +16,9 @@ public enum CommandLineTool {
         exit(status)
     }
 
-    /// Runs a command line.
+    /// Parses arguments and runs the command.
     ///
-    /// - Returns: The exit status, and what is left to print on standard output and on standard error.
+    /// - Returns: The exit status, and the text to print to standard output and to standard error.
     static func run(_ arguments: [String]) -> (status: Int32, output: String, errors: String) {
         do {
             var command = try MartletCommand.parseAsRoot(arguments)
@@ -42,7 +40,7 @@ public enum CommandLineTool {
         }
     }
 
-    /// What is said of a value that makes no sense to a command.
+    /// The message for a value that a command cannot use.
     static func usage(_ error: BadValue, of command: String) -> String {
         "Error: \(error.description)\n  See 'martlet \(command) --help' for more information."
     }

@@ -2,8 +2,9 @@ import Glibc
 public import TransferCore
 
 extension DiskStore {
-    /// Looks with at most three system calls where nothing is there, and with none where a recent listing of the
-    /// directory shows so.
+    /// Looks up a file, its partial file and its journal.
+    ///
+    /// If none exists, this takes at most three system calls, and none after a recent listing of the directory.
     public func survey(_ target: FileTarget) throws(StorageError) -> FileSurvey {
         guard let directory = try self.directories.existing(target.directory) else {
             return FileSurvey(existing: nil, partial: .none)
@@ -26,7 +27,7 @@ extension DiskStore {
         return FileSurvey(existing: existing, partial: try self.partialState(directory, names, existing: status))
     }
 
-    /// Looks at `NAME.part` and its journal; takes no lock.
+    /// Determines the state of `NAME.part` from its journal; takes no lock.
     private func partialState(
         _ directory: DirectoryHandle,
         _ names: PartialNames,
@@ -76,7 +77,7 @@ extension DiskStore {
         return .ours(contents.facts, written: extents.reduce(0) { $0 + Int64($1.count) })
     }
 
-    /// What of a journal's slots can be believed under this boot, with a file of `size` bytes.
+    /// The slots of a journal that can be trusted under this boot, limited to a file of `size` bytes.
     func believed(_ contents: JournalContents, size: Int64) -> [SlotRecord] {
         let sameBoot = self.bootID.isKnown && contents.bootID == self.bootID
         return contents.slots.compactMap { slot -> SlotRecord? in
@@ -87,7 +88,7 @@ extension DiskStore {
         }
     }
 
-    /// Why a file cannot be one of ours, or `nil` where it can.
+    /// The reason why a file cannot be one of the store's, or `nil`.
     static func foreignness(_ status: stat?, of path: String) -> String? {
         guard let status else { return "'\(path)' cannot be looked at" }
         if status.st_mode & S_IFMT != S_IFREG { return "'\(path)' is not a regular file" }

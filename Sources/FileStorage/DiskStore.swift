@@ -2,15 +2,15 @@ import Glibc
 public import TransferCore
 public import TransferEngine
 
-/// Files on a disk: partial files with journals, small files without names, by POSIX calls.
+/// Stores files with POSIX calls: partial files with journals, and small files without names.
 ///
-/// Every name is opened relative to an open directory, never through a symbolic link, and created only where
-/// nothing has it. Safe to use from many threads at once.
+/// Every name is opened relative to an open directory, never through a symbolic link, and created only if it does not
+/// exist. The store can be used from many threads at once.
 public final class DiskStore: FileStore {
     let directories = DirectoryCache()
     let group = CommitGroup()
     let bootID: BootID
-    /// Whether unnamed files can get a name, which takes `/proc`.
+    /// Whether unnamed files can be linked, which requires `/proc`.
     let namesUnnamedFiles: Bool
 
     /// Creates a store.
@@ -19,14 +19,14 @@ public final class DiskStore: FileStore {
     }
 
     /// - Parameters:
-    ///   - bootID: The boot under which this store believes what was written without a sync.
-    ///   - unnamedFiles: Whether to use unnamed files where the filesystem has them.
+    ///   - bootID: The current boot: data written without a sync is trusted only if it was written under this boot.
+    ///   - unnamedFiles: Whether to use unnamed files if the filesystem supports them.
     init(bootID: BootID, unnamedFiles: Bool = true) {
         self.bootID = bootID
         self.namesUnnamedFiles = unnamedFiles
     }
 
-    /// Begins a small file: one system call where the filesystem has unnamed files.
+    /// Creates a small file, by one system call if the filesystem supports unnamed files.
     public func createSmall(_ target: FileTarget) throws(StorageError) -> any SmallFile {
         try self.makingDirectory(target.directory) { directory throws(StorageError) in
             let (file, temporary) = try self.createNameless(directory)
@@ -34,15 +34,15 @@ public final class DiskStore: FileStore {
         }
     }
 
-    /// Reads bytes of the final file; throws `.cannotOpen`, or `.inputOutput` where it is shorter.
+    /// Reads bytes of the final file; throws `.cannotOpen`, or `.inputOutput` if the file is shorter.
     public func readExisting(_ target: FileTarget, _ range: ByteRange) throws(StorageError) -> [UInt8] {
         try self.openExisting(target, O_RDONLY).bytes(range, path: target.path)
     }
 
-    /// Begins digests of bytes that are handed over.
+    /// Starts digests of bytes passed by the caller.
     public func beginDigests(_ algorithms: [DigestAlgorithm]) -> any DigestComputation { HandedDigests(algorithms) }
 
-    /// Reads the final file in pieces of 1 MiB and computes its digest; blocks.
+    /// Computes the digest of the final file, in reads of 1 MiB; blocks.
     public func digestExisting(
         _ target: FileTarget,
         _ algorithm: DigestAlgorithm
@@ -54,17 +54,17 @@ public final class DiskStore: FileStore {
         return digest.finalized()[algorithm] ?? []
     }
 
-    /// Syncs the queued files (one syncfs a filesystem where there are many), names them, syncs directories.
+    /// Syncs the queued files (with one syncfs per filesystem if they are many), renames them, and syncs directories.
     ///
-    /// A file whose name was taken meanwhile is told with `.exists`; the others have theirs.
+    /// A file whose name was taken meanwhile is reported with `.exists`; the others get their names.
     public func flushGroup(_ paths: [String]) -> [String: StorageError] { self.group.flush(paths) }
 
-    /// Opens the final file, which must be a regular one.
+    /// Opens the final file; it must be a regular file.
     func openExisting(_ target: FileTarget, _ access: Int32) throws(StorageError) -> FileDescriptor {
         guard let directory = try self.directories.existing(target.directory) else {
             throw StorageError(errno: ENOENT, otherwise: .cannotOpen, "cannot open", target.path)
         }
-        // O_NONBLOCK: a FIFO in the file's place must not hold this thread.
+        // O_NONBLOCK: opening a FIFO must not block this thread.
         switch directory.open(target.name, access | O_NONBLOCK) {
         case .failure(let error):
             throw StorageError(errno: error.number, otherwise: .cannotOpen, "cannot open", target.path)
@@ -76,7 +76,7 @@ public final class DiskStore: FileStore {
         }
     }
 
-    /// A file without a name, or with a hidden temporary one.
+    /// Creates an unnamed file, or one with a hidden temporary name.
     func createNameless(_ directory: DirectoryHandle) throws(StorageError) -> (FileDescriptor, String?) {
         if self.namesUnnamedFiles {
             switch directory.openUnnamed(O_RDWR) {
@@ -95,7 +95,7 @@ public final class DiskStore: FileStore {
         return try directory.createTemporary()
     }
 
-    /// Runs `body` with the directory, once more where the directory was deleted under its open descriptor.
+    /// Runs `body` with the directory, and again if the directory was deleted while it was open.
     func makingDirectory<Value>(
         _ path: String,
         _ body: (DirectoryHandle) throws(StorageError) -> Value
@@ -103,7 +103,7 @@ public final class DiskStore: FileStore {
         do throws(StorageError) {
             return try body(self.directories.making(path))
         } catch {
-            // What a deleted directory answers differs between filesystems; its link count does not.
+            // The errors of a deleted directory differ between filesystems; its link count does not.
             guard try self.directories.existing(path)?.isDeleted == true else { throw error }
             self.directories.forget(path)
             return try body(self.directories.making(path))

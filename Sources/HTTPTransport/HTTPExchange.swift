@@ -4,7 +4,7 @@ internal import TransferEngine
 
 /// One request and its response, over at most two connections.
 ///
-/// Unchecked because its variables are touched on its lane's loop only; calls from other threads hop there.
+/// `@unchecked` because its state is accessed only on its event loop; calls from other threads are dispatched to it.
 final class HTTPExchange: Exchange, @unchecked Sendable {
     private let lane: Lane
     private let request: ExchangeRequest
@@ -13,10 +13,10 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
     private var route: Route
     private var connection: Connection?
     private var connectDeadline: Scheduled<Void>?
-    /// What the engine set last; it outlives a change of connection.
+    /// The value last set by the engine; it is kept when the connection changes.
     private(set) var readQuantum: Int?
     private var isOver = false
-    /// Whether `start` is on the stack: the receiver must hear nothing before it returns.
+    /// Whether ``start()`` is on the stack: the receiver must not be called before it returns.
     private var isStarting = false
     private var hasToldConnected = false
     private var mayRepeat: Bool
@@ -28,13 +28,13 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
         self.origin = request.url.origin
         self.route = .direct(self.origin)
         self.readQuantum = request.readQuantum
-        // RFC 9110 §9.2.2 would allow other methods, too; who sends them knows better whether to repeat.
+        // RFC 9110 §9.2.2 allows other methods; their sender can better decide whether to repeat the request.
         self.mayRepeat =
             request.body == nil && request.content == nil
             && (request.method == "GET" || request.method == "HEAD")
     }
 
-    /// Whether the response has no body because of the method.
+    /// Whether the method is HEAD, so the response has no content.
     var isHeadRequest: Bool { self.request.method == "HEAD" }
 
     // MARK: - Starting
@@ -57,7 +57,7 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
 
     private func connect() {
         let timeout = TimeAmount.bounded(max(1, self.request.connectTimeout))
-        // One deadline over name resolution, connecting and the handshake; the bootstrap's own is only for the sockets.
+        // One deadline for name resolution, connecting and handshakes; the bootstrap's timeout covers only connecting.
         self.connectDeadline = self.lane.loop.scheduleTask(in: timeout) { self.connectDeadlinePassed() }
         self.lane.began(self)
         let future = self.lane.connect(over: self.route, userAgent: self.userAgentForTunnel, timeout: timeout)
@@ -90,7 +90,7 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
         self.lane.finished(self)
     }
 
-    /// Ends an exchange that is still connecting, because its transport is shut down.
+    /// Fails an exchange that is still connecting, because the transport is shut down.
     func shutDown() { self.fail(.cancelled(Peer(self.origin))) }
 
     private func connectFailed(_ error: any Error) {
@@ -107,7 +107,7 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
         self.fail(.connectTimeout(peer, during: step))
     }
 
-    /// The connection's handshake, if any, is done.
+    /// The connection can send requests.
     func connectionIsReady(_ connection: Connection) {
         self.endConnecting()
         self.tellConnected()
@@ -136,7 +136,7 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
         return RequestHead.encode(self.request, forwardedBy: proxy, allocator: allocator)
     }
 
-    // MARK: - What the connection tells
+    // MARK: - Connection events
 
     private func tellConnected() {
         guard !self.hasToldConnected, !self.isOver else { return }
@@ -164,7 +164,7 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
         self.receiver.exchangeReceived(body: body)
     }
 
-    /// The response is complete; the connection is free already.
+    /// The response is complete; the connection was released already.
     func ended(trailers: HTTPFields, cleanly: Bool) {
         guard !self.isOver else { return }
         self.isOver = true
@@ -172,13 +172,13 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
         self.receiver.exchangeEnded(trailers: trailers, cleanly: cleanly)
     }
 
-    /// The receiver wants no more; the connection has been dealt with.
+    /// The receiver wants no more content; the caller closes or releases the connection.
     func abandoned() {
         self.isOver = true
         self.connection = nil
     }
 
-    /// The connection broke; `unanswered` tells whether it was a pooled one and no head had come.
+    /// The connection broke; `unanswered` is true if it was a reused one and no response head was received.
     func broke(_ error: TransportError, unanswered: Bool) {
         self.connection = nil
         if unanswered, self.mayRepeat, !self.isOver, !self.lane.isShutDown {

@@ -2,24 +2,24 @@ internal import NIOCore
 public import TransferCore
 
 extension HTTPTransport {
-    /// What a transport is built with.
+    /// The configuration of a transport.
     public struct Configuration: Sendable {
-        /// The number of lanes, each a thread; by default two, or one where there is one processor.
+        /// The number of event loops, each with a thread; by default two, or one on a single processor.
         public var laneCount: Int
 
-        /// How servers are trusted, and how this side shows who it is.
+        /// The trust settings and the client's certificate.
         public var tls: TLSOptions
 
-        /// The proxies; by default none, whatever the environment says.
+        /// The proxies; by default none, regardless of the environment.
         public var proxy: ProxySettings
 
-        /// How long an unused connection is kept, in nanoseconds.
+        /// The time for which an idle connection is kept, in nanoseconds.
         public var idleTimeout: Int64
 
-        /// The most unused connections kept for one origin, or one proxy, on one lane.
+        /// The maximum number of idle connections per origin or proxy, on each event loop.
         public var maximumIdlePerHost: Int
 
-        /// The most bytes of a response's heads, interim ones included.
+        /// The maximum size of a response's heads including interim ones, in bytes.
         public var maximumHeadSize: Int
 
         /// Creates the default configuration.

@@ -5,12 +5,13 @@ internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// Speaks HTTP/1.1 over TCP and TLS, directly or through proxies, on event loops of its own or shared ones.
+/// Sends requests by HTTP/1.1 over TCP and TLS, directly or through proxies.
 ///
-/// Each lane is one event loop with its own idle connections; nothing is shared between lanes but the TLS settings.
+/// The transport has a fixed number of event loops, its own or shared ones. Each has its own idle connections; the
+/// event loops share only the TLS settings.
 ///
-/// A GET or HEAD without content whose pooled connection breaks before any byte of the response is sent again once on a
-/// fresh one.
+/// A GET or HEAD without content is sent again, once and on a new connection, if its pooled connection breaks before
+/// any byte of the response.
 ///
 /// - Source: RFC 9112.
 public final class HTTPTransport: Transport {
@@ -19,24 +20,24 @@ public final class HTTPTransport: Transport {
     private let lanes: [Lane]
     private let isShutDown = Mutex(false)
 
-    /// Makes a transport with threads of its own.
+    /// Creates a transport with its own threads.
     ///
-    /// - Throws: `TransportError` with the code `certificate` where the TLS settings cannot be used.
+    /// - Throws: `TransportError` with the code `certificate` if the TLS settings are invalid.
     public convenience init(configuration: Configuration = Configuration()) throws(TransportError) {
         let tls = try TLSSettings(configuration.tls)
         let loops = SharedLoops(laneCount: configuration.laneCount)
         self.init(configuration, tls, on: loops, ownsLoops: true)
     }
 
-    /// Makes a transport on threads that it shares with others.
+    /// Creates a transport on shared threads.
     ///
-    /// One that is let go of without `shutdown()` closes its unused connections, and each other one when its exchange
-    /// is over.
+    /// If it is released without `shutdown()`, it closes its idle connections, and each other connection when its
+    /// exchange ends.
     ///
     /// - Parameters:
-    ///   - configuration: The settings; the number of lanes is that of the loops.
+    ///   - configuration: The settings; its number of event loops is ignored in favour of `loops`.
     ///   - loops: The threads, which outlive the transport.
-    /// - Throws: `TransportError` with the code `certificate` where the TLS settings cannot be used.
+    /// - Throws: `TransportError` with the code `certificate` if the TLS settings are invalid.
     public convenience init(configuration: Configuration, on loops: SharedLoops) throws(TransportError) {
         self.init(configuration, try TLSSettings(configuration.tls), on: loops, ownsLoops: false)
     }
@@ -51,7 +52,7 @@ public final class HTTPTransport: Transport {
     /// The number of event loops.
     public var laneCount: Int { self.lanes.count }
 
-    /// Runs `work` on a lane: at once where the caller is on it already, otherwise soon.
+    /// Runs `work` on an event loop: immediately if the caller is on it, otherwise asynchronously.
     public func execute(onLane lane: Int, _ work: @escaping @Sendable () -> Void) {
         let loop = self.lanes[lane].loop
         if loop.inEventLoop {
@@ -61,9 +62,9 @@ public final class HTTPTransport: Transport {
         }
     }
 
-    /// Begins one request and its response.
+    /// Starts a request.
     ///
-    /// - Precondition: The caller is on `lane`.
+    /// - Precondition: The caller is on the event loop with the number `lane`.
     public func start(
         _ request: ExchangeRequest,
         onLane lane: Int,
@@ -76,7 +77,7 @@ public final class HTTPTransport: Transport {
         return exchange
     }
 
-    /// Closes every connection, and ends the threads unless they are shared; exchanges still running fail as cancelled.
+    /// Closes all connections and stops the threads unless they are shared; running exchanges fail as cancelled.
     public func shutdown() async {
         let isFirst = self.isShutDown.withLock { isShutDown in
             defer { isShutDown = true }
@@ -85,14 +86,14 @@ public final class HTTPTransport: Transport {
         guard isFirst else { return }
         if !self.loops.isShutDown {
             for lane in self.lanes {
-                // A loop that is gone already has nothing left to close.
+                // An event loop that has already stopped has nothing left to close.
                 try? await lane.loop.submit { lane.shutDown() }.get()
             }
         }
         if self.ownsLoops { await self.loops.shutdown() }
     }
 
-    /// A time source on the first lane's loop, so that it costs no thread of its own.
+    /// Creates a time source on the first event loop, which needs no additional thread.
     public func makeTimeSource() -> NIOTimeSource {
         NIOTimeSource(loop: self.lanes[0].loop, of: self.loops)
     }
@@ -104,6 +105,6 @@ public final class HTTPTransport: Transport {
 }
 
 extension HTTPTransport {
-    /// The proxy through which a URL is requested, if any.
+    /// The proxy for requests to a URL, or `nil`.
     public func proxy(for url: HTTPURL) -> Origin? { self.lanes[0].proxy(for: url) }
 }

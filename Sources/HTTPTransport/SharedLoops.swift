@@ -2,14 +2,14 @@ package import NIOCore
 internal import NIOPosix
 internal import Synchronization
 
-/// Event loops for several transports: threads that cost once what every transport would cost.
+/// Event loops that several transports share, so that the threads exist only once.
 ///
-/// Whoever lets go of the last reference ends the threads as well, unless a connection is still open.
+/// Releasing the last reference stops the threads as well; an open connection holds a reference.
 public final class SharedLoops: Sendable {
     let group: MultiThreadedEventLoopGroup
     private let hasEnded = Mutex(false)
 
-    /// The number of event loops, and so of the lanes of a transport that shares them.
+    /// The number of event loops.
     public let laneCount: Int
 
     /// Starts the threads.
@@ -20,28 +20,30 @@ public final class SharedLoops: Sendable {
         self.group = MultiThreadedEventLoopGroup(numberOfThreads: self.laneCount)
     }
 
-    /// One of the loops, for a connection of another kind.
+    /// One of the event loops, for another kind of connection.
     package var next: any EventLoop { self.group.next() }
 
-    /// Whether the caller is on an event loop, of these or any other: where it must not block.
+    /// Whether the caller is on an event loop, of these or any other, and therefore must not block.
     public static var isCurrentThread: Bool { MultiThreadedEventLoopGroup.currentEventLoop != nil }
 
-    /// Runs work once the event loop that the caller is on, if any, has done what it is at; elsewhere at once.
+    /// Runs work at the end of the current event loop's iteration; immediately if the caller is not on an event loop.
     ///
-    /// What many connections tell in one round of a loop can so be passed on with one wake-up of another thread.
+    /// This batches the events of many connections, so that another thread is woken only once per iteration.
     public static func afterThisRound(_ work: @escaping @Sendable () -> Void) {
         if let loop = MultiThreadedEventLoopGroup.currentEventLoop { loop.execute(work) } else { work() }
     }
 
-    /// Whether the threads end or have ended.
+    /// Whether the threads are stopping or have stopped.
     var isShutDown: Bool { self.hasEnded.withLock { $0 } }
 
-    /// Runs work on one of the loops, from any thread; once the threads end, nobody waits for it and it is dropped.
+    /// Runs work on one of the event loops, from any thread; after ``shutdown()`` the work is dropped.
     func execute(on loop: any EventLoop, _ work: @escaping @Sendable () -> Void) {
         self.hasEnded.withLock { if !$0 { loop.execute(work) } }
     }
 
-    /// Ends the threads; the transports that share them must have been shut down before.
+    /// Stops the threads.
+    ///
+    /// - Precondition: The transports that share them are shut down.
     public func shutdown() async {
         guard self.end() else { return }
         try? await self.group.shutdownGracefully()
@@ -56,7 +58,7 @@ public final class SharedLoops: Sendable {
 
     deinit {
         guard self.end() else { return }
-        // Not waited for: this may be one of the threads.
+        // Not awaited: this may be one of the threads.
         self.group.shutdownGracefully { _ in }
     }
 }

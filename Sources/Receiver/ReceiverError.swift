@@ -1,25 +1,25 @@
-/// Why a receiver cannot start or go on.
+/// An error that prevents a receiver from starting or running.
 public struct ReceiverError: Error, Sendable, CustomStringConvertible {
-    /// What kind of trouble it is.
+    /// The kind of error.
     public struct Code: Sendable, Hashable {
         private enum Value: Sendable, Hashable { case address, directory, busy, credentials, certificate }
         private let value: Value
 
-        /// The address cannot be listened on.
+        /// The receiver cannot listen on the address.
         public static let address = Code(value: .address)
-        /// The directory or file to serve is missing, or cannot be read or written.
+        /// The directory or file to serve is missing, or it cannot be read or written.
         public static let directory = Code(value: .directory)
-        /// Another receiver takes uploads in the same directory.
+        /// Another receiver accepts uploads in the same directory.
         public static let busy = Code(value: .busy)
-        /// Credentials are missing or cannot be understood.
+        /// Credentials are missing or cannot be parsed.
         public static let credentials = Code(value: .credentials)
         /// The certificate or its key cannot be used.
         public static let certificate = Code(value: .certificate)
     }
 
-    /// What kind of trouble it is.
+    /// The kind of error.
     public var code: Code
-    /// What, where and how to mend it.
+    /// A message: what failed, where, and how to fix it.
     public var message: String
 
     /// Creates an error.
@@ -28,6 +28,6 @@ public struct ReceiverError: Error, Sendable, CustomStringConvertible {
         self.message = message
     }
 
-    /// What, where and how to mend it.
+    /// The message.
     public var description: String { self.message }
 }

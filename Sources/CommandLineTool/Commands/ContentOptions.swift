@@ -2,7 +2,7 @@ import ArgumentParser
 import TransferCore
 import TransferEngine
 
-/// What is sent, and how: of `martlet put` and of `martlet add --upload`.
+/// Options for upload content, shared by `martlet put` and `martlet add --upload`.
 struct ContentOptions: ParsableArguments {
     @Option(
         name: [.customShort("X", allowingJoined: true), .customLong("request")],
@@ -42,7 +42,7 @@ struct ContentOptions: ParsableArguments {
     @Flag(help: "Do not ask the server first whether it wants a large file (Expect: 100-continue).")
     var noExpect = false
 
-    /// The way of a name.
+    /// Parses the name of a resumption protocol.
     static func way(_ text: String) throws(BadValue) -> UploadWay {
         guard let way = UploadWay(name: text) else {
             throw BadValue("\"\(DisplayText.clean(text))\" is no protocol; use \(UploadWay.names)")

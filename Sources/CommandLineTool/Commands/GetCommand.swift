@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `martlet get`: the one definition of its arguments; help, completions and the manual page come from it.
+/// `martlet get`: the source of its argument parser, help, completions and manual page.
 struct GetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
@@ -31,7 +31,7 @@ struct GetCommand: ParsableCommand {
     var display: DisplayOptions
 
     func validate() throws {
-        // Without a URL an unknown option is the likelier fault; ArgumentParser tells it after this.
+        // Without a URL, an unknown option is the likelier mistake; ArgumentParser reports it after this.
         guard !self.urls.isEmpty || self.files.inputFile != nil else { return }
         do { _ = try self.plan() } catch { throw ValidationError(error.description) }
     }
@@ -42,6 +42,6 @@ struct GetCommand: ParsableCommand {
 
     /// Parses the arguments of `martlet get`.
     ///
-    /// - Throws: ``BadValue`` or ArgumentParser's error that says what is wrong.
+    /// - Throws: ``BadValue`` or ArgumentParser's error.
     static func plan(_ arguments: [String]) throws -> GetPlan { try Self.parse(arguments).plan() }
 }

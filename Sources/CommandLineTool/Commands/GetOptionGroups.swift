@@ -2,7 +2,7 @@ import ArgumentParser
 import TransferCore
 import TransferEngine
 
-/// Where URLs come from and where files go.
+/// Options for the sources and destinations of files.
 struct FileOptions: ParsableArguments {
     @Option(
         name: .shortAndLong,
@@ -73,7 +73,7 @@ struct FileOptions: ParsableArguments {
     var durable = false
 }
 
-/// How many connections there are and how fast they go.
+/// Options for the number of connections and their rate.
 struct ConnectionOptions: ParsableArguments {
     @Option(
         name: [.customShort("j", allowingJoined: true), .long],
@@ -148,7 +148,7 @@ struct ConnectionOptions: ParsableArguments {
     var limitRate: Int64 = 0
 }
 
-/// What requests say and whom they trust.
+/// Options for request header fields, proxies and trust.
 struct RequestOptions: ParsableArguments {
     @Option(
         name: [.customShort("H"), .long],
@@ -200,7 +200,7 @@ struct RequestOptions: ParsableArguments {
     )
     var maxRedirects: Int = 20
 
-    /// A field's name and value.
+    /// A header field.
     struct HeaderPair: Sendable, Equatable {
         var name: String
         var value: String
@@ -209,7 +209,7 @@ struct RequestOptions: ParsableArguments {
     }
 }
 
-/// When a transfer is tried again or given up.
+/// Options for retries and timeouts.
 struct FailureOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Attempts beyond the first that bring nothing new. (default: 5)", valueName: "number"),
@@ -257,7 +257,7 @@ struct FailureOptions: ParsableArguments {
     )
     var outageTimeout: Duration?
 
-    /// The time for which outages are waited out by default.
+    /// The default time for which an outage is waited out.
     static let defaultOutageTimeout = Duration.seconds(30)
 
     @Option(
@@ -267,7 +267,7 @@ struct FailureOptions: ParsableArguments {
     var maxTime: Duration?
 }
 
-/// What is told of the run.
+/// Options for output.
 struct DisplayOptions: ParsableArguments {
     @Flag(name: .shortAndLong, help: "Tell failures only.")
     var quiet = false

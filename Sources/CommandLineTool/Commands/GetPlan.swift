@@ -1,66 +1,66 @@
 import TransferCore
 import TransferEngine
 
-/// What `martlet get` was asked to do, checked.
+/// The validated arguments of `martlet get`.
 struct GetPlan {
-    /// Where the URLs come from.
+    /// The source of the URLs.
     enum Sources: Equatable {
-        /// One file for each.
+        /// One file per URL.
         case urls([HTTPURL])
-        /// One file and its mirrors.
+        /// One file with its mirrors.
         case mirrors([HTTPURL])
-        /// An input file, or standard input where it is `-`.
+        /// An input file; `-` is standard input.
         case file(String)
     }
 
-    /// How the run is shown.
+    /// The output format.
     enum Display: Equatable {
         /// For people.
         case text
         /// Failures only.
         case quiet
-        /// Objects for programs.
+        /// One JSON object per event.
         case json
     }
 
-    /// Where the URLs come from.
+    /// The source of the URLs.
     var sources: Sources
-    /// The name for the only file, or `nil`.
+    /// The name of the only file, or `nil`.
     var name: String?
-    /// Whether the only file goes to standard output.
+    /// Whether the only file is written to standard output.
     var toStandardOutput = false
-    /// The device or named pipe that the only file goes to, or `nil`.
+    /// The device or named pipe to which the only file is written, or `nil`.
     var device: String?
-    /// The shell command that prints fresh URLs, or `nil`.
+    /// The shell command that prints a fresh URL, or `nil`.
     var refreshCommand: String?
-    /// The digests of the only file.
+    /// The expected digests of the only file.
     var expected: [ExpectedDigest] = []
-    /// What all requests share; the destination is set by the run.
+    /// The options of all requests; the run sets the destination.
     var options = DownloadOptions()
-    /// The most files at once.
+    /// The maximum number of concurrent files.
     var jobs = 5
-    /// The most connections to one host.
+    /// The maximum number of connections per host.
     var perHost = 5
-    /// The most bytes a second, or `nil`.
+    /// The maximum rate in bytes per second, or `nil`.
     var rateLimit: Int64?
-    /// A PEM file of trusted certificates, or `nil` for the system's.
+    /// The path of a PEM file with trusted certificates, or `nil` for the system's.
     var caFile: String?
     /// Whether certificates are verified.
     var verifiesCertificates = true
-    /// The proxies, or `nil` for those of the environment.
+    /// The proxies, or `nil` to use the environment.
     var proxy: ProxySettings?
-    /// The hosts to ask without one, or `nil` for those of the environment.
+    /// The hosts to contact without a proxy, or `nil` to use the environment.
     var directHosts: String?
-    /// How the run is shown.
+    /// The output format.
     var display: Display = .text
-    /// What is said once the run was interrupted.
+    /// The message after an interrupted run.
     var afterStop = "what arrived is kept: run the same command again to continue"
-    /// Whether details are told.
+    /// Whether details are reported.
     var verbose = false
     /// Whether progress may be drawn on a terminal.
     var drawsProgress = true
 
-    /// The most connections that one file may get.
+    /// The maximum number of connections for one file.
     var connectionsPerFile: Int {
         switch self.options.connections {
         case .fixed(let count): min(count, self.perHost)
@@ -70,9 +70,9 @@ struct GetPlan {
 }
 
 extension GetCommand {
-    /// Checks the arguments against one another.
+    /// Validates the arguments and combines them.
     ///
-    /// - Throws: ``BadValue`` that says what is wrong and how to mend it.
+    /// - Throws: ``BadValue`` with the problem and how to fix it.
     func plan() throws(BadValue) -> GetPlan {
         var plan = GetPlan(sources: try self.sources())
         let isSingle =

@@ -1,7 +1,7 @@
 import ArgumentParser
 import TransferCore
 
-/// `martlet`: the root of the commands.
+/// `martlet`: the root command.
 struct MartletCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "martlet",
@@ -37,6 +37,6 @@ struct ManualCommand: ParsableCommand {
 extension ManualPage {
     /// The manual page of this program.
     ///
-    /// - Throws: `DecodingError` where ArgumentParser describes the tool in another form.
+    /// - Throws: `DecodingError` if ArgumentParser's description has an unexpected format.
     static func current() throws -> String { try self.render(MartletCommand._dumpHelp()) }
 }

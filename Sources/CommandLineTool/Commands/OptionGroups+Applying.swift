@@ -1,11 +1,11 @@
 import TransferCore
 import TransferEngine
 
-/// What the options of requests come to.
+/// Applies the options to a plan.
 extension RequestOptions {
-    /// Whom the run trusts.
+    /// Sets how certificates are verified.
     ///
-    /// - Throws: ``BadValue`` where two options contradict each other.
+    /// - Throws: ``BadValue`` if options contradict each other.
     func trust(in plan: inout GetPlan) throws(BadValue) {
         plan.caFile = self.cacert
         plan.verifiesCertificates = !self.insecure
@@ -14,7 +14,7 @@ extension RequestOptions {
         }
     }
 
-    /// The proxy, or `nil` for that of the environment.
+    /// The proxies, or `nil` to use the environment.
     func proxySettings() throws(BadValue) -> ProxySettings? {
         guard let text = self.proxy else { return nil }
         if text == "none" { return ProxySettings.none }
@@ -25,7 +25,7 @@ extension RequestOptions {
         }
     }
 
-    /// The fields of every request; one that is given by its own option replaces the same one among `--header`.
+    /// The header fields of every request; a dedicated option replaces the same field given with `--header`.
     func fields() throws(BadValue) -> [(String, String)] {
         var fields = self.header.map { ($0.name, $0.value) }
         for (name, value) in [
@@ -44,7 +44,7 @@ extension RequestOptions {
 }
 
 extension FailureOptions {
-    /// Sets what is said about failures and times.
+    /// Sets the options for retries and timeouts.
     func apply(to options: inout DownloadOptions) {
         options.retries = self.retries
         let allowed = self.outageTimeout ?? Self.defaultOutageTimeout
@@ -57,9 +57,9 @@ extension FailureOptions {
 }
 
 extension DisplayOptions {
-    /// Sets how the run is shown.
+    /// Sets the options for output.
     ///
-    /// - Throws: ``BadValue`` where two options contradict each other.
+    /// - Throws: ``BadValue`` if options contradict each other.
     func apply(to plan: inout GetPlan) throws(BadValue) {
         guard !(self.quiet && self.verbose) else {
             throw BadValue("--quiet and --verbose contradict each other; leave one out")

@@ -2,7 +2,7 @@ import ArgumentParser
 import TransferCore
 import TransferEngine
 
-/// `martlet put`: the one definition of its arguments; help, completions and the manual page come from it.
+/// `martlet put`: the source of its argument parser, help, completions and manual page.
 struct PutCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "put",
@@ -32,7 +32,7 @@ struct PutCommand: ParsableCommand {
     var display: DisplayOptions
 
     func validate() throws {
-        // Without a URL an unknown option is the likelier fault; ArgumentParser tells it after this.
+        // Without a URL, an unknown option is the likelier mistake; ArgumentParser reports it after this.
         guard !self.arguments.isEmpty else { return }
         do { _ = try self.plan() } catch { throw ValidationError(error.description) }
     }
@@ -43,11 +43,11 @@ struct PutCommand: ParsableCommand {
 
     /// Parses the arguments of `martlet put`.
     ///
-    /// - Throws: ``BadValue`` or ArgumentParser's error that says what is wrong.
+    /// - Throws: ``BadValue`` or ArgumentParser's error.
     static func plan(_ arguments: [String]) throws -> PutPlan { try Self.parse(arguments).plan() }
 }
 
-/// What is sent, how, and how fast.
+/// Options for the files to send and the rate.
 struct SendingOptions: ParsableArguments {
     @Option(
         name: .shortAndLong,

@@ -1,9 +1,9 @@
 import TransferCore
 import TransferEngine
 
-/// What is sent, from the command line.
+/// Creates uploads from the command line.
 extension PutPlan {
-    /// The URL that stands last among the arguments.
+    /// Parses the URL, the last argument.
     static func url(_ text: String, isAlone: Bool) throws(BadValue) -> HTTPURL {
         do {
             return try HTTPURL(text)
@@ -13,7 +13,7 @@ extension PutPlan {
         }
     }
 
-    /// The method, checked.
+    /// Validates the method.
     static func method(_ given: String?, isForm: Bool) throws(BadValue) -> String {
         guard let given else { return isForm ? "POST" : "PUT" }
         guard !given.isEmpty, given.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
@@ -22,16 +22,16 @@ extension PutPlan {
         return given
     }
 
-    /// What the arguments before the URL, or the fields of a form, have to be sent.
+    /// Creates the uploads of the arguments before the URL, or of a form.
     ///
     /// - Parameters:
-    ///   - files: The arguments.
+    ///   - files: The arguments before the URL.
     ///   - form: The fields of a form.
-    ///   - list: The file that names more files.
+    ///   - list: The file that lists more files.
     ///   - url: The URL.
     ///   - method: The method.
-    /// - Returns: The uploads, without those that the list names.
-    /// - Throws: ``BadValue`` that says what is wrong and how to mend it.
+    /// - Returns: The uploads, without those of the list.
+    /// - Throws: ``BadValue`` with the problem and how to fix it.
     static func items(
         _ files: ArraySlice<String>,
         form: [String],
@@ -87,7 +87,7 @@ extension PutPlan {
         )
     }
 
-    /// A form's content, with a boundary of its own each time, and its media type.
+    /// Encodes a form's content with a random boundary, and its media type.
     static func form(_ fields: [Field]) -> (parts: [UploadContent.Part], type: String) {
         var random = SystemRandomNumberGenerator()
         let encoding = FormEncoding(random: (0..<16).map { _ in UInt8.random(in: 0...255, using: &random) })

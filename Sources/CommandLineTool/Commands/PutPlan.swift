@@ -6,11 +6,11 @@ import Darwin
 import TransferCore
 import TransferEngine
 
-/// What `martlet put` was asked to do, checked.
+/// The validated arguments of `martlet put`.
 struct PutPlan {
-    /// One upload.
+    /// An upload.
     struct Item: Equatable {
-        /// What is sent.
+        /// The content of an upload.
         enum Content: Equatable {
             /// A file.
             case file(String)
@@ -20,57 +20,57 @@ struct PutPlan {
             case form([Field])
         }
 
-        /// What is sent.
+        /// The content to send.
         var content: Content
-        /// Where to.
+        /// The target URL.
         var url: HTTPURL
-        /// Where a resumable protocol makes uploads, if not there.
+        /// The URL at which a resumable protocol creates the upload, if it is not ``url``.
         var collection: HTTPURL?
-        /// The name that it has in what is shown.
+        /// The name for display.
         var name: String
     }
 
     /// A field of a form.
     struct Field: Equatable {
-        /// Its name.
+        /// The field's name.
         var name: String
-        /// Its text, or the path of its file.
+        /// The text, or the path of the file.
         var value: String
-        /// Whether it is a file.
+        /// Whether the value is the path of a file.
         var isFile: Bool
     }
 
-    /// What this run has in common with one of `martlet get`.
+    /// The settings that this run shares with `martlet get`.
     var run = GetPlan(sources: .urls([]))
-    /// The URL as it was given.
+    /// The URL as given.
     var url: HTTPURL
-    /// The uploads that the command line names.
+    /// The uploads named on the command line.
     var items: [Item] = []
-    /// A file that names more, one a line, or standard input where it is `-`.
+    /// A file that lists more uploads, one per line; `-` is standard input.
     var list: String?
-    /// The method.
+    /// The HTTP method.
     var method = "PUT"
     /// The media type.
     var type = "application/octet-stream"
-    /// How broken uploads go on.
+    /// The protocol for resuming interrupted uploads.
     var way = UploadWay.automatic
-    /// The digest to send along.
+    /// The algorithm of the digest to send, or `nil`.
     var checksum: DigestAlgorithm?
-    /// Whether the server is asked first.
+    /// Whether large uploads use `Expect: 100-continue`.
     var asksFirst = true
-    /// Whether what is needed to go on is kept beyond this run.
+    /// Whether the state for resuming is kept after this run.
     var keepsState = true
-    /// Whether the answers are written to standard output.
+    /// Whether response contents are written to standard output.
     var writesAnswers = false
 }
 
 extension PutPlan {
-    /// Whether a URL stands for a folder, so that each file's name is put behind it.
+    /// Whether a URL is a folder, to which file names are appended.
     static func isFolder(_ url: HTTPURL) -> Bool { url.path.hasSuffix("/") && url.query == nil }
 
-    /// The upload of a file.
+    /// Creates the upload of a file.
     ///
-    /// - Throws: ``BadValue`` where it names no file.
+    /// - Throws: ``BadValue`` if the path does not name a file.
     static func item(_ file: String, to url: HTTPURL, by method: String) throws(BadValue) -> Item {
         let (_, name) = try FilePath.split(file, otherwise: "name the files in it, one by one or by --input-file")
         // A POST to a folder lets the server choose the name.
@@ -83,7 +83,7 @@ extension PutPlan {
         }
     }
 
-    /// A name as a segment of a URL's path; `./` keeps a colon from being taken for a scheme's.
+    /// Percent-encodes a name as a path segment; the prefix `./` keeps a colon from ending a URL scheme.
     private static func segment(_ name: String) -> String {
         var text = "./"
         for byte in name.utf8 {
@@ -100,9 +100,9 @@ extension PutPlan {
 }
 
 extension PutCommand {
-    /// Checks the arguments against one another.
+    /// Validates the arguments and combines them.
     ///
-    /// - Throws: ``BadValue`` that says what is wrong and how to mend it.
+    /// - Throws: ``BadValue`` with the problem and how to fix it.
     func plan() throws(BadValue) -> PutPlan {
         let sending = self.sending
         guard let last = self.arguments.last else {

@@ -1,21 +1,21 @@
 import TransferCore
 
-/// One download of an input file: its URLs and the options of its own.
+/// One download of an input file: its URLs and its options.
 struct InputEntry: Equatable {
-    /// The line of the URLs, from 1.
+    /// The line number of the URLs, from 1.
     var line: Int
-    /// The file's URL and its mirrors.
+    /// The URL of the file and its mirrors.
     var urls: [HTTPURL] = []
-    /// The file's name; it may begin with directories below the entry's own.
+    /// The file's name; it may start with directories below ``directory``.
     var name: String?
-    /// The directory.
+    /// The destination directory.
     var directory: String?
-    /// The digests that the file must have.
+    /// The expected digests.
     var expected: [ExpectedDigest] = []
-    /// Fields of this request alone.
+    /// The header fields for this entry only.
     var fields: [HeaderPair] = []
 
-    /// A field's name and value.
+    /// A header field.
     struct HeaderPair: Equatable {
         var name: String
         var value: String
@@ -24,10 +24,10 @@ struct InputEntry: Equatable {
 
 /// A line of an input file that cannot be used.
 struct InputFault: Equatable {
-    /// The line, from 1.
+    /// The line number, from 1.
     var line: Int
-    /// What is wrong and how to mend it.
+    /// The problem and how to fix it.
     var message: String
-    /// What the line holds of a URL, without user information and query; empty where there is none.
+    /// The entry's URL without user information and query; empty if there is none.
     var url: String = ""
 }

@@ -1,25 +1,25 @@
 import TransferCore
 
-/// Reads aria2's input format line by line.
+/// Parses aria2's input file format, line by line.
 ///
-/// A line that begins without white space holds a file's URLs, separated by TABs; the lines after it that begin with
-/// white space hold options of that file. Lines that begin with `#` and empty lines mean nothing.
+/// A line without leading white space has a file's URLs, separated by TABs; the following lines with leading white
+/// space have options of that file. Lines that start with `#` and empty lines are ignored.
 ///
-/// Pure value: lines go in, entries and faults come out; a bad line spoils its own entry only.
+/// Pure value: it consumes lines and returns entries and faults. A bad line affects only its own entry.
 ///
 /// - Source: aria2's manual, "Input File".
 struct InputFileParser {
-    /// What a line brought to an end.
+    /// The result of parsing a line.
     enum Event: Equatable {
-        /// A file to fetch.
+        /// A file to download.
         case entry(InputEntry)
-        /// An entry that cannot be fetched.
+        /// An invalid entry.
         case fault(InputFault)
-        /// Something to tell the user once.
+        /// A warning, reported once per option name.
         case warning(line: Int, String)
     }
 
-    /// The most bytes that the options of one entry may take.
+    /// The maximum size of one entry's options, in bytes.
     static let optionLimit = 256 << 10
 
     private var line = 0
@@ -28,7 +28,7 @@ struct InputFileParser {
     private var optionBytes = 0
     private var warned: Set<String> = []
 
-    /// Takes the next line.
+    /// Parses the next line.
     mutating func take(_ line: LineReader.Line) -> [Event] {
         self.line += 1
         guard case .text(var bytes) = line else {
@@ -54,7 +54,7 @@ struct InputFileParser {
         return isOption ? self.option(text) : self.urls(text)
     }
 
-    /// Ends the entry that is being read: at the end of the file.
+    /// Completes the current entry, at the end of the file.
     mutating func finish() -> [Event] {
         defer {
             self.entry = nil
@@ -82,7 +82,7 @@ struct InputFileParser {
         let ended = self.finish()
         var entry = InputEntry(line: self.line)
         do throws(HTTPURLError) {
-            // A URL drops the blanks round it. Nearly every line has one.
+            // Most lines have a single URL; `HTTPURL` removes the blanks around it.
             if !(text.utf8.withContiguousStorageIfAvailable { $0.contains(0x09) } ?? text.utf8.contains(0x09)) {
                 entry.urls.append(try HTTPURL(text))
             } else {

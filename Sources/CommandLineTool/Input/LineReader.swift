@@ -4,17 +4,17 @@ import Glibc
 import Darwin
 #endif
 
-/// Reads a descriptor line by line through one buffer of fixed size, so that a list of any length needs no memory.
+/// Reads a descriptor line by line through a buffer of fixed size, which bounds the memory for lists of any length.
 struct LineReader: ~Copyable {
-    /// What was read.
+    /// The result of a read.
     enum Line: Equatable {
-        /// A line without its end.
+        /// A line without its line end.
         case text([UInt8])
-        /// A line longer than the buffer, which was passed over.
+        /// A line longer than the buffer; it was skipped.
         case tooLong
     }
 
-    /// The longest line in bytes.
+    /// The maximum length of a line, in bytes.
     static let limit = 256 << 10
 
     private let descriptor: Int32
@@ -24,12 +24,12 @@ struct LineReader: ~Copyable {
     private var end = 0
     private var atEnd = false
 
-    /// Reads from a descriptor.
+    /// Creates a reader.
     ///
     /// - Parameters:
     ///   - descriptor: The descriptor, open for reading.
-    ///   - closes: Whether it is closed with the reader.
-    ///   - capacity: The longest line in bytes.
+    ///   - closes: Whether the reader closes the descriptor when it is destroyed.
+    ///   - capacity: The maximum length of a line, in bytes.
     init(descriptor: Int32, closes: Bool, capacity: Int = LineReader.limit) {
         self.descriptor = descriptor
         self.closes = closes
@@ -38,9 +38,9 @@ struct LineReader: ~Copyable {
 
     deinit { if self.closes { close(self.descriptor) } }
 
-    /// The next line, or `nil` at the end.
+    /// Returns the next line, or `nil` at the end.
     ///
-    /// - Throws: ``BadValue`` with the system's reason where reading fails.
+    /// - Throws: ``BadValue`` with the system's reason if reading fails.
     mutating func next() throws(BadValue) -> Line? {
         var passedOver = false
         var searched = self.start
@@ -79,7 +79,7 @@ struct LineReader: ~Copyable {
             while true {
                 let count = read(self.descriptor, room.baseAddress, min(room.count, 64 << 10))
                 guard count < 0, errno == EINTR || errno == EAGAIN else { return count }
-                // Another program that has the same terminal or pipe open does not want to wait for it; this one does.
+                // Another process made the shared terminal or pipe non-blocking: wait until it is readable.
                 var ready = pollfd(fd: self.descriptor, events: Int16(POLLIN), revents: 0)
                 if errno == EAGAIN { poll(&ready, 1, -1) }
             }

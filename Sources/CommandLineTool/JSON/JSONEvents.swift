@@ -2,9 +2,9 @@ import Control
 import TransferCore
 import TransferEngine
 
-/// The lines of `--json`: one object for each event, as Docs/json-events.md describes them.
+/// Formats the lines of `--json`: one object per event, as documented in Docs/json-events.md.
 enum JSONEvents {
-    /// The line of an event, or `nil` for one that is not told.
+    /// The line of an event, or `nil` if the event is not reported.
     static func line(_ report: EventMailbox.Report, algorithm: DigestAlgorithm? = nil) -> String? {
         let event = report.event
         switch event.kind {

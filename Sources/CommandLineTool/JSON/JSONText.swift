@@ -1,6 +1,6 @@
 import TransferCore
 
-/// Writes one JSON object; strings of any bytes come out valid.
+/// Serializes one JSON object; all strings are escaped.
 ///
 /// - Source: RFC 8259 §7.
 struct JSONObject {
@@ -18,7 +18,7 @@ struct JSONObject {
         self.bytes.append(contentsOf: "\(value)".utf8)
     }
 
-    /// Adds a number with at most three decimals; one that is not finite becomes null.
+    /// Adds a number with at most three decimals; infinities, NaN and magnitudes from 1e15 become null.
     mutating func add(_ key: StaticString, _ value: Double) {
         self.key(key)
         guard value.isFinite, value.magnitude < 1e15 else { return self.bytes.append(contentsOf: "null".utf8) }
@@ -52,7 +52,7 @@ struct JSONObject {
         self.bytes.append(0x7D)
     }
 
-    /// The object in one line.
+    /// The object on one line.
     var text: String { String(decoding: self.bytes + [0x7D], as: UTF8.self) }
 
     private mutating func key(_ key: StaticString) {

@@ -1,13 +1,13 @@
 import FoundationEssentials
 import TransferCore
 
-/// The manual page in roff's man macros, from the definitions that parse the command line.
+/// Generates the manual page with roff's man macros from the definitions of the argument parser.
 ///
 /// - Source: man-pages(7), groff_man(7).
 enum ManualPage {
     /// Renders ArgumentParser's description of the tool.
     ///
-    /// - Throws: `DecodingError` where the description has another form.
+    /// - Throws: `DecodingError` if the description has an unexpected format.
     static func render(_ description: String) throws -> String {
         let tool = try JSONDecoder().decode(ToolDescription.self, from: Data(description.utf8)).command
         let name = tool.commandName
@@ -56,7 +56,7 @@ enum ManualPage {
         return names + " \\fI\(self.escaped(value))\\fR"
     }
 
-    /// The text with what roff would take as a request or an escape made plain.
+    /// Escapes text that roff would interpret as a request or an escape.
     static func escaped(_ text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false)
             .map { line in
@@ -102,7 +102,7 @@ enum ManualPage {
 }
 
 extension String {
-    /// The text without a capital at its start and a full stop at its end.
+    /// The text with a lower-case first letter and without a final full stop.
     fileprivate var asNameLine: String {
         self.prefix(1).lowercased() + self.dropFirst().dropLast(self.hasSuffix(".") ? 1 : 0)
     }

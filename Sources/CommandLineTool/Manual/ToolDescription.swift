@@ -1,4 +1,4 @@
-/// The part of ArgumentParser's description of a tool that a manual page shows.
+/// The part of ArgumentParser's tool description that the manual page shows.
 struct ToolDescription: Decodable {
     /// The root command.
     var command: Command

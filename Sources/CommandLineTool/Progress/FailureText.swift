@@ -2,13 +2,13 @@ internal import TransferCore
 import TransferEngine
 
 extension TransferFailure {
-    /// What happened and how to mend it, with the options' names.
+    /// The message and how to fix the problem, with the names of the command's options.
     var textForCommand: String {
         let remedy = self.remedyForCommand
         return remedy.isEmpty ? self.message : "\(self.message); \(remedy)"
     }
 
-    /// How to mend it, with the options' names; may be empty.
+    /// How to fix the problem, with the names of the command's options; may be empty.
     var remedyForCommand: String {
         self.remedy { setting in
             switch setting {

@@ -1,21 +1,21 @@
-/// The live region at the foot of a terminal: a line for each running file and one for the whole run.
+/// The live region at the bottom of a terminal: one line per running file and one for the run.
 ///
-/// Pure: a model and a size go in, lines that fit come out.
+/// Pure: it maps a model and a size to lines that fit.
 struct ProgressFrame {
-    /// The terminal's columns.
+    /// The number of columns of the terminal.
     var columns: Int
-    /// The terminal's rows.
+    /// The number of rows of the terminal.
     var rows: Int
-    /// Whether the terminal takes characters beyond ASCII.
+    /// Whether the terminal supports characters beyond ASCII.
     var unicode = true
 
-    /// What the whole run has done.
+    /// The totals of the run.
     struct Totals: Equatable {
-        /// The files that wait to start.
+        /// The number of files waiting to start.
         var waiting = 0
-        /// Bytes received in this run.
+        /// The number of bytes received in this run.
         var received: Int64 = 0
-        /// Bytes a second over the last few seconds.
+        /// The rate over the last few seconds, in bytes per second.
         var rate: Double = 0
         /// Whether the list of URLs has been read to its end.
         var complete = true
@@ -23,7 +23,7 @@ struct ProgressFrame {
 
     private var mark: String { self.unicode ? "…" : "..." }
 
-    /// The lines, each of fewer columns than the terminal has, so that none wraps.
+    /// The lines, each narrower than the terminal, so that none wraps.
     func lines(_ model: RunModel, _ totals: Totals) -> [String] {
         let room = max(1, self.rows - 2)
         var lines: [String] = []
@@ -41,7 +41,7 @@ struct ProgressFrame {
             return self.cut(name + "  " + waiting)
         }
         let percent = Quantity.percent(row.bytes, of: row.total).map { "\($0)%" } ?? ""
-        // The columns in the order in which they are shown, each with its width and how soon it is left out.
+        // The columns in display order, each with its width and rank; the highest ranks are omitted first.
         let fields: [(text: String, width: Int, rank: Int)] = [
             (percent, 4, 0),
             (Quantity.bytes(row.bytes, of: row.total), 13, 2),
@@ -62,7 +62,7 @@ struct ProgressFrame {
         return self.cut(line)
     }
 
-    /// A bar of exactly `width` columns; without a length it stays empty.
+    /// A bar of exactly `width` columns; empty if the length is unknown.
     private func bar(_ row: RunModel.Row, _ width: Int) -> String {
         let inner = width - 2
         let share = row.total.map { $0 > 0 ? min(1, Double(max(row.bytes, 0)) / Double($0)) : 1 } ?? 0
@@ -82,7 +82,7 @@ struct ProgressFrame {
         return self.cut(parts.joined(separator: "  "))
     }
 
-    /// The time left, where every file is running and its length known.
+    /// The estimated time left, if every file is running and has a known length.
     private func secondsLeft(_ model: RunModel, _ totals: Totals) -> Double? {
         guard totals.waiting == 0, totals.complete, totals.rate > 0, !model.rows.isEmpty else { return nil }
         var left = 0.0

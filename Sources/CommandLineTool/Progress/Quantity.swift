@@ -1,12 +1,12 @@
-/// Sizes, rates and times as people read them.
+/// Formats sizes, rates and times for people.
 enum Quantity {
-    /// A number of bytes with three digits: `999 B`, `1.50 KiB`, `23.4 MiB`.
+    /// Formats a number of bytes with three digits: `999 B`, `1.50 KiB`, `23.4 MiB`.
     static func bytes(_ count: Int64) -> String {
         let (number, unit) = self.scaled(Double(max(count, 0)))
         return number + " " + unit
     }
 
-    /// How much of how much, in the unit of the larger: `12.3/45.6 MiB`.
+    /// Formats a part and a total in the total's unit: `12.3/45.6 MiB`.
     static func bytes(_ count: Int64, of total: Int64?) -> String {
         guard let total else { return self.bytes(count) }
         let (number, unit) = self.scaled(Double(max(total, 0)))
@@ -14,14 +14,14 @@ enum Quantity {
         return (unit == "B" ? "\(max(count, 0))" : self.digits(part)) + "/" + number + " " + unit
     }
 
-    /// A rate: `3.20 MiB/s`.
+    /// Formats a rate: `3.20 MiB/s`.
     static func rate(_ bytesPerSecond: Double) -> String {
         guard bytesPerSecond.isFinite, bytesPerSecond > 0 else { return "0 B/s" }
         let (number, unit) = self.scaled(bytesPerSecond)
         return number + " " + unit + "/s"
     }
 
-    /// A span of time: `0:07`, `12:05`, `3:02:01`, `4d 03h`; `--:--` where it is not known.
+    /// Formats a time: `0:07`, `12:05`, `3:02:01`, `4d 03h`; `--:--` if it is unknown.
     static func time(_ seconds: Double?) -> String {
         guard let seconds, seconds.isFinite, seconds >= 0, seconds < 100 * 86400 else { return "--:--" }
         let whole = Int(seconds.rounded())
@@ -31,25 +31,25 @@ enum Quantity {
         return "\(minutes):" + self.two(rest)
     }
 
-    /// How long something took: `0.42 s`, `12.3 s`, `2:05`.
+    /// Formats an elapsed time: `0.42 s`, `12.3 s`, `2:05`.
     static func elapsed(_ duration: Duration) -> String {
         let seconds = self.seconds(duration)
         return seconds < 60 ? self.digits(seconds) + " s" : self.time(seconds)
     }
 
-    /// The share in whole percent, rounded down so that 100 means all.
+    /// The share in whole percent, rounded down, so that 100 means complete.
     static func percent(_ count: Int64, of total: Int64?) -> Int? {
         guard let total, total > 0 else { return nil }
         return Int(min(100, (Double(max(count, 0)) / Double(total) * 100).rounded(.down)))
     }
 
-    /// A duration in seconds.
+    /// Converts a duration to seconds.
     static func seconds(_ duration: Duration) -> Double {
         let (seconds, attoseconds) = duration.components
         return Double(seconds) + Double(attoseconds) / 1e18
     }
 
-    /// The number with three digits.
+    /// Formats a number with three digits.
     private static func digits(_ number: Double) -> String {
         if number < 9.995 { return self.decimal(number, places: 2) }
         if number < 99.95 { return self.decimal(number, places: 1) }
@@ -69,7 +69,7 @@ enum Quantity {
     private static func scaled(_ count: Double) -> (number: String, unit: String) {
         var number = min(count, 0x1p63)
         var index = 0
-        // From 999.5 on three digits would round to a thousand.
+        // From 999.5, three digits would round to 1000.
         while number >= 999.5 && index < self.units.count - 1 {
             number /= 1024
             index += 1

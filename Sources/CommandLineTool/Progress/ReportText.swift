@@ -8,17 +8,17 @@ import TransferEngine
 
 /// Formats events as lines for people.
 struct ReportText {
-    /// Whether details are printed, too.
+    /// Whether details are printed.
     var verbose = false
-    /// Whether nothing but failures is printed.
+    /// Whether only failures are printed.
     var quiet = false
     /// Whether the first word is coloured.
     var colour = false
     /// The algorithm of reported digests.
     var algorithm: DigestAlgorithm?
-    /// Whether text keeps ASCII only.
+    /// Whether text is reduced to ASCII.
     var asciiOnly = false
-    /// How long outages are waited out, or `nil` if they are not.
+    /// The time for which outages are waited out, or `nil` if they are not.
     var outageTimeout: Duration?
 
     /// The line of an event, or `nil` if it is not printed.
@@ -95,10 +95,10 @@ struct ReportText {
         }
     }
 
-    /// Seconds since 1970.
+    /// Returns the current time, in seconds since 1970.
     var now: @Sendable () -> Int64 = { Int64(time(nil)) }
 
-    /// Fields that may hold credentials, or a URL whose query does.
+    /// Header fields that may contain credentials, or a URL with credentials in its query.
     private static let secret: Set<String> = ["set-cookie", "location", "content-location", "www-authenticate"]
 
     private func clean(_ text: String) -> String { DisplayText.clean(text, asciiOnly: self.asciiOnly) }

@@ -1,74 +1,74 @@
 import TransferCore
 import TransferEngine
 
-/// What the run looks like now: the running files, the counts and the first failures.
+/// The current state of the run: the running files, the counts and the first failures.
 ///
-/// Pure value. It holds the running files only, so a million that ended take no memory.
+/// Pure value. It stores running files only: a million finished ones use no memory.
 struct RunModel: Sendable {
-    /// A file that is being fetched.
+    /// A file that is being transferred.
     struct Row: Sendable, Equatable {
         /// The transfer.
         var id: TransferID
-        /// The file's name, cleaned.
+        /// The file's name, cleaned for display.
         var name: String
-        /// Where the file will be; empty where that is not known.
+        /// The destination path; empty if it is not known.
         var path: String = ""
-        /// The bytes that are there.
+        /// The number of bytes present.
         var bytes: Int64 = 0
-        /// The bytes that were there when this run began with it, or `nil` before its first response.
+        /// The number of bytes that were present when this run started the file, or `nil` before its first response.
         var resumedFrom: Int64?
-        /// The whole length, or `nil`.
+        /// The complete length in bytes, or `nil` if unknown.
         var total: Int64?
-        /// Bytes a second.
+        /// The rate in bytes per second.
         var rate: Double = 0
-        /// The seconds left, or `nil`.
+        /// The estimated time left in seconds, or `nil`.
         var secondsLeft: Double?
-        /// Why the next attempt is waited for, or `nil`.
+        /// The reason for waiting, or `nil`.
         var waiting: String?
 
-        /// The bytes that arrived in this run.
+        /// The number of bytes received in this run.
         var received: Int64 { self.resumedFrom.map { max(0, self.bytes - max(0, $0)) } ?? 0 }
     }
 
-    /// A failure kept for the end of the run.
+    /// A failure to list at the end of the run.
     struct Failure: Sendable, Equatable {
         /// The file's name or URL.
         var name: String
-        /// The reason and the remedy.
+        /// The reason and how to fix it.
         var reason: String
     }
 
-    /// The most failures that the summary tells.
+    /// The maximum number of failures in the summary.
     static let failureLimit = 20
 
     /// The running files in the order of their start.
     private(set) var rows: [Row] = []
-    /// Files that were fetched.
+    /// The number of files transferred.
     private(set) var finished = 0
-    /// Files that were there already.
+    /// The number of files that were already present.
     private(set) var skipped = 0
-    /// Files that are not there.
+    /// The number of files that failed.
     private(set) var failed = 0
-    /// Transfers that were cancelled.
+    /// The number of cancelled transfers.
     private(set) var cancelled = 0
     /// The first failures.
     private(set) var failures: [Failure] = []
-    /// The exit status of the last failure, or `nil`.
+    /// The code of the last failure, or `nil`.
     private(set) var lastFailure: TransferFailure.Code?
-    /// Bytes of bodies of the files that ended.
+    /// The content bytes of files that ended.
     private var endedBytes: Int64 = 0
 
-    /// Bytes of bodies received in this run, as far as events told.
+    /// The content bytes received in this run, as far as events reported them.
     var receivedBytes: Int64 {
         self.rows.reduce(self.endedBytes) { $0.addingReportingOverflow($1.received).partialValue }
     }
 
-    /// Whether names keep their characters beyond ASCII.
+    /// Whether names are reduced to ASCII.
     var asciiOnly = false
 
-    /// Takes an event of the engine.
+    /// Applies an event of the engine.
     ///
-    /// - Returns: The file it is about, as it is now or was when it ended.
+    /// - Returns: The file of the event, in its current or final state.
     @discardableResult
     mutating func apply(_ event: TransferEvent) -> Row? {
         guard let id = event.id else { return nil }
@@ -92,7 +92,7 @@ struct RunModel: Sendable {
             }
         case .progress(let progress):
             return self.update(id) { row in
-                // An upload's response comes at its end.
+                // The response to an upload arrives at its end.
                 if row.resumedFrom == nil, let sent = progress.sent {
                     row.resumedFrom = max(0, progress.bytes - sent)
                 }
@@ -128,7 +128,7 @@ struct RunModel: Sendable {
         }
     }
 
-    /// Counts a failure that never became a transfer, such as a bad line of the input file.
+    /// Counts a failure that did not become a transfer, such as a bad line of the input file.
     mutating func fail(_ name: String, _ failure: TransferFailure) {
         self.failed += 1
         self.lastFailure = failure.code
@@ -138,7 +138,7 @@ struct RunModel: Sendable {
         )
     }
 
-    /// The name to show for a path, or for the URL where there is no path yet.
+    /// The name to display for a path, or for the URL if the path is not known yet.
     private func name(_ path: String, _ event: TransferEvent) -> String {
         DisplayText.clean(path.isEmpty ? event.url : path.lastComponent, asciiOnly: self.asciiOnly)
     }
@@ -159,7 +159,7 @@ struct RunModel: Sendable {
 }
 
 extension String {
-    /// What stands after the last slash.
+    /// The part after the last slash.
     var lastComponent: String {
         let utf8 = self.utf8
         return utf8.lastIndex(of: 0x2F).map { String(self[utf8.index(after: $0)...]) } ?? self

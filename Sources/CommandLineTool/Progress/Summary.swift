@@ -1,29 +1,29 @@
 import TransferEngine
 
-/// What a run came to.
+/// The totals of a run.
 struct Summary: Sendable, Equatable {
-    /// Files that were fetched.
+    /// The number of files transferred.
     var finished = 0
-    /// Files that were there already.
+    /// The number of files that were already present.
     var skipped = 0
-    /// Files that are not there.
+    /// The number of files that failed.
     var failed = 0
-    /// Files that were begun or waited when the run ended.
+    /// The number of files that were running or waiting when the run ended.
     var unfinished = 0
-    /// Bytes received.
+    /// The number of bytes received.
     var received: Int64 = 0
-    /// The time of the run.
+    /// The duration of the run.
     var elapsed: Duration = .zero
     /// The first failures.
     var failures: [RunModel.Failure] = []
 
-    /// The mean rate in bytes a second.
+    /// The mean rate in bytes per second.
     var rate: Double {
         let seconds = Quantity.seconds(self.elapsed)
         return seconds > 0 ? Double(self.received) / seconds : 0
     }
 
-    /// The summary in lines.
+    /// The summary as lines of text.
     func lines() -> [String] {
         var counts = ["\(self.finished) finished", "\(self.skipped) skipped", "\(self.failed) failed"]
         if self.unfinished > 0 { counts.append("\(self.unfinished) not finished") }
@@ -31,7 +31,7 @@ struct Summary: Sendable, Equatable {
             counts.joined(separator: ", ")
                 + "; \(Quantity.bytes(self.received)) in \(Quantity.elapsed(self.elapsed)), \(Quantity.rate(self.rate))"
         ]
-        // An only file's failure stands in the line above.
+        // The failure of a single file was printed already.
         if self.failed == 1, self.finished + self.skipped + self.unfinished == 0 { return lines }
         for failure in self.failures { lines.append("  \(failure.name): \(failure.reason)") }
         let more = self.failed - self.failures.count

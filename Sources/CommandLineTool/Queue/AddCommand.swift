@@ -3,7 +3,7 @@ import Control
 import TransferCore
 import TransferEngine
 
-/// `martlet add`.
+/// `martlet add`: adds transfers to the daemon's queue.
 struct AddCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
@@ -40,7 +40,7 @@ struct AddCommand: QueueCommand {
     @Flag(help: "Do not start a daemon where none runs.")
     var noStart = false
 
-    /// Where URLs come from and files go.
+    /// Options for the sources and destinations of files.
     struct Files: ParsableArguments {
         @Option(
             name: .shortAndLong,
@@ -83,7 +83,7 @@ struct AddCommand: QueueCommand {
         var checksum: ExpectedDigest?
     }
 
-    /// How they stand in the queue, and what is told of it.
+    /// Options for the place in the queue and the output.
     struct Queue: ParsableArguments {
         @Flag(help: "Add them paused.")
         var paused = false
@@ -123,7 +123,7 @@ struct AddCommand: QueueCommand {
         }
     }
 
-    /// What the options of `martlet get` say of each file.
+    /// The options of `martlet get` that apply to a single file.
     struct Fetching: ParsableArguments {
         @Option(
             name: [.customShort("H"), .long],

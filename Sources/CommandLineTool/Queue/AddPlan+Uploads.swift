@@ -8,19 +8,19 @@ import TransferCore
 import TransferEngine
 
 extension AddPlan {
-    /// What uploads have in common.
+    /// The settings that all uploads share.
     struct Sending {
-        /// The URL as it was given.
+        /// The URL as given.
         var url: HTTPURL
-        /// The method.
+        /// The HTTP method.
         var method: String
-        /// The source of each, without its content.
+        /// The source of each upload, without its content.
         var source: UploadSource
     }
 
-    /// The upload of an item.
+    /// Creates the upload of an item.
     ///
-    /// - Throws: ``BadValue`` where a file cannot be read: the daemon would find that out long after.
+    /// - Throws: ``BadValue`` if a file cannot be read; the daemon would detect that only later.
     func upload(_ item: PutPlan.Item, _ sending: Sending) throws(BadValue) -> NewTransfer {
         var source = sending.source
         switch item.content {
@@ -55,16 +55,16 @@ extension AddPlan {
         }
     }
 
-    /// The upload of a line of an input file.
+    /// Creates the upload of a line of an input file.
     func upload(listed name: String, _ sending: Sending) throws(BadValue) -> NewTransfer {
         try self.upload(try PutPlan.item(name, to: sending.url, by: sending.method), sending)
     }
 }
 
 extension AddCommand {
-    /// Plans uploads: the arguments are files, and at last the URL.
+    /// Adds uploads to a plan: the arguments are files, followed by the URL.
     ///
-    /// - Throws: ``BadValue`` that says what is wrong and how to mend it.
+    /// - Throws: ``BadValue`` with the problem and how to fix it.
     func fillUploads(_ plan: inout AddPlan) throws(BadValue) {
         for (isGiven, option) in [
             (self.files.output != nil, "--output"), (self.files.directory != nil, "--directory"),

@@ -2,28 +2,28 @@ import Control
 import TransferCore
 import TransferEngine
 
-/// What `martlet add` was asked to do, checked.
+/// The validated arguments of `martlet add`.
 struct AddPlan {
-    /// Transfers from the command line.
+    /// The transfers named on the command line.
     var transfers: [NewTransfer] = []
-    /// An input file, or standard input where it is `-`.
+    /// An input file; `-` is standard input.
     var inputFile: String?
-    /// What all of them share.
+    /// The options that all transfers share.
     var options = TransferOptions()
-    /// Whether they begin paused.
+    /// Whether the transfers are added paused.
     var isPaused = false
-    /// The place of the first, or `nil` for the end.
+    /// The position of the first transfer, or `nil` for the end.
     var position: Int?
-    /// Whether objects are printed.
+    /// Whether JSON objects are printed.
     var printsJSON = false
     /// Whether nothing is printed.
     var isQuiet = false
-    /// Whether their ends are waited for.
+    /// Whether the command waits for the transfers to end.
     var waits = false
-    /// Where the files of the input file are sent to, and how; `nil` where it names URLs.
+    /// The settings for uploading the files of the input file; `nil` if that lists URLs.
     var sending: Sending?
 
-    /// A transfer of an input file.
+    /// Creates the transfer of an input file's entry.
     func transfer(_ entry: InputEntry) -> NewTransfer {
         var options = self.options
         if let directory = entry.directory { options[.dir] = PosixPath.absolute(directory) }
@@ -44,7 +44,7 @@ struct AddPlan {
         )
     }
 
-    /// A digest as aria2's option has it.
+    /// Formats a digest for aria2's option `checksum`.
     static func checksum(_ digest: ExpectedDigest) -> String {
         let name = digest.algorithm.rawValue
         let dashed = name.hasPrefix("sha") && !name.hasPrefix("sha-") ? "sha-" + name.dropFirst(3) : name
@@ -53,9 +53,9 @@ struct AddPlan {
 }
 
 extension AddCommand {
-    /// Checks the arguments against one another, and makes paths independent of this process's directory.
+    /// Validates the arguments, combines them, and makes paths absolute.
     ///
-    /// - Throws: ``BadValue`` that says what is wrong and how to mend it.
+    /// - Throws: ``BadValue`` with the problem and how to fix it.
     func plan() throws(BadValue) -> AddPlan {
         if !self.uploading.upload, let option = self.uploading.firstGiven {
             throw BadValue("\(option) is for uploads; add --upload, or leave it out")
@@ -136,7 +136,7 @@ extension AddCommand {
         }
         let limit = self.uploading.upload ? OptionName.maxUploadLimit : .maxDownloadLimit
         options[limit] = self.fetching.limitRate.map { "\($0)" }
-        // aria2 counts the first attempt, too, and 0 is without end.
+        // aria2's `max-tries` includes the first attempt; 0 is unlimited.
         options[.maxTries] = self.fetching.retries.map { "\($0 + 1)" }
         options[.resourceTimeout] = self.fetching.maxTime.map { "\($0)" }
         options[.outageTimeout] = self.fetching.outageTimeout.map { "\($0)" }

@@ -5,9 +5,9 @@ import Glibc
 import Darwin
 #endif
 
-/// Adds what a plan says, in batches, so that a list of any length needs little memory.
+/// Adds the transfers of a plan in batches, so that a list of any length needs little memory.
 struct AddRun {
-    /// The most transfers of one batch.
+    /// The maximum number of transfers in a batch.
     static let batch = 500
 
     private let plan: AddPlan
@@ -25,7 +25,7 @@ struct AddRun {
         self.position = plan.position
     }
 
-    /// Adds everything.
+    /// Adds all transfers.
     ///
     /// - Returns: The exit status.
     mutating func execute() async throws -> Int32 {
@@ -106,9 +106,9 @@ struct AddRun {
         }
     }
 
-    /// Sends a batch, once more where the connection was lost before the answer.
+    /// Sends a batch, and repeats it once if the connection was lost before the response.
     ///
-    /// The identifiers were chosen here: where they are known the second time the batch had been stored the first time.
+    /// The ids are chosen by this client: if the daemon reports them as duplicates, it had stored the batch.
     private func send(_ entries: [NewTransfer]) async throws(ControlError) -> [GID] {
         do throws(ControlError) {
             return try await self.client.add(entries, at: self.position)

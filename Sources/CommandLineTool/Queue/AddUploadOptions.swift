@@ -3,7 +3,7 @@ import TransferCore
 import TransferEngine
 
 extension AddCommand {
-    /// Whether and how files are sent.
+    /// Options for uploads.
     struct Uploading: ParsableArguments {
         @Flag(help: "Send files: the arguments are the files and, last, the URL.")
         var upload = false
@@ -21,7 +21,7 @@ extension AddCommand {
         )
         var uploadChecksum: DigestAlgorithm?
 
-        /// The first option that says something of uploads alone, or `nil`.
+        /// The first given option that applies only to uploads, or `nil`.
         var firstGiven: String? {
             let given: [(Bool, String)] = [
                 (self.content.method != nil, "--request"), (self.content.type != nil, "--type"),

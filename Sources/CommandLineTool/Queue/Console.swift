@@ -5,12 +5,12 @@ import Darwin
 #endif
 import Synchronization
 
-/// Where a command of the queue writes: the standard streams, or the memory of a test.
+/// The output of a queue command: the standard streams, or memory in tests.
 final class Console: Sendable {
     private let streams: (output: OutputStream, errors: OutputStream)?
     private let kept = Mutex((output: "", errors: ""))
     private let region = Mutex(LiveRegion())
-    /// Whether lines may be drawn again and again on standard error.
+    /// Whether standard error is a terminal on which lines can be redrawn.
     let isLive: Bool
 
     /// Writes to the standard streams.
@@ -19,16 +19,16 @@ final class Console: Sendable {
         self.isLive = Terminal.isInteractive(STDERR_FILENO)
     }
 
-    /// Keeps what is written.
+    /// Stores the output in memory.
     init(keeping: Void) {
         self.streams = nil
         self.isLive = false
     }
 
-    /// What was written to standard output and to standard error, where it is kept.
+    /// The stored text of standard output and standard error.
     var text: (output: String, errors: String) { self.kept.withLock { $0 } }
 
-    /// Whether the reader of standard output went away.
+    /// Whether the reader of standard output has closed it.
     var isBroken: Bool { self.streams?.output.isBroken ?? false }
 
     /// Writes lines to standard output.
@@ -41,7 +41,7 @@ final class Console: Sendable {
     /// Writes a line to standard output.
     func print(_ line: String) { self.print([line]) }
 
-    /// Writes a line to standard error, above what is drawn there.
+    /// Writes a line to standard error, above the live region.
     func tell(_ line: String) {
         let line = DisplayText.clean(line, asciiOnly: !Terminal.isUnicode)
         guard let streams = self.streams else { return self.kept.withLock { $0.errors += line + "\n" } }
@@ -50,7 +50,7 @@ final class Console: Sendable {
         streams.errors.write(self.region.withLock { $0.draw(above: [line], frame: [], columns: columns) })
     }
 
-    /// Draws lines at the foot of the terminal, in place of those drawn before; none takes them away.
+    /// Replaces the live region at the bottom of the terminal; an empty frame removes it.
     func draw(_ frame: [String]) {
         guard self.isLive, let streams = self.streams else { return }
         let columns = Terminal.size(STDERR_FILENO).columns

@@ -6,7 +6,7 @@ import Glibc
 import Darwin
 #endif
 
-/// `martlet daemon`.
+/// `martlet daemon`: starts martletd.
 struct DaemonCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "daemon",
@@ -136,7 +136,7 @@ struct DaemonCommand: QueueCommand {
         return ExitStatus.success
     }
 
-    /// What martletd is told beside its state directory and its token.
+    /// The arguments for martletd, without its state directory and token.
     var arguments: [String] {
         var words: [String] = []
         for (name, value) in [
@@ -147,7 +147,7 @@ struct DaemonCommand: QueueCommand {
             ("--max-download-result", self.maxDownloadResult.map { "\($0)" }),
             ("--outage-timeout", self.outageTimeout.map { "\($0)" }),
         ] {
-            // Joined, so that a value that begins with a dash is one.
+            // Joined by `=`, so that a value with a leading dash is not parsed as an option.
             if let value { words.append("\(name)=\(value)") }
         }
         for directory in self.allowDir { words.append("--allow-dir=\(PosixPath.absolute(directory))") }
@@ -157,7 +157,7 @@ struct DaemonCommand: QueueCommand {
         return words
     }
 
-    /// The token for a detached daemon, which inherits no descriptor.
+    /// The token for a detached daemon, which does not inherit the descriptor.
     private func secret() throws -> String? {
         if let secret = self.rpcSecret { return secret }
         guard let descriptor = self.rpcSecretFd else { return nil }
@@ -173,20 +173,20 @@ struct DaemonCommand: QueueCommand {
         return try SecretFile.token(bytes[..<count], from: "descriptor \(descriptor)")
     }
 
-    /// Becomes martletd.
+    /// Replaces this process by martletd.
     ///
-    /// - Returns: Why not.
+    /// - Returns: The error; execv(2) does not return after success.
     private func replaceProcess(_ state: StateDirectory) throws -> ControlError {
         let program = try DaemonExecutable.find()
         var words = [program, "--state-dir=\(state.path)"] + self.arguments
         let pipe: SecretPipe? = if let secret = self.rpcSecret { try SecretPipe(secret) } else { nil }
-        // Its end to read from closes with the value.
+        // The read end closes with the value, so keep the value until execv(2).
         defer { withExtendedLifetime(pipe) {} }
         let descriptor = pipe.map { Int($0.reading) } ?? self.rpcSecretFd
         if let descriptor { words.append("--rpc-secret-fd=\(descriptor)") }
         var pointers: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) }
         pointers.append(nil)
-        // The daemon ignores what it likes itself.
+        // Ignored signals stay ignored across execv(2); martletd ignores those it needs to.
         signal(SIGPIPE, SIG_DFL)
         execv(program, pointers)
         return ControlError(.unreachable, "cannot start '\(program)': \(String(cString: strerror(errno)))")

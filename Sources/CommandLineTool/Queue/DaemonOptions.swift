@@ -1,7 +1,7 @@
 import ArgumentParser
 import Control
 
-/// Which daemon is spoken to.
+/// Options to select a daemon.
 struct DaemonOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -12,13 +12,13 @@ struct DaemonOptions: ParsableArguments {
     )
     var stateDir: String?
 
-    /// A client of the daemon; nothing is asked yet.
+    /// Creates a client of the daemon; does not connect yet.
     ///
-    /// - Throws: `ControlError` where no directory can be told.
+    /// - Throws: `ControlError` if the state directory cannot be determined.
     func client() throws(ControlError) -> ControlClient { ControlClient(try StateDirectory(self.stateDir)) }
 }
 
-/// Which transfers a command is for.
+/// Options to select the transfers of a command.
 struct SelectionOptions: ParsableArguments {
     @Argument(help: ArgumentHelp("The transfers' ids, or unique beginnings of them.", valueName: "id"))
     var ids: [String] = []
@@ -34,7 +34,7 @@ struct SelectionOptions: ParsableArguments {
 
     /// The selection.
     ///
-    /// - Throws: ``BadValue`` where it says nothing or two things.
+    /// - Throws: ``BadValue`` if the options are empty or contradict each other.
     func selection() throws(BadValue) -> ControlSelection {
         guard self.all else {
             guard !self.ids.isEmpty else { throw BadValue("there is no id; write one (see martlet list), or --all") }
@@ -45,7 +45,7 @@ struct SelectionOptions: ParsableArguments {
         return .all(session: self.session)
     }
 
-    /// Does something to the selection, and says to how many it was done.
+    /// Calls a method for the selection and prints the number of transfers affected.
     func perform(
         _ method: String,
         _ done: String,

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Control
 
-/// `martlet limit`.
+/// `martlet limit`: shows or sets the queue's limits.
 struct LimitCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "limit",
@@ -58,7 +58,7 @@ struct LimitCommand: QueueCommand {
                 throw BadValue("for single transfers there is --rate alone; write martlet limit ID --rate SIZE")
             }
             for id in self.ids {
-                // Of the two the one counts that is for what the transfer does.
+                // Only the limit for the transfer's direction has an effect.
                 let options: JSON = [
                     "max-download-limit": .string("\(rate)"), "max-upload-limit": .string("\(rate)"),
                 ]
@@ -76,7 +76,7 @@ struct LimitCommand: QueueCommand {
             let limit: JSON = connections == 0 ? .null : .integer(Int64(connections))
             _ = try await client.call("martlet.setHostLimit", ["host": .string(host), "connections": limit])
         }
-        // The method takes null for "always" in place of its object.
+        // `martlet.schedule` accepts null in place of the object for "always".
         if let schedule { _ = try await client.call("martlet.schedule", [schedule]) }
         if options.isEmpty, hosts.isEmpty, schedule == nil {
             console.print(Self.lines(try await client.call("martlet.limits")))
@@ -96,7 +96,7 @@ struct LimitCommand: QueueCommand {
         return hosts
     }
 
-    /// The parameter of `martlet.schedule`, or `nil` where nothing was said.
+    /// The parameter of `martlet.schedule`, or `nil` if no schedule is given.
     private func hours() throws(BadValue) -> JSON? {
         guard let text = self.schedule, text != "none" else {
             guard self.days == nil else { throw BadValue("--days needs the hours: --schedule HH:MM-HH:MM") }
@@ -115,7 +115,7 @@ struct LimitCommand: QueueCommand {
 
     private static let week = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
 
-    /// Days in the order of the week, from names and ranges of names, which may go over its end.
+    /// Parses names and ranges of days, which may cross the end of the week; returns them in order from Monday.
     private static func days(_ text: String) throws(BadValue) -> [String] {
         var days: Set<Int> = []
         for part in text.lowercased().split(separator: ",", omittingEmptySubsequences: false) {
@@ -146,7 +146,7 @@ struct LimitCommand: QueueCommand {
 
     private static func lines(_ limits: JSON) -> [String] {
         var lines: [String] = []
-        // The daemon tells all of its options; these are the limits among them.
+        // The daemon returns all options; only the limits are shown.
         for member in limits["options"]?.object ?? [] where Self.shown.contains(member.name) {
             lines.append("\(member.name): \(member.value.string ?? member.value.text)")
         }

@@ -6,7 +6,7 @@ import Glibc
 import Darwin
 #endif
 
-/// `martlet list`.
+/// `martlet list`: prints the daemon's transfers.
 struct ListCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -42,7 +42,7 @@ struct ListCommand: QueueCommand {
     @OptionGroup(title: "The daemon")
     var daemon: DaemonOptions
 
-    /// The transfers asked for at once.
+    /// The number of transfers per request.
     private static let page = 1000
 
     func execute(_ console: Console) async throws -> Int32 {
@@ -53,7 +53,7 @@ struct ListCommand: QueueCommand {
             columns: isTerminal ? Terminal.size(STDOUT_FILENO).columns : nil,
             asciiOnly: !Terminal.isUnicode
         )
-        // What runs is told apart in memory alone: few, and read in one page.
+        // Which transfers are active is known only in memory; they are few and read at once.
         if let limit = self.limit, limit <= Self.page || self.state == [.active] {
             let records =
                 limit == 0 ? [] : try await client.list(states: self.state, session: self.session, limit: limit)
@@ -73,7 +73,7 @@ struct ListCommand: QueueCommand {
         while !console.isBroken, left > 0 {
             let records = try await client.readList(list, limit: Self.page)
             if records.isEmpty { break }
-            // One that waited when the list was made may run now.
+            // A transfer that was waiting when the list was created may be active now.
             let shown = records.filter { wanted.contains($0.state) }
             self.show(Array(shown.prefix(left)), table, console, isFirst: isFirst)
             isFirst = isFirst && shown.isEmpty
@@ -109,7 +109,7 @@ struct ListCommand: QueueCommand {
     }
 }
 
-/// `martlet show`.
+/// `martlet show`: prints transfers with all details.
 struct ShowCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",

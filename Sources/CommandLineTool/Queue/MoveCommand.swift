@@ -1,7 +1,7 @@
 import ArgumentParser
 import Control
 
-/// `martlet move`.
+/// `martlet move`: changes a transfer's position in the queue.
 struct MoveCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "move",
@@ -25,7 +25,7 @@ struct MoveCommand: QueueCommand {
     @OptionGroup(title: "The daemon")
     var daemon: DaemonOptions
 
-    /// A place that is no number.
+    /// A relative position.
     enum Place: String, EnumerableFlag { case top, bottom, up, down }
 
     func execute(_ console: Console) async throws -> Int32 {

@@ -8,28 +8,29 @@ import Darwin
 #endif
 import Synchronization
 
-/// A command that speaks to the daemon.
+/// A command that calls the daemon.
 protocol QueueCommand: ParsableCommand, Sendable {
-    /// Does it.
+    /// Runs the command.
     ///
     /// - Returns: The exit status.
-    /// - Throws: ``BadValue`` for what the user wrote, `ControlError` for what the daemon says or why it cannot be asked.
+    /// - Throws: ``BadValue`` for invalid arguments, `ControlError` for errors of the daemon or of the connection to
+    ///   it.
     func execute(_ console: Console) async throws -> Int32
 }
 
 extension QueueCommand {
     func run() throws {
-        // A reader that went away ends the output, not the process.
+        // A reader that closes the pipe ends the output, not the process.
         signal(SIGPIPE, SIG_IGN)
         throw ExitCode(QueueRun.wait { await QueueRun.status(of: self, Console()) })
     }
 }
 
-/// Runs commands of the queue and tells how they failed.
+/// Runs queue commands and prints their errors.
 enum QueueRun {
-    /// The command that these arguments call, where it is one of the queue.
+    /// Parses arguments; returns `nil` if the command is not a queue command.
     ///
-    /// - Throws: ArgumentParser's error that says what is wrong.
+    /// - Throws: ArgumentParser's error.
     static func command(_ arguments: [String]) throws -> (any QueueCommand)? {
         try MartletCommand.parseAsRoot(arguments) as? any QueueCommand
     }
@@ -50,7 +51,7 @@ enum QueueRun {
         }
     }
 
-    /// Waits on this thread, which must not be one of Swift's pool, for work on that.
+    /// Runs asynchronous work and blocks until it ends; must not be called on a thread of Swift's concurrency pool.
     static func wait(_ work: @escaping @Sendable () async -> Int32) -> Int32 {
         let done = DispatchSemaphore(value: 0)
         let outcome = Outcome()
@@ -74,10 +75,10 @@ enum QueueRun {
 }
 
 extension ExitStatus {
-    /// No daemon runs, or it cannot be reached (EX_UNAVAILABLE of sysexits: outside of aria2's list).
+    /// No daemon is running or reachable (EX_UNAVAILABLE of sysexits.h; not one of aria2's codes).
     static let noDaemon: Int32 = 69
 
-    /// The status that tells an error of the daemon's.
+    /// The exit status for an error of the daemon.
     static func of(_ error: ControlError) -> Int32 {
         switch error.code {
         case .notRunning, .unreachable, .protocolMismatch, .stopping: self.noDaemon

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Control
 
-/// `martlet pause`.
+/// `martlet pause`: pauses transfers.
 struct PauseCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause",
@@ -15,7 +15,7 @@ struct PauseCommand: QueueCommand {
     }
 }
 
-/// `martlet resume`.
+/// `martlet resume`: resumes paused transfers.
 struct ResumeCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
@@ -30,7 +30,7 @@ struct ResumeCommand: QueueCommand {
     }
 }
 
-/// `martlet retry`.
+/// `martlet retry`: queues failed or removed transfers again.
 struct RetryCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
@@ -45,7 +45,7 @@ struct RetryCommand: QueueCommand {
     }
 }
 
-/// `martlet remove`.
+/// `martlet remove`: ends transfers without completing them.
 struct RemoveCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
@@ -63,7 +63,7 @@ struct RemoveCommand: QueueCommand {
     }
 }
 
-/// `martlet forget`.
+/// `martlet forget`: removes ended transfers from the history.
 struct ForgetCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "forget",

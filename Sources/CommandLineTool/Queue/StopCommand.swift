@@ -1,7 +1,7 @@
 import ArgumentParser
 import Control
 
-/// `martlet stop`.
+/// `martlet stop`: stops the daemon.
 struct StopCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "stop",
@@ -16,7 +16,7 @@ struct StopCommand: QueueCommand {
 
     func execute(_ console: Console) async throws -> Int32 {
         let client = try self.daemon.client()
-        // Asked first, for one that is stopping already does not answer the method any more.
+        // Read first: a daemon that is already stopping does not respond to the method.
         let holder = DaemonLock.holder(of: client.state.lockPath)
         if let error = await self.ask(client) {
             guard holder != nil, error.code != .forbidden else { throw error }
@@ -36,7 +36,7 @@ struct StopCommand: QueueCommand {
         }
     }
 
-    /// Waits until this process has gone, or, where it is not known, any; the next daemon is another one's.
+    /// Waits until this process, or any if it is unknown, has released the lock; a newly started daemon does not count.
     private static func waitForEnd(of holder: Int32?, _ state: StateDirectory) async throws {
         let clock = ContinuousClock()
         let deadline = clock.now + .seconds(30)

@@ -1,32 +1,32 @@
 import Control
 
-/// Transfers in lines of columns.
+/// Formats transfers as lines of a table.
 ///
-/// Pure: records and a width go in, lines that fit come out.
+/// Pure: it maps records and a width to lines that fit.
 struct TransferTable {
-    /// The columns there are room for; `nil` for no bound.
+    /// The width in columns; `nil` for no limit.
     var columns: Int?
-    /// Whether text keeps ASCII only.
+    /// Whether text is reduced to ASCII.
     var asciiOnly = false
-    /// The time, in seconds since 1970.
+    /// The current time, in seconds since 1970.
     var now = TransferText.now
 
-    /// The digits of a short identifier.
+    /// The number of digits of a short id.
     static let shortDigits = 8
 
-    /// The names of the columns.
+    /// The heading of the table.
     var heading: String { self.line("ID", "STATE", "DONE", "SIZE", "RATE", "LEFT", "NAME", "REASON") }
 
-    /// The columns before that of the names.
+    /// The width of the columns before the name.
     private static let nameStart = 58
 
-    /// The width of the column of names if the line has a reason, which comes last and takes the rest.
+    /// The width of the name column if the line has a reason, which is the last column and takes the rest.
     private var nameWidth: Int {
         guard let columns = self.columns else { return 32 }
         return min(32, max(10, (columns - 1 - Self.nameStart) / 3))
     }
 
-    /// A transfer's line.
+    /// Formats a transfer.
     func line(_ record: TransferRecord) -> String {
         let isActive = record.state == .active
         let percent = record.state == .finished ? 100 : Quantity.percent(record.bytes, of: record.total)
@@ -43,7 +43,7 @@ struct TransferTable {
         )
     }
 
-    /// Why the transfer waits beside its turn, or failed: a word or two, and of a held host what is known of it.
+    /// A few words on why the transfer waits, other than for its turn, or why it failed; for a held host, its state.
     private func reason(of record: TransferRecord) -> String {
         if let hold = record.hold { return hold.text(now: self.now, since: TransferText.timeOfDay(hold.since)) }
         if let waitingFor = record.waitingFor { return waitingFor.rawValue }
@@ -51,7 +51,7 @@ struct TransferTable {
         return failure.status.map { "HTTP \($0)" } ?? failure.reason ?? "error \(failure.code)"
     }
 
-    /// What a person calls the transfer: its file's name, or as much of its URL as says no secret.
+    /// The display name of a transfer: its file's name, or the part of its URL that has no secrets.
     static func name(of record: TransferRecord) -> String {
         if let path = record.path ?? record.upload?.files.first, let name = path.split(separator: "/").last {
             return String(name)
@@ -59,7 +59,7 @@ struct TransferTable {
         if let name = record.options[.out], !name.isEmpty { return name }
         let url = (record.urls.first ?? "").prefix { $0 != "?" && $0 != "#" }
         let parts = url.split(separator: "/")
-        // Without a path the host is all there is; what stands before an @ may be a password.
+        // Without a path, only the host is left; the part before an @ may be a password.
         guard let last = parts.last, parts.count > 1 else { return "?" }
         return String(parts.count == 2 ? last.split(separator: "@").last ?? last : last)
     }
@@ -85,7 +85,7 @@ struct TransferTable {
             let short = DisplayText.elided(name, to: self.nameWidth, mark: self.mark)
             line += "  " + short + String(repeating: " ", count: max(0, self.nameWidth - DisplayWidth.of(short)))
             let clean = DisplayText.clean(reason, asciiOnly: self.asciiOnly)
-            // Its beginning says most; the columns before it stay whole.
+            // The start of the reason is the most useful part; the preceding columns stay complete.
             let room = self.columns.map { max(0, $0 - 1 - DisplayWidth.of(line) - 2) } ?? .max
             line += "  " + DisplayText.start(of: clean, within: room)
         }

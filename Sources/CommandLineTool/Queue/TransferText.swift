@@ -5,9 +5,9 @@ import Glibc
 import Darwin
 #endif
 
-/// One transfer in all its details, for a person.
+/// Formats all details of a transfer for a person.
 enum TransferText {
-    /// The lines; options that hold secrets do not come from the daemon, and URLs are told as they were given.
+    /// The lines; the daemon omits options with secrets, and URLs are printed as given.
     static func lines(_ record: TransferRecord, now: Double = TransferText.now) -> [String] {
         var lines = [("id", record.id.description), ("state", self.state(record))]
         if let hold = record.hold {
@@ -54,17 +54,17 @@ enum TransferText {
         record.waitingFor.map { "\(record.state.rawValue) (\($0.rawValue))" } ?? record.state.rawValue
     }
 
-    /// The time, in seconds since 1970.
+    /// The current time, in seconds since 1970.
     static var now: Double { Double(time(nil)) }
 
-    /// A moment of today in local time, as `12:05`; with its day if it is more than a day ago.
+    /// A time in local time, as `12:05`; with the date if it is more than a day ago.
     static func timeOfDay(_ seconds: Double) -> String {
         let text = self.moment(seconds)
         guard text.utf8.count >= 16 else { return text }
         return String(self.now - seconds > 86_400 ? text.prefix(16) : text.prefix(16).suffix(5))
     }
 
-    /// A moment in local time, as `2026-01-31 12:05:09`.
+    /// A time in local time, as `2026-01-31 12:05:09`.
     static func moment(_ seconds: Double) -> String {
         guard seconds.isFinite, seconds.magnitude < 1e11 else { return "?" }
         var time = time_t(seconds)

@@ -1,7 +1,7 @@
 import ArgumentParser
 import Control
 
-/// `martlet wait`.
+/// `martlet wait`: waits until transfers have ended.
 struct WaitCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "wait",

@@ -1,12 +1,12 @@
 import Control
 internal import TransferCore
 
-/// Waits for the ends of transfers, through the daemon's restarts.
+/// Waits until transfers have ended; survives restarts of the daemon.
 struct WaitRun {
     private let client: ControlClient
     private let console: Console
     private let isQuiet: Bool
-    /// How long a daemon that went away is waited for.
+    /// How long to wait for a daemon that stopped.
     private let patience: Duration
 
     init(_ client: ControlClient, _ console: Console, isQuiet: Bool, patience: Duration = .seconds(60)) {
@@ -16,13 +16,13 @@ struct WaitRun {
         self.patience = patience
     }
 
-    /// Waits for these.
+    /// Waits until these transfers have ended.
     ///
     /// - Returns: The exit status.
     func wait(for ids: [GID]) async throws(ControlError) -> Int32 {
         var model = WaitModel(ids)
         try await self.follow("finished,failed,removed") { (client) throws(ControlError) in
-            // Whoever ended before the events began, or while they were not read.
+            // Transfers may have ended before the event stream started, or while it was interrupted.
             let asked = model.pendingInOrder
             for start in stride(from: 0, to: asked.count, by: 500) {
                 let page = asked[start..<min(start + 500, asked.count)]
@@ -42,7 +42,7 @@ struct WaitRun {
         return model.status
     }
 
-    /// Waits until nothing waits or runs.
+    /// Waits until no transfer is waiting or running.
     ///
     /// - Returns: The exit status.
     func waitForAll() async throws(ControlError) -> Int32 {
@@ -66,7 +66,7 @@ struct WaitRun {
         return model.status == ExitStatus.success && paused > 0 ? ExitStatus.unfinished : model.status
     }
 
-    /// Reads events until one of the closures says that all is done; where the daemon goes away, again.
+    /// Reads events until a closure returns true; reconnects if the daemon stops.
     private func follow(
         _ kinds: String,
         look: (ControlClient) async throws(ControlError) -> Bool,
@@ -79,7 +79,7 @@ struct WaitRun {
         var hasConnected = false
         while true {
             do throws(ControlError) {
-                // The events first: what ends while it is looked is among them.
+                // Subscribe first: transfers that end during the query are reported as events.
                 let events = try await self.client.events(path: "/events?events=\(kinds)\(progress)")
                 hasConnected = true
                 if try await look(self.client) { return }
@@ -87,7 +87,7 @@ struct WaitRun {
                 while let event = try await events.next() { if take(event.data) { return } }
             } catch {
                 guard [.notRunning, .unreachable, .stopping].contains(error.code) else { throw error }
-                // A restart is waited for; a daemon that was never there is not.
+                // Wait for a restart, but not for a daemon that has never run.
                 if !hasConnected, error.code == .notRunning { throw error }
                 if let since = lost, clock.now - since > self.patience { throw error }
             }
@@ -101,7 +101,7 @@ struct WaitRun {
         }
     }
 
-    /// The records of these; where one is not known any more, of the others.
+    /// The records of these transfers; unknown transfers are omitted.
     private static func standings(
         of ids: [GID],
         _ client: ControlClient
@@ -130,11 +130,11 @@ struct WaitRun {
     }
 }
 
-/// What is known of the transfers that are waited for.
+/// The state of a wait for transfers.
 struct WaitModel {
-    /// Those whose end is not known yet.
+    /// The transfers that have not ended yet.
     private(set) var pending: Set<GID>
-    /// All in the order in which they were asked for.
+    /// All transfers, in the order given.
     private let asked: [GID]
     /// The exit status so far.
     private(set) var status = ExitStatus.success
@@ -144,17 +144,17 @@ struct WaitModel {
         self.asked = ids
     }
 
-    /// Those whose end is not known yet, in the order in which they were asked for.
+    /// The transfers that have not ended yet, in the order given.
     var pendingInOrder: [GID] { self.asked.filter { self.pending.contains($0) } }
 
-    /// Takes what is known of one of them; gives a line for a person where it failed.
+    /// Records the state of a transfer; returns a message if it failed.
     mutating func take(_ record: TransferRecord) -> String? {
         guard self.pending.contains(record.id), record.state.isEnd else { return nil }
         self.pending.remove(record.id)
         return self.note(record)
     }
 
-    /// Takes an end into the status.
+    /// Updates the status with the end of a transfer.
     mutating func note(_ record: TransferRecord) -> String? {
         let name = TransferTable.name(of: record)
         switch record.state {
@@ -169,7 +169,7 @@ struct WaitModel {
         }
     }
 
-    /// Takes that the daemon does not know these any more: they ended, and nobody can tell how.
+    /// Records that the daemon no longer knows these transfers: they ended with an unknown result.
     mutating func missing(_ ids: [GID]) {
         for id in ids where self.pending.remove(id) != nil { self.status = ExitStatus.unfinished }
     }

@@ -6,7 +6,7 @@ import Darwin
 internal import TransferCore
 import TransferEngine
 
-/// A descriptor as a place for a file's bytes: standard output (`-o -`), a device or a pipe with a name.
+/// A descriptor as a file's destination: standard output (`-o -`), a device or a named pipe.
 final class DescriptorSink: ByteSink {
     private let descriptor: Int32
     private let name: String
@@ -17,9 +17,9 @@ final class DescriptorSink: ByteSink {
         self.name = "standard output"
     }
 
-    /// Opens a device or a named pipe; waits for the pipe's reader.
+    /// Opens a device or a named pipe; blocks until the pipe has a reader.
     ///
-    /// - Throws: ``BadValue`` where it cannot be opened.
+    /// - Throws: ``BadValue`` if it cannot be opened.
     init(opening path: String) throws(BadValue) {
         self.name = DisplayText.clean(path)
         self.descriptor = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY)
@@ -30,14 +30,14 @@ final class DescriptorSink: ByteSink {
 
     deinit { if self.descriptor != STDOUT_FILENO { close(self.descriptor) } }
 
-    /// Whether there is something under a path that takes bytes but is no file to replace.
+    /// Whether a path is a character device or a named pipe, which is written to instead of being replaced.
     static func isDevice(_ path: String) -> Bool {
         var status = stat()
         guard stat(path, &status) == 0 else { return false }
         return [S_IFCHR, S_IFIFO].contains(status.st_mode & S_IFMT)
     }
 
-    /// Writes all the bytes; blocks as long as the reader does not read.
+    /// Writes all bytes; blocks while the reader does not read.
     func write(_ bytes: [UInt8]) throws(StorageError) {
         let failure = bytes.withUnsafeBytes { bytes -> Int32 in
             var rest = bytes

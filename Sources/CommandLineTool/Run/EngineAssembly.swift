@@ -3,9 +3,9 @@ import TransferAssembly
 import TransferCore
 import TransferEngine
 
-/// Makes the engine of a plan: the one place that names the composition root.
+/// Creates the engine of a plan; the only user of the composition root in this module.
 enum EngineAssembly {
-    /// Makes an engine over real sockets and files.
+    /// Creates an engine with real sockets and files.
     static func make(_ plan: GetPlan) throws -> TransferEngine {
         var configuration = TransferEngine.Configuration()
         configuration.concurrentTransfers = plan.jobs

@@ -2,29 +2,29 @@ import Synchronization
 import TransferCore
 import TransferEngine
 
-/// Where the engine leaves its events for the thread that writes them out.
+/// Queues the engine's events for the thread that prints them.
 ///
-/// The engine's thread updates the model and goes on; it never waits for a terminal or a pipe. What is kept is bounded:
-/// progress is folded into the newest of each running file, details are dropped beyond a limit and counted, and the
-/// feeder waits while ``backlog`` is long, so that no more endings come than one batch.
+/// The engine's thread updates the model and returns; it never waits for a terminal or a pipe. The queue is bounded:
+/// progress is coalesced to the latest event per running file, details beyond a limit are dropped and counted, and the
+/// feeder waits while ``backlog`` is long, which bounds the number of final events.
 final class EventMailbox: Sendable {
-    /// An event with what the model knew of its file.
+    /// An event with the model's data about its file.
     struct Report: Sendable {
-        /// The event.
+        /// The event from the engine.
         var event: TransferEvent
-        /// The file's name, cleaned.
+        /// The file's name, cleaned for display.
         var name: String
-        /// The file's path; empty where it is not known, and for a stream.
+        /// The file's path; empty if unknown, and for a stream.
         var path: String
-        /// The line of the input file, for an entry that never became a transfer.
+        /// The line in the input file, for an entry that did not become a transfer.
         var line: Int?
     }
 
-    /// What the writing thread takes at once.
+    /// The events that are printed together.
     struct Batch: Sendable {
-        /// The events in their order.
+        /// The events in order.
         var reports: [Report]
-        /// How the run looks now.
+        /// The state of the run after these events.
         var model: RunModel
     }
 
@@ -35,7 +35,7 @@ final class EventMailbox: Sendable {
         var missed = 0
     }
 
-    /// The number of unwritten events from which on details are dropped.
+    /// The number of unprinted events above which details are dropped.
     static let detailLimit = 4096
 
     private let state: Mutex<State>
@@ -44,14 +44,14 @@ final class EventMailbox: Sendable {
     private let wantsSuccesses: Bool
     private let wake: @Sendable () -> Void
 
-    /// Creates a mailbox.
+    /// Creates an empty mailbox.
     ///
     /// - Parameters:
-    ///   - asciiOnly: Whether names keep ASCII only.
+    ///   - asciiOnly: Whether names are reduced to ASCII.
     ///   - wantsProgress: Whether progress is reported event by event, as `--json` does.
     ///   - wantsDetails: Whether starts, responses, retries and notes are reported.
     ///   - wantsSuccesses: Whether finished files are reported.
-    ///   - wake: Called when much has gathered.
+    ///   - wake: Called when many events are queued.
     init(
         asciiOnly: Bool,
         wantsProgress: Bool,
@@ -68,13 +68,13 @@ final class EventMailbox: Sendable {
         self.wake = wake
     }
 
-    /// The number of events that wait to be written.
+    /// The number of unprinted events.
     var backlog: Int { self.state.withLock { $0.reports.count } }
 
-    /// The model as it is.
+    /// The current state of the run.
     var model: RunModel { self.state.withLock { $0.model } }
 
-    /// Takes an event of the engine.
+    /// Queues an event of the engine.
     func take(_ event: TransferEvent) {
         let count = self.state.withLock { state in
             let row = state.model.apply(event)
@@ -91,7 +91,7 @@ final class EventMailbox: Sendable {
         if count == 512 { self.wake() }
     }
 
-    /// Takes an entry of the input file that cannot be fetched.
+    /// Queues the failure of an input file's entry.
     func take(_ fault: InputFault, file: String) {
         let failure = TransferFailure(.badOption, fault.message)
         let name =
@@ -104,13 +104,13 @@ final class EventMailbox: Sendable {
         }
     }
 
-    /// Takes a warning that concerns no transfer; it is told even where details are not.
+    /// Queues a warning that belongs to no transfer; it is printed even without details.
     func take(warning: String) {
         let event = TransferEvent(id: nil, url: "", userInfo: nil, kind: .note(warning))
         self.state.withLock { $0.reports.append(Report(event: event, name: "", path: "")) }
     }
 
-    /// Takes out what has gathered.
+    /// Removes and returns all queued events.
     func drain() -> Batch {
         self.state.withLock { state in
             var reports = state.reports
@@ -126,7 +126,7 @@ final class EventMailbox: Sendable {
         }
     }
 
-    /// Whether events of a kind are written out; the model alone takes the others.
+    /// Whether events of a kind are printed; the others only update the model.
     private func keeps(_ kind: TransferEvent.Kind) -> Bool {
         switch kind {
         case .finished: self.wantsSuccesses

@@ -2,9 +2,9 @@ import Control
 internal import TransferCore
 import TransferEngine
 
-/// The exit status of a run, as aria2 defines them.
+/// The exit status of a run, as defined by aria2.
 enum ExitStatus {
-    /// Every file is there.
+    /// All files are complete.
     static let success = Int32(Aria2ExitStatus.success.number)
     /// Some transfers were not finished.
     static let unfinished = Int32(Aria2ExitStatus.unfinished.number)
@@ -12,10 +12,10 @@ enum ExitStatus {
     static let fileIO = Int32(Aria2ExitStatus(.fileIO).number)
     /// A bad option or argument.
     static let usage = Int32(Aria2ExitStatus(.badOption).number)
-    /// Ended by a signal.
+    /// The run was ended by a signal.
     static let interrupted: Int32 = 130
 
-    /// Chooses the status: an interruption first, else the run's last failure, else what was left undone.
+    /// Chooses the status: interruption first, then the last failure, then failed output, then unfinished transfers.
     static func choose(
         interrupted: Bool,
         lastFailure: TransferFailure.Code?,

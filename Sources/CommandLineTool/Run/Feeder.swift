@@ -7,9 +7,9 @@ import Synchronization
 import TransferCore
 import TransferEngine
 
-/// Gives the engine its requests, no faster than it takes them.
+/// Adds requests to the engine, no faster than it consumes them.
 ///
-/// It runs on a thread of its own, because reading a list may block.
+/// Runs on a separate thread, because reading a list may block.
 final class Feeder: Sendable {
     /// The number of waiting requests among which the engine can choose.
     static let window = 1024
@@ -32,10 +32,10 @@ final class Feeder: Sendable {
     /// Whether the last request has been added.
     var isComplete: Bool { self.ended.load(ordering: .relaxed) }
 
-    /// Adds nothing more.
+    /// Stops adding requests.
     func stop() { self.stopped.store(true, ordering: .relaxed) }
 
-    /// Adds everything and closes the engine.
+    /// Adds all requests and closes the engine.
     func feed(_ plan: GetPlan) {
         switch plan.sources {
         case .urls(let urls):
@@ -56,12 +56,12 @@ final class Feeder: Sendable {
         do {
             try self.engine.add(request)
         } catch {
-            // Only a run that stops closes the engine before its feeder.
+            // The engine is closed before the feeder ends only if the run stops.
             self.stop()
         }
     }
 
-    /// Adds the uploads of the files that a list names, one a line.
+    /// Adds the uploads of the files in a list, one per line.
     func send(listedIn path: String, _ make: (String) throws(BadValue) -> UploadRequest) {
         var number = 0
         self.read(path) { line, shown in
@@ -81,17 +81,17 @@ final class Feeder: Sendable {
         }
     }
 
-    /// No more uploads come: closes the engine.
+    /// Closes the engine after the last upload.
     func endSending() {
         self.ended.store(true, ordering: .relaxed)
         self.engine.close()
     }
 
-    /// Reads a list line by line, and tells where it cannot be read.
+    /// Reads a list line by line, and reports if it cannot be read.
     ///
     /// - Parameters:
-    ///   - path: The list, or `-` for standard input.
-    ///   - take: Takes a line, `nil` for the end, and how the list is called; answers whether to go on.
+    ///   - path: The list's path, or `-` for standard input.
+    ///   - take: Called with each line, `nil` at the end, and the list's display name; returns whether to continue.
     private func read(_ path: String, _ take: (LineReader.Line?, String) -> Bool) {
         let isStandardInput = path == "-"
         let shown = isStandardInput ? "standard input" : DisplayText.clean(path)
@@ -153,7 +153,7 @@ final class Feeder: Sendable {
         do {
             try self.engine.add(request)
         } catch  where error.code == .closed {
-            // Only a run that stops closes the engine before its feeder.
+            // The engine is closed before the feeder ends only if the run stops.
             self.stop()
         } catch {
             let url = request.sources[0].redacted
@@ -161,7 +161,7 @@ final class Feeder: Sendable {
         }
     }
 
-    /// Waits until there is room for another request; false once the run stops.
+    /// Waits until another request may be added; returns false if the run stops.
     private func ready() -> Bool {
         while !self.stopped.load(ordering: .relaxed) {
             if self.mailbox.backlog > Self.window {

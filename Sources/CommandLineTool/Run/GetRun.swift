@@ -7,20 +7,20 @@ import Synchronization
 import TransferCore
 import TransferEngine
 
-/// One run of `martlet get`: engine, feeder, signals and what is shown.
+/// One run of `martlet get`: connects the engine, the feeder, the signals and the output.
 enum GetRun {
-    /// Runs a plan to its end on this thread.
+    /// Runs a plan to its end on the current thread.
     ///
     /// - Parameters:
     ///   - plan: The plan.
-    ///   - feed: Gives the engine its transfers; on a thread of its own.
+    ///   - feed: Adds the transfers to the engine; runs on a separate thread.
     /// - Returns: The exit status.
     static func execute(
         _ plan: GetPlan,
         feeding feed: @escaping @Sendable (Feeder, GetPlan) -> Void = { $0.feed($1) }
     ) -> Int32 {
         do {
-            // A named pipe waits here for its reader, and can still be interrupted.
+            // Opening a named pipe blocks until it has a reader; signals still have their default effect here.
             let sink = try self.sink(of: plan)
             let signals = SignalWatcher()
             let limit = OpenFiles.raiseLimit()
@@ -77,7 +77,7 @@ enum GetRun {
         return plan.toStandardOutput ? DescriptorSink() : nil
     }
 
-    /// What a run must hear of for what it shows: among many small files events are no small part of the work.
+    /// The events that the output needs: with many small files, delivering events is a large part of the work.
     private static func interest(of plan: GetPlan, isLive: Bool) -> TransferEvent.Interest {
         if isLive || plan.verbose || plan.display == .json { return .all }
         return plan.display == .quiet ? .states : [.states, .responses]
@@ -98,7 +98,7 @@ enum GetRun {
             let ended = run.hasEnded
             let counts = run.engine.counts
             let batch = mailbox.drain()
-            // The engine counts a file's bytes at its end; the model knows those of the running ones.
+            // The engine counts a file's bytes when it ends; the model also counts those of running files.
             received = max(received, counts.receivedBytes + counts.sentBytes, batch.model.receivedBytes)
             rate.record(received, at: Int64(Quantity.seconds(clock.now - start) * 1e9))
             let totals = ProgressFrame.Totals(
@@ -145,9 +145,9 @@ enum GetRun {
 final class RunControl: Sendable {
     /// The engine.
     let engine: TransferEngine
-    /// What adds the requests.
+    /// The feeder, which adds the requests.
     let feeder: Feeder
-    /// Wakes the thread that shows the run.
+    /// Wakes the thread that prints.
     let wakeUp: WakeUp
 
     private let refresher: RefreshCommand?
@@ -163,13 +163,13 @@ final class RunControl: Sendable {
         self.refresher = refresher
     }
 
-    /// Whether every transfer ended, or all were stopped.
+    /// Whether all transfers have ended or were stopped.
     var hasEnded: Bool { self.ended.load(ordering: .acquiring) }
 
     /// Whether a signal stopped the run.
     var isInterrupted: Bool { self.interrupted.load(ordering: .acquiring) }
 
-    /// Starts feeding.
+    /// Starts the feeder on a separate thread.
     func start(_ feed: @escaping @Sendable () -> Void) throws(BadValue) {
         try PosixThread.start {
             feed()
@@ -180,12 +180,12 @@ final class RunControl: Sendable {
         }
     }
 
-    /// Stops everything and keeps what can be resumed.
+    /// Stops all transfers and keeps the state for resuming.
     func stop(interrupted: Bool) {
         if interrupted { self.interrupted.store(true, ordering: .releasing) }
         guard !self.stopping.exchange(true, ordering: .acquiringAndReleasing) else { return }
         self.feeder.stop()
-        // The engine waits for a run that waits for its command.
+        // The engine waits for transfers whose refresh command is running.
         self.refresher?.stop()
         self.wakeUp.wake()
         Task {

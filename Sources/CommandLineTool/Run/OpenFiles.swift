@@ -4,26 +4,27 @@ import Glibc
 import Darwin
 #endif
 
-/// The process's descriptors.
+/// The file descriptors of the process.
 enum OpenFiles {
-    /// What the process has open besides transfers: standard streams, event loops, pipes, directories.
+    /// The number of descriptors not used by transfers: standard streams, event loops, pipes, directories.
     private static let reserve = 32
 
-    /// Opens `/dev/null` where a standard stream is closed.
+    /// Opens `/dev/null` for each standard stream that is closed.
     ///
-    /// Otherwise the next file or socket would get its number, and what is written for a person would go there.
+    /// Otherwise the next file or socket would get its number, and messages for the user would be written into it.
     ///
-    /// - Precondition: Nothing has been opened yet.
+    /// - Precondition: No descriptor has been opened yet.
     static func fillStandardStreams() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 && errno == EBADF {
-            // The lowest free number is this one. What was closed cannot be read: an empty input is another thing.
+            // open(2) returns the lowest free number, which is this one. Write-only: reading must fail, not return an
+            // empty input.
             _ = open("/dev/null", O_WRONLY)
         }
     }
 
-    /// Raises the soft limit to the hard one: many connections and files are open at once.
+    /// Raises the soft limit of descriptors to the hard limit, because many connections and files are open at once.
     ///
-    /// - Returns: The limit now.
+    /// - Returns: The soft limit.
     @discardableResult
     static func raiseLimit() -> Int {
         var limit = rlimit()
@@ -41,7 +42,7 @@ enum OpenFiles {
         return Int(clamping: limit.rlim_cur)
     }
 
-    /// The files that may run at once within a limit: each has its data, its journal and its connections.
+    /// The maximum number of concurrent files for a limit: each needs its data, its journal and its connections.
     static func jobs(within limit: Int, connectionsPerFile connections: Int) -> Int {
         max(1, (limit - self.reserve) / (2 + max(1, connections)))
     }

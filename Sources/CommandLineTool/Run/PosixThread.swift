@@ -4,7 +4,7 @@ import Glibc
 import Darwin
 #endif
 
-/// A thread that may block, apart from Swift's pool, which must not.
+/// Starts threads that may block, unlike those of Swift's concurrency pool.
 enum PosixThread {
     private final class Body {
         let run: @Sendable () -> Void
@@ -12,9 +12,9 @@ enum PosixThread {
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    /// Runs `body` on a thread of its own.
+    /// Runs `body` on a new thread.
     ///
-    /// - Throws: ``BadValue`` where the system gives no thread.
+    /// - Throws: ``BadValue`` if no thread can be created.
     static func start(_ body: @escaping @Sendable () -> Void) throws(BadValue) {
         let context = Unmanaged.passRetained(Body(body))
         #if canImport(Glibc)

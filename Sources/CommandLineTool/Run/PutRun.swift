@@ -9,9 +9,9 @@ import TransferAssembly
 import TransferCore
 import TransferEngine
 
-/// One run of `martlet put`: as one of `martlet get`, fed with uploads.
+/// One run of `martlet put`: a run of `martlet get` that is fed with uploads.
 enum PutRun {
-    /// Runs a plan to its end on this thread.
+    /// Runs a plan to its end on the current thread.
     ///
     /// - Returns: The exit status.
     static func execute(_ plan: PutPlan) -> Int32 {
@@ -40,7 +40,7 @@ enum PutRun {
         return status
     }
 
-    /// Where the state of uploads lies: beside the daemon's.
+    /// The directory for the state of uploads, in the daemon's state directory.
     private static func stateDirectory() -> String? {
         (try? StateDirectory()).map { $0.path + "/uploads" }
     }
@@ -73,7 +73,7 @@ enum PutRun {
             let form = PutPlan.form(fields)
             request.content = .parts(form.parts)
             request.type = form.type
-            // A form's boundary is another one each time, and so is the form.
+            // A form has a new boundary in each run, so its content differs and cannot be resumed.
             request.way = .plain
         }
         return request
@@ -85,7 +85,7 @@ enum PutRun {
         return String(cString: real)
     }
 
-    /// Keeps the first part of a server's answer.
+    /// Stores the first part of a response's content.
     private final class Answer: AnswerReceiver {
         private static let most = 16 << 20
 

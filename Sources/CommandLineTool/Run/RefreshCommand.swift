@@ -8,12 +8,12 @@ import Synchronization
 import TransferCore
 import TransferEngine
 
-/// Gets fresh URLs from the user's command: `--refresh-command`.
+/// Obtains fresh URLs from the user's command: `--refresh-command`.
 ///
-/// The command runs by `/bin/sh -c`, with the refused URL in `MARTLET_URL` and the status in `MARTLET_STATUS`, an empty
-/// standard input, and the run's standard error. The first line that it prints is the fresh URL.
+/// The command is run by `/bin/sh -c`, with the refused URL in `MARTLET_URL` and the status in `MARTLET_STATUS`, an
+/// empty standard input, and the standard error of this process. The first line of its output is the fresh URL.
 final class RefreshCommand: LinkRefresher {
-    /// The most bytes that the command may print.
+    /// The maximum size of the command's output, in bytes.
     static let longestOutput = 64 << 10
 
     private let command: String
@@ -24,15 +24,15 @@ final class RefreshCommand: LinkRefresher {
     ///
     /// - Parameters:
     ///   - command: The shell command.
-    ///   - timeout: How long it may run; then it is killed with its process group.
+    ///   - timeout: The maximum run time; after it, the command's process group is killed.
     init(_ command: String, timeout: Duration = .seconds(60)) {
         self.command = command
         self.timeout = timeout
     }
 
-    /// Kills the commands that run and starts no more.
+    /// Kills the running commands and starts no more.
     ///
-    /// They have process groups of their own, and so do not receive the terminal's Ctrl-C.
+    /// They run in separate process groups, so the terminal's Ctrl-C does not reach them.
     func stop() { self.isStopped.store(true, ordering: .relaxed) }
 
     func freshURL(for url: HTTPURL, status: Int) throws(TransferFailure) -> HTTPURL? {
@@ -73,7 +73,7 @@ final class RefreshCommand: LinkRefresher {
 
     private static let trial = "run it by hand, with MARTLET_URL and MARTLET_STATUS set"
 
-    /// The URL on the first line; messages do not quote the line, which may hold secrets.
+    /// Parses the URL on the first line; errors do not quote the line, because it may contain secrets.
     private func url(in output: [UInt8], _ status: Int) throws(TransferFailure) -> HTTPURL {
         let line = output.prefix { $0 != 0x0A }
         guard let text = String(validating: line, as: UTF8.self),

@@ -7,9 +7,9 @@ import Synchronization
 import TransferCore
 import TransferEngine
 
-/// Writes what happens to the terminal, to a log or as JSON.
+/// Prints the events of a run to the terminal, to a log or as JSON.
 ///
-/// Used by one thread; only `hurry()` comes from others.
+/// Used by one thread, except ``hurry()``.
 final class RunReporter: Sendable {
     private let display: GetPlan.Display
     private let errors = OutputStream(STDERR_FILENO)
@@ -37,16 +37,16 @@ final class RunReporter: Sendable {
         )
     }
 
-    /// Whether the reader of the JSON objects went away.
+    /// Whether the reader of the JSON objects has closed the stream.
     var isBroken: Bool { self.objects?.isBroken ?? false }
 
-    /// The run stops: a reader that takes nothing is not waited for.
+    /// Stops waiting for readers that accept no output, because the run is stopping.
     func hurry() {
         self.errors.hurry()
         self.objects?.hurry()
     }
 
-    /// Shows what happened since the last time.
+    /// Prints the events since the last call.
     func show(_ batch: EventMailbox.Batch, _ totals: ProgressFrame.Totals) {
         if let objects = self.objects {
             var lines = ""
@@ -54,7 +54,7 @@ final class RunReporter: Sendable {
                 if let line = JSONEvents.line(report, algorithm: self.text.algorithm) { lines += line + "\n" }
             }
             objects.write(lines)
-            // On standard error the objects stand alone.
+            // Only objects are written to this standard error.
             if objects.descriptor == STDERR_FILENO { return }
         }
         let above = batch.reports.compactMap { self.text.line($0) }
@@ -65,7 +65,7 @@ final class RunReporter: Sendable {
         self.errors.write(self.region.withLock { $0.draw(above: above, frame: lines, columns: size.columns) })
     }
 
-    /// Tells the person something; the live region is drawn below it again.
+    /// Prints a message above the live region.
     func tell(_ line: String) {
         guard self.objects?.descriptor != STDERR_FILENO else { return }
         guard self.isLive else { return self.write(["martlet: " + line]) }
@@ -76,7 +76,7 @@ final class RunReporter: Sendable {
         )
     }
 
-    /// Takes the live region away and tells what the run came to.
+    /// Removes the live region and prints the summary.
     func end(_ summary: Summary, status: Int32) {
         self.objects?.write(JSONEvents.end(summary, status: status) + "\n")
         if self.isLive {

@@ -4,20 +4,20 @@ import Glibc
 import Darwin
 #endif
 
-/// Takes the signals that end a run, on a thread of its own: they arrive even while output blocks.
+/// Handles the signals that stop a run, on a separate thread, so that blocked output cannot delay them.
 struct SignalWatcher {
     private var signals: sigset_t
 
-    /// Blocks the signals in this thread and in every one it starts.
+    /// Blocks the signals in this thread and in all threads that it starts.
     ///
-    /// - Precondition: No other thread runs yet.
+    /// - Precondition: No other thread is running.
     init() {
         signal(SIGPIPE, SIG_IGN)
-        // Beyond the limit of a file's size a write shall fail, with an error that is told.
+        // Writes beyond RLIMIT_FSIZE fail with an error that is reported, instead of ending the process.
         signal(SIGXFSZ, SIG_IGN)
         self.signals = sigset_t()
         sigemptyset(&self.signals)
-        // What the parent ignores, as nohup and a shell's background do, stays ignored.
+        // Signals that the parent ignores, as nohup and background jobs do, stay ignored.
         for number in [SIGINT, SIGTERM, SIGHUP] where !Self.isIgnored(number) { sigaddset(&self.signals, number) }
         sigaddset(&self.signals, SIGWINCH)
         pthread_sigmask(SIG_BLOCK, &self.signals, nil)
@@ -26,9 +26,9 @@ struct SignalWatcher {
     /// Starts the thread.
     ///
     /// - Parameters:
-    ///   - stop: Called at the first signal that ends the run; at the second the process exits at once.
-    ///   - resized: Called when the terminal changed its size.
-    /// - Throws: ``BadValue`` where the system gives no thread.
+    ///   - stop: Called at the first terminating signal; the second one ends the process immediately.
+    ///   - resized: Called when the size of the terminal has changed.
+    /// - Throws: ``BadValue`` if no thread can be created.
     func start(stop: @escaping @Sendable () -> Void, resized: @escaping @Sendable () -> Void) throws(BadValue) {
         let signals = self.signals
         try PosixThread.start {

@@ -4,14 +4,14 @@ import Glibc
 import Darwin
 #endif
 
-/// Lets any thread wake the one that waits here.
+/// Wakes a waiting thread from any other thread.
 final class WakeUp: Sendable {
     private let reading: Int32
     private let writing: Int32
 
     /// Opens a pipe.
     ///
-    /// - Throws: ``BadValue`` where there is no descriptor left.
+    /// - Throws: ``BadValue`` if no descriptor is available.
     init() throws(BadValue) {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else {
@@ -30,15 +30,15 @@ final class WakeUp: Sendable {
         close(self.writing)
     }
 
-    /// Wakes the waiting thread, now or at its next wait.
+    /// Wakes the waiting thread, or makes the next wait return immediately.
     func wake() {
         var byte: UInt8 = 1
         _ = write(self.writing, &byte, 1)
     }
 
-    /// Waits for a wake-up, at most this long.
+    /// Waits for a wake-up with a timeout; -1 waits indefinitely.
     ///
-    /// - Returns: Whether it came.
+    /// - Returns: False after the timeout.
     @discardableResult
     func wait(milliseconds: Int32) -> Bool {
         var ready = pollfd(fd: self.reading, events: Int16(POLLIN), revents: 0)

@@ -4,9 +4,9 @@ import Glibc
 import Darwin
 #endif
 
-/// The addresses that others reach this machine by.
+/// The addresses by which other machines reach this one.
 enum LocalAddress {
-    /// What stands in a link for an address that is listened on: one that can be reached, where that is all of them.
+    /// The host for links to a listen address; a wildcard is replaced by an address of this machine.
     ///
     /// - Source: getifaddrs(3).
     static func reachable(for host: String) -> String {
@@ -23,11 +23,11 @@ enum LocalAddress {
             else { continue }
             addresses.append(text)
         }
-        // IPv4 is reached by more; the wildcard of IPv6 takes both.
+        // More clients can reach IPv4; the IPv6 wildcard accepts both.
         return addresses.first { !$0.contains(":") } ?? (host == "::" ? addresses.first : nil) ?? host
     }
 
-    /// The address, written out; `nil` where it is of another kind, or good on one link only.
+    /// The numeric address; `nil` for another address family or a link-local address.
     private static func text(_ address: UnsafeMutablePointer<sockaddr>) -> String? {
         let size: Int
         switch Int32(address.pointee.sa_family) {

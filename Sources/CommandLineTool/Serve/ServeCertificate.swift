@@ -1,10 +1,10 @@
 import Receiver
 
-/// The certificate that a run uses.
+/// Loads the certificate of a run.
 enum ServeCertificate {
-    /// Reads it, or makes it; `nil` for plain HTTP.
+    /// Reads or generates the certificate; `nil` for plain HTTP.
     ///
-    /// - Throws: `ReceiverError` where a file cannot be read.
+    /// - Throws: `ReceiverError` if a file cannot be read or the certificate cannot be generated.
     static func load(
         _ plan: ServePlan
     ) throws(ReceiverError) -> (certificate: ServerCertificate, fingerprint: CertificateFingerprint?)? {

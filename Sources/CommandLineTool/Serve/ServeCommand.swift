@@ -1,7 +1,7 @@
 import ArgumentParser
 import Receiver
 
-/// `martlet serve`: the one definition of its arguments.
+/// `martlet serve`: the source of its argument parser, help, completions and manual page.
 struct ServeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
@@ -37,11 +37,11 @@ struct ServeCommand: ParsableCommand {
         throw ExitCode(ServeRun.execute(try self.plan()))
     }
 
-    /// What the arguments ask for, before any file is read.
+    /// The validated arguments; reads no file.
     func plan() throws(BadValue) -> ServePlan { try ServePlan(self) }
 
     /// Parses the arguments of `martlet serve`.
     ///
-    /// - Throws: ``BadValue`` or ArgumentParser's error that says what is wrong.
+    /// - Throws: ``BadValue`` or ArgumentParser's error.
     static func plan(_ arguments: [String]) throws -> ServePlan { try Self.parse(arguments).plan() }
 }

@@ -6,11 +6,11 @@ import Darwin
 #endif
 import Receiver
 
-/// What clients may show, from the files that were named.
+/// Loads the credentials that clients may present.
 enum ServeCredentials {
-    /// Reads the files; the token's is made where it is missing.
+    /// Reads the credential files; creates the token file if it is missing.
     ///
-    /// - Throws: `ControlError` or `ReceiverError` where one cannot be read, may be read by others, or cannot be understood.
+    /// - Throws: `ControlError` or `ReceiverError` if a file cannot be read or parsed, or if other users can read it.
     static func load(_ plan: ServePlan) throws -> [Credential] {
         var credentials: [Credential] = []
         if let path = plan.tokenFile {
@@ -22,7 +22,7 @@ enum ServeCredentials {
         return credentials
     }
 
-    /// The text of a file that nobody else may read.
+    /// Reads a file that only its owner may read.
     private static func privateText(_ path: String) throws(ReceiverError) -> String {
         var status = stat()
         guard stat(path, &status) == 0 else {
@@ -35,11 +35,11 @@ enum ServeCredentials {
     }
 }
 
-/// Small files that options name.
+/// Reads small files that are named by options.
 enum ServeFile {
-    /// The text of a file of at most 1 MiB.
+    /// Returns the first MiB of a file, rounded up to the read size, as text.
     ///
-    /// - Throws: `ReceiverError` with `credentials` where it cannot be read.
+    /// - Throws: `ReceiverError` with `credentials` if it cannot be opened.
     static func text(_ path: String) throws(ReceiverError) -> String {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Where it listens.
+/// Options for the address, TLS and the access log.
 struct ServeAddressOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("Where to listen; port 0 picks a free one and prints it.", valueName: "address:port")
@@ -23,7 +23,7 @@ struct ServeAddressOptions: ParsableArguments {
     var accessLog = "-"
 }
 
-/// What is served and taken.
+/// Options for the served content.
 struct ServeContentOptions: ParsableArguments {
     @Flag(help: "Take no files.")
     var readOnly = false
@@ -72,7 +72,7 @@ struct ServeContentOptions: ParsableArguments {
     var recordCookie: [String] = []
 }
 
-/// Who may do what.
+/// Options for access control.
 struct ServeAccessOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -114,7 +114,7 @@ struct ServeAccessOptions: ParsableArguments {
     var allowOrigin: [String] = []
 }
 
-/// How much is taken.
+/// Options for limits.
 struct ServeLimitOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp("The most bytes of one upload.", valueName: "size"),

@@ -1,15 +1,15 @@
 import Receiver
 
-/// What `martlet serve` is asked to do, checked as far as that goes without reading a file.
+/// The validated arguments of `martlet serve`; no file has been read yet.
 struct ServePlan: Sendable {
-    /// Where encryption comes from.
+    /// The source of the certificate.
     enum Encryption: Sendable, Equatable {
         case none
         case selfSigned
         case files(certificate: String, key: String)
     }
 
-    /// Where requests are logged.
+    /// The destination of the access log.
     enum Log: Sendable, Equatable {
         case none
         case standardError
@@ -22,9 +22,9 @@ struct ServePlan: Sendable {
     var tokenFile: String?
     var credentialFile: String?
 
-    /// Reads the options.
+    /// Validates the options.
     ///
-    /// - Throws: ``BadValue`` where they contradict each other or cannot be understood.
+    /// - Throws: ``BadValue`` if options are malformed or contradict each other.
     init(_ command: ServeCommand) throws(BadValue) {
         let content = command.content
         guard let listen = ListenAddress(parsing: command.address.listen) else {
@@ -98,7 +98,7 @@ struct ServePlan: Sendable {
         }
     }
 
-    /// What nobody waits for.
+    /// A time of a hundred years, which stands for no limit.
     private static let noLimit = Duration.seconds(100 * 366 * 86400)
 
     private static func limits(_ options: ServeLimitOptions) -> ReceiverLimits {

@@ -8,7 +8,7 @@ import Receiver
 
 /// One run of `martlet serve`.
 enum ServeRun {
-    /// Serves until a signal ends it.
+    /// Serves until a signal arrives.
     ///
     /// - Returns: The exit status: 0 after a graceful stop.
     static func execute(_ plan: ServePlan) -> Int32 {
@@ -18,7 +18,7 @@ enum ServeRun {
             OpenFiles.raiseLimit()
             let stopped = try WakeUp()
             let stream = try ServeLog.open(plan.log)
-            // A log whose reader does not read holds up the stop for two seconds at most.
+            // A log without an active reader delays the stop by two seconds at most.
             try signals.start(
                 stop: {
                     stream?.hurry()
@@ -61,7 +61,7 @@ enum ServeRun {
         }
     }
 
-    /// Waits on a thread that may block.
+    /// Waits on a separate thread, which may block.
     private static func wait(for stopped: WakeUp) async {
         await withCheckedContinuation { continuation in
             do {
@@ -77,7 +77,7 @@ enum ServeRun {
 }
 
 extension ExitStatus {
-    /// The status that tells why a receiver did not start, by aria2's list.
+    /// The exit status for an error of the receiver, one of aria2's codes.
     static func of(_ error: ReceiverError) -> Int32 {
         switch error.code {
         case .address: 6
@@ -88,11 +88,11 @@ extension ExitStatus {
     }
 }
 
-/// Where the access log goes.
+/// Opens the access log.
 enum ServeLog {
-    /// Opens it.
+    /// Opens the log.
     ///
-    /// - Throws: ``BadValue`` where a file cannot be opened.
+    /// - Throws: ``BadValue`` if the file cannot be opened.
     static func open(_ place: ServePlan.Log) throws(BadValue) -> OutputStream? {
         switch place {
         case .none: return nil

@@ -1,8 +1,8 @@
 import Receiver
 
-/// What `martlet serve` prints.
+/// Formats the output of `martlet serve`.
 enum ServeText {
-    /// The lines at the start, for people and for scripts: the first word of each says what it is.
+    /// The lines at the start, for people and scripts: each one starts with a keyword.
     static func greeting(
         _ receiver: Receiver,
         _ configuration: ReceiverConfiguration,
@@ -23,7 +23,7 @@ enum ServeText {
         return lines.map { $0 + "\n" }.joined()
     }
 
-    /// What a person should know beside.
+    /// Warnings for the user.
     static func warnings(_ configuration: ReceiverConfiguration) -> [String] {
         guard !configuration.listen.isLoopback, configuration.certificate == nil else { return [] }
         return [

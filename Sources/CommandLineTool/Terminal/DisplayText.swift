@@ -1,8 +1,8 @@
-/// Text from outside made fit for a terminal: no control characters, no more columns than there is room for.
+/// Makes untrusted text safe for a terminal, and shortens text to a number of columns.
 enum DisplayText {
-    /// The text with every control, format and line-separating character replaced.
+    /// Replaces all control, format and line-separating characters.
     ///
-    /// A name could otherwise move the cursor, change the title or turn the line's direction.
+    /// Otherwise a name could move the cursor, change the window title or reverse the direction of text.
     static func clean(_ text: String, asciiOnly: Bool = false) -> String {
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
         var cleaned = String.UnicodeScalarView()
@@ -16,7 +16,7 @@ enum DisplayText {
         return String(cleaned)
     }
 
-    /// The text within `columns`, its middle left out where it is longer: the end of a name tells as much as its start.
+    /// Shortens the text to `columns` by omitting its middle: the end of a name is as significant as its start.
     static func elided(_ text: String, to columns: Int, mark: String = "…") -> String {
         guard columns > 0 else { return "" }
         guard DisplayWidth.of(text) > columns else { return text }
@@ -27,13 +27,13 @@ enum DisplayText {
         return front + mark + back
     }
 
-    /// The text within exactly `columns`, elided or filled with spaces.
+    /// The text with a width of exactly `columns`, elided or padded with spaces.
     static func fitted(_ text: String, to columns: Int, mark: String = "…") -> String {
         let short = self.elided(text, to: columns, mark: mark)
         return short + String(repeating: " ", count: max(0, columns - DisplayWidth.of(short)))
     }
 
-    /// The text's start within `columns`.
+    /// The longest prefix that fits in `columns`.
     static func start(of text: String, within columns: Int) -> String {
         var used = 0
         var kept = ""
@@ -59,7 +59,7 @@ enum DisplayText {
     private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
-        // The joiner holds emoji together; the other format characters hide or turn text.
+        // The zero-width joiner combines emoji; other format characters hide or reverse text.
         case .format: scalar.value == 0x200D
         default: true
         }

@@ -1,23 +1,23 @@
-/// The number of terminal columns that a character takes.
+/// The number of terminal columns that a character occupies.
 ///
-/// A small table in place of `wcwidth`, whose answer depends on the locale and the C library's age.
+/// A small table instead of wcwidth(3), whose result depends on the locale and the version of the C library.
 ///
 /// - Source: Unicode 16, EastAsianWidth.txt (W and F), emoji-data.txt (Emoji_Presentation); combining marks and
-///   format characters take none.
+///   format characters have no width.
 enum DisplayWidth {
-    /// The columns of a text, character by character.
+    /// The width of a text: the sum over its characters.
     static func of(_ text: some StringProtocol) -> Int {
         var columns = 0
         for character in text { columns += self.of(character) }
         return columns
     }
 
-    /// The columns of one character: that of its widest scalar, so that a family of emoji takes two.
+    /// The width of a character: that of its widest scalar, so that a joined emoji sequence has two columns.
     static func of(_ character: Character) -> Int {
         if character.isASCII { return 1 }
         var widest = 0
         for scalar in character.unicodeScalars {
-            // A text character followed by VARIATION SELECTOR-16 is shown as an emoji.
+            // A text character followed by VARIATION SELECTOR-16 is displayed as an emoji.
             if scalar.value == 0xFE0F && widest == 1 { return 2 }
             widest = max(widest, self.of(scalar))
         }
@@ -30,7 +30,7 @@ enum DisplayWidth {
         default: break
         }
         let value = scalar.value
-        // Hangul vowels and final consonants join the syllable before them.
+        // Hangul vowels and final consonants combine with the preceding syllable.
         if (0x1160...0x11FF).contains(value) || (0xD7B0...0xD7FF).contains(value) { return 0 }
         return self.isWide(value) ? 2 : 1
     }

@@ -1,15 +1,15 @@
-/// The lines at the foot of a terminal that are drawn again and again.
+/// The lines at the bottom of a terminal that are redrawn.
 ///
-/// Pure: it turns lines into the bytes that bring the screen from its last state to the new one.
+/// Pure: it computes the bytes that update the screen from the previous state to the new one.
 struct LiveRegion {
     private var widths: [Int] = []
 
-    /// The bytes that print lines above the region and draw it anew, or take it away where `frame` is empty.
+    /// Returns the bytes that print lines above the region and redraw it; an empty `frame` removes it.
     ///
     /// - Parameters:
-    ///   - above: Lines that stay.
-    ///   - frame: The region's lines, each of fewer columns than the terminal has.
-    ///   - columns: The terminal's columns now: after it was made narrower, older lines take several rows.
+    ///   - above: Lines to print permanently.
+    ///   - frame: The region's lines, each narrower than the terminal.
+    ///   - columns: The terminal's current width: if it has shrunk, previous lines occupy several rows.
     /// - Returns: The bytes.
     mutating func draw(above: [String], frame: [String], columns: Int) -> String {
         if above.isEmpty && frame.isEmpty && self.widths.isEmpty { return "" }

@@ -5,7 +5,7 @@ import Darwin
 #endif
 import Synchronization
 
-/// Writes text to a descriptor; a reader that went away, or that does not read while the run stops, ends it quietly.
+/// Writes text to a descriptor; stops silently if the reader has closed it, or is stalled while the run stops.
 final class OutputStream: Sendable {
     /// The descriptor.
     let descriptor: Int32
@@ -16,19 +16,19 @@ final class OutputStream: Sendable {
     /// Creates a stream.
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Whether the reader went away.
+    /// Whether the reader has closed the descriptor, or was given up after ``hurry()``.
     var isBroken: Bool { self.broken.load(ordering: .relaxed) }
 
-    /// From now on a reader that takes nothing for two seconds is given up.
+    /// Limits the time for which a stalled reader is waited for to two seconds, from now on.
     func hurry() { self.hurried.store(true, ordering: .relaxed) }
 
-    /// Writes all of a text.
+    /// Writes a complete text.
     func write(_ text: String) {
         var text = text
         text.withUTF8 { self.write(UnsafeRawBufferPointer($0)) }
     }
 
-    /// Writes all of some bytes.
+    /// Writes all bytes.
     func write(_ bytes: [UInt8]) { bytes.withUnsafeBytes { self.write($0) } }
 
     private func write(_ bytes: UnsafeRawBufferPointer) {
@@ -42,7 +42,7 @@ final class OutputStream: Sendable {
                 if patience == 0 { self.broken.store(true, ordering: .relaxed) }
                 continue
             }
-            // A pipe that is ready takes as much as this without blocking.
+            // A pipe that polls as writable accepts PIPE_BUF bytes without blocking.
             let count = systemWrite(self.descriptor, rest.baseAddress, min(rest.count, 4096))
             if count >= 0 {
                 rest = UnsafeRawBufferPointer(rebasing: rest[count...])
@@ -53,7 +53,7 @@ final class OutputStream: Sendable {
     }
 }
 
-/// write(2) under a name that a method called `write` does not hide.
+/// Calls write(2), whose own name is shadowed by methods called `write`.
 func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
     write(descriptor, bytes, count)
 }

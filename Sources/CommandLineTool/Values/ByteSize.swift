@@ -1,8 +1,8 @@
-/// A number of bytes as a person writes it: digits, and K, M, G or T for powers of 1024.
+/// Parses a number of bytes: digits with an optional suffix K, M, G or T for powers of 1024.
 enum ByteSize {
     /// Parses `1500`, `64K`, `1.5M`, `2GiB`.
     ///
-    /// - Throws: ``BadValue`` where it is no size or too large.
+    /// - Throws: ``BadValue`` if the text is not a size or the size is too large.
     static func parse(_ text: String) throws(BadValue) -> Int64 {
         let bad = BadValue(
             "\"\(DisplayText.clean(text))\" is not a size; write a number of bytes such as 500K, 1.5M or 2G"
@@ -35,9 +35,9 @@ enum ByteSize {
     }
 }
 
-/// A value on the command line or in an input file that cannot be used.
+/// An invalid value on the command line or in an input file.
 struct BadValue: Error, CustomStringConvertible, Equatable {
-    /// What is wrong and how to mend it.
+    /// The problem and how to fix it.
     var description: String
 
     init(_ description: String) { self.description = description }

@@ -1,10 +1,10 @@
 import TransferCore
 
-/// A digest as a person writes it: `sha256:HEX`, `sha-256=HEX` (aria2's), or with the digest in base64.
+/// Parses a digest: `sha256:HEX`, `sha-256=HEX` (aria2's format), or with the digest in base64.
 enum ChecksumArgument {
     /// Parses a digest.
     ///
-    /// - Throws: ``BadValue`` where the algorithm is unknown or the digest has not its length.
+    /// - Throws: ``BadValue`` if the algorithm is unknown or the digest has the wrong length.
     static func parse(_ text: String, source: String = "--checksum") throws(BadValue) -> ExpectedDigest {
         do {
             return try ExpectedDigest(parsing: text, source: source)
@@ -13,9 +13,9 @@ enum ChecksumArgument {
         }
     }
 
-    /// Parses an algorithm's name, in any of its spellings.
+    /// Parses the name of an algorithm, in any spelling.
     ///
-    /// - Throws: ``BadValue`` where it is not known.
+    /// - Throws: ``BadValue`` if the algorithm is unknown.
     static func algorithm(_ text: String) throws(BadValue) -> DigestAlgorithm {
         guard let algorithm = DigestAlgorithm(named: text.trimmingBlanks.utf8) else {
             let known = DigestAlgorithm.allCases.map(\.rawValue).joined(separator: ", ")

@@ -1,8 +1,8 @@
-/// The user's own file names, which may name directories before the file.
+/// Paths of files, as given by the user.
 enum FilePath {
     /// Splits a path into its directory and its last component.
     ///
-    /// - Throws: ``BadValue`` where it names no file.
+    /// - Throws: ``BadValue`` if the path does not end with a file name.
     static func split(
         _ path: String,
         otherwise remedy: String = "end it with the file's name, or use --directory"
@@ -18,9 +18,9 @@ enum FilePath {
         return (directory.isEmpty ? "/" : directory, name)
     }
 
-    /// Checks that a path stays below the directory it is joined to: a list may come from somebody else.
+    /// Checks that a path stays below the directory to which it is joined: input files may not be trusted.
     ///
-    /// - Throws: ``BadValue`` where it is absolute or climbs.
+    /// - Throws: ``BadValue`` if it is absolute or contains `..`.
     static func inside(_ path: String) throws(BadValue) -> String {
         guard !path.hasPrefix("/"), !path.split(separator: "/").contains("..") else {
             throw BadValue(
@@ -31,7 +31,7 @@ enum FilePath {
         return path
     }
 
-    /// Joins a directory and what lies below it; an absolute path stands alone.
+    /// Joins a directory and a relative path; an absolute path is returned unchanged.
     static func join(_ directory: String, _ path: String?) -> String {
         guard let path else { return directory }
         if path.hasPrefix("/") || directory == "." || directory.isEmpty { return path }

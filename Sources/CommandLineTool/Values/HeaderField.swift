@@ -1,12 +1,12 @@
 internal import TransferCore
 
-/// A request's header field as a person writes it.
+/// Parses a header field given by the user.
 ///
 /// - Source: RFC 9110 §5.1, §5.5.
 enum HeaderField {
     /// Parses `Name: value`.
     ///
-    /// - Throws: ``BadValue`` where the colon is missing, the name is not a token or a control character is in it.
+    /// - Throws: ``BadValue`` if the colon is missing, the name is not a token, or the value has a control character.
     static func parse(_ text: String) throws(BadValue) -> (String, String) {
         let shown = DisplayText.clean(text)
         guard let colon = text.utf8.firstIndex(of: 0x3A) else {
@@ -25,14 +25,14 @@ enum HeaderField {
         return (String(name), try self.value(String(value), of: String(name)))
     }
 
-    /// Whether this can be the name of a field, or of a cookie (RFC 6265 §4.1.1).
+    /// Whether a text is a valid field name or cookie name (RFC 6265 §4.1.1).
     static func isName(_ text: some StringProtocol) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { Byte.isTokenCharacter($0) }
     }
 
-    /// Checks a field's value and takes the white space round it off.
+    /// Validates a field value and trims its white space.
     ///
-    /// - Throws: ``BadValue`` where it holds a line break or another control character.
+    /// - Throws: ``BadValue`` if it contains a line break or another control character.
     static func value(_ text: String, of name: String) throws(BadValue) -> String {
         guard text.utf8.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }) else {
             throw BadValue(
@@ -42,7 +42,7 @@ enum HeaderField {
         return text.trimmingBlanks
     }
 
-    /// What decides where a message ends, which range it carries or how it is encoded.
+    /// Fields that martlet sets itself: they control message framing, ranges, codings and the connection.
     private static let framing: Set<String> = [
         "content-length", "transfer-encoding", "connection", "range", "if-range", "accept-encoding", "te", "upgrade",
         "expect",
@@ -50,7 +50,7 @@ enum HeaderField {
 }
 
 extension StringProtocol {
-    /// The text without the spaces and tabs at its ends.
+    /// The text without leading and trailing spaces and tabs.
     var trimmingBlanks: String {
         var text = Substring(self)
         while text.first == " " || text.first == "\t" { text.removeFirst() }

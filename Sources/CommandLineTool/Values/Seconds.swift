@@ -1,8 +1,8 @@
-/// A span of time as a person writes it, in seconds.
+/// Parses a time in seconds.
 enum Seconds {
     /// Parses `30`, `0.5`, `90s`; zero means no limit.
     ///
-    /// - Throws: ``BadValue`` where it is negative, not a number, or longer than a year.
+    /// - Throws: ``BadValue`` if the text is negative, not a number, or longer than a year.
     static func parse(_ text: String) throws(BadValue) -> Duration {
         var digits = Substring(text)
         if digits.last == "s" { digits.removeLast() }
@@ -17,11 +17,11 @@ enum Seconds {
     }
 }
 
-/// A whole number within bounds.
+/// Parses a whole number within bounds.
 enum WholeNumber {
     /// Parses a number from `range`.
     ///
-    /// - Throws: ``BadValue`` where it is not a whole number or lies outside.
+    /// - Throws: ``BadValue`` if the text is not a whole number or is out of range.
     static func parse(_ text: String, in range: ClosedRange<Int>) throws(BadValue) -> Int {
         guard let number = Int(text), range.contains(number) else {
             throw BadValue(
@@ -32,11 +32,11 @@ enum WholeNumber {
     }
 }
 
-/// One of a few words.
+/// Parses one of a set of words.
 enum Choice {
-    /// Parses the name of one of the choices.
+    /// Returns the choice with this name.
     ///
-    /// - Throws: ``BadValue`` that lists them.
+    /// - Throws: ``BadValue`` with a list of the choices.
     static func parse<Value>(_ text: String, among choices: [Value]) throws(BadValue) -> Value {
         guard let choice = choices.first(where: { "\($0)" == text }) else {
             let known = choices.map { "\($0)" }.joined(separator: ", ")

@@ -1,7 +1,7 @@
 import Glibc
 
 extension BootID {
-    /// The running kernel's, from `/proc/sys/kernel/random/boot_id`; unknown where that cannot be read.
+    /// The boot id from `/proc/sys/kernel/random/boot_id`; unknown if that cannot be read.
     static func current() -> BootID {
         let raw = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
         guard raw >= 0 else { return .unknown }
@@ -13,7 +13,7 @@ extension BootID {
         return BootID(text: text) ?? .unknown
     }
 
-    /// Reads the kernel's form: 32 hexadecimal digits with hyphens between them.
+    /// Parses the kernel's format: 32 hexadecimal digits with hyphens.
     init?(text: [UInt8]) {
         let digits = text.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
         guard digits.count == 32 else { return nil }

@@ -8,7 +8,7 @@ enum CRC32C {
                 }
         }
 
-    /// The checksum of some bytes.
+    /// Computes the checksum of bytes.
     static func checksum(_ bytes: some Sequence<UInt8>) -> UInt32 {
         var value = UInt32.max
         for byte in bytes { value = (value >> 8) ^ Self.table[Int((value ^ UInt32(byte)) & 0xFF)] }
@@ -16,12 +16,12 @@ enum CRC32C {
     }
 }
 
-/// A number in the journal that carries its own check, so that one 8-byte store moves both.
+/// A number in the journal with its own checksum, so that one 8-byte store updates both.
 ///
-/// The low 48 bits are the value, the high 16 bits a CRC-16 (CCITT) of it, begun with a salt that says which slot
-/// and which field it is: a damaged byte, or a page in the wrong place, is noticed.
+/// The low 48 bits are the value, the high 16 bits its CRC-16 (CCITT), initialized with a salt for the slot and the
+/// field. This detects damaged bytes as well as pages in the wrong place.
 enum JournalMark {
-    /// The largest value: 256 TiB less one byte.
+    /// The maximum value: 256 TiB less one byte.
     static let maximum: Int64 = (1 << 48) - 1
 
     private static let table: [UInt16] = (0..<256)
@@ -32,13 +32,13 @@ enum JournalMark {
                 }
         }
 
-    /// The word for a value in `0...maximum`.
+    /// Encodes a value in `0...maximum`.
     static func encode(_ value: Int64, salt: UInt16) -> UInt64 {
         let low = UInt64(bitPattern: value) & UInt64(Self.maximum)
         return low | UInt64(Self.check(low, salt)) << 48
     }
 
-    /// The value of a word, or `nil` where the check disagrees.
+    /// Decodes a word; `nil` if the checksum is wrong.
     static func decode(_ word: UInt64, salt: UInt16) -> Int64? {
         let low = word & UInt64(Self.maximum)
         return UInt16(word >> 48) == Self.check(low, salt) ? Int64(low) : nil

@@ -3,22 +3,23 @@ import Synchronization
 internal import TransferCore
 import TransferEngine
 
-/// An open, locked journal whose words are stored in place: in a shared mapping without a system call, or with
-/// `pwrite` where a mapping would not be safe.
+/// An open, locked journal whose words are updated in place.
 ///
-/// A store into a mapped page survives the process's death at any instruction. On a full disk a store into a page
-/// without a block kills the process (SIGBUS), so only journals whose blocks are allocated and stay where they are
-/// get mapped: a filesystem that writes every block anew (btrfs, ZFS) needs space for each, and a remote one
-/// may lose its server.
+/// Words are stored into a shared mapping without a system call, or with pwrite(2) if a mapping would not be safe.
 ///
-/// `@unchecked Sendable`: the mapping is only stored to, atomically by word, or under the owner's lock.
+/// A store into a mapped page survives the death of the process at any instruction. On a full disk, a store into a page
+/// without a block kills the process (SIGBUS). So a journal is mapped only if its blocks are allocated and stay in
+/// place: a copy-on-write filesystem (btrfs, ZFS) needs space for each write, and a remote one may lose its server.
+///
+/// `@unchecked Sendable`: the mapping is only stored to, atomically by word or under the owner's lock.
 final class JournalFile: @unchecked Sendable {
     let layout: JournalLayout
     private let descriptor: FileDescriptor
     private let mapping: UnsafeMutableRawPointer?
 
-    /// Filesystems on which a mapped store may need a new block or a server: btrfs, ZFS, bcachefs, F2FS, NFS,
-    /// SMB (three generations), FUSE, 9p, VirtualBox.
+    /// Filesystems on which a mapped store may need a new block or a server.
+    ///
+    /// btrfs, ZFS, bcachefs, F2FS, NFS, SMB (three generations), FUSE, 9p, VirtualBox.
     private static let unmappable: Set<UInt32> = [
         0x9123_683E, 0x2FC1_2FC1, 0xCA45_1A4E, 0xF2F5_2010, 0x6969, 0x517B, 0xFF53_4D42, 0xFE53_4D42, 0x6573_5546,
         0x0102_1997, 0x786F_4256,
@@ -28,8 +29,8 @@ final class JournalFile: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - descriptor: The journal, open for reading and writing, locked, `layout.size` bytes long and allocated.
-    ///   - layout: Where things lie in it.
-    ///   - mappable: Whether its blocks are known to be allocated.
+    ///   - layout: The layout of the journal.
+    ///   - mappable: Whether its blocks are allocated.
     init(_ descriptor: FileDescriptor, layout: JournalLayout, mappable: Bool) {
         self.layout = layout
         self.descriptor = descriptor
@@ -45,12 +46,12 @@ final class JournalFile: @unchecked Sendable {
         if let mapping { munmap(mapping, self.layout.size) }
     }
 
-    /// Whether words are stored without a system call.
+    /// Whether words are stored without system calls.
     var isMapped: Bool { self.mapping != nil }
 
-    /// Allocates every block of the journal; whether that can be relied upon.
+    /// Allocates all blocks of the journal; returns whether the allocation is supported.
     ///
-    /// Throws `.noSpace` where the device or quota is full.
+    /// - Throws: ``StorageError`` with `.noSpace` if the device or quota is full.
     static func allocate(_ descriptor: FileDescriptor, size: Int, path: String) throws(StorageError) -> Bool {
         var result = posix_fallocate(descriptor.raw, 0, size)
         while result == EINTR { result = posix_fallocate(descriptor.raw, 0, size) }
@@ -62,9 +63,9 @@ final class JournalFile: @unchecked Sendable {
         }
     }
 
-    /// Stores an 8-byte word; 0, or the error number.
+    /// Stores an 8-byte word; returns 0 or the error number.
     ///
-    /// Everything stored before is visible before it.
+    /// Earlier stores become visible before it.
     @discardableResult
     func store(_ word: UInt64, at offset: Int) -> Int32 {
         if let mapping {
@@ -75,7 +76,7 @@ final class JournalFile: @unchecked Sendable {
         return withUnsafeBytes(of: word.littleEndian) { self.descriptor.write($0, at: Int64(offset)) }
     }
 
-    /// Stores a slot's field as a mark.
+    /// Stores a field of a slot as a mark.
     @discardableResult
     func store(_ value: Int64, _ field: SlotField, slot: Int) -> Int32 {
         self.store(
@@ -92,20 +93,20 @@ final class JournalFile: @unchecked Sendable {
 
     /// Stores the boot id.
     ///
-    /// A kill between its halves leaves one of no boot, under which less is believed, not more.
+    /// A crash between its halves leaves an id of no boot, under which less data is trusted, not more.
     func store(_ bootID: BootID) {
         self.store(bootID.low, at: JournalLayout.bootIDOffset)
         self.store(bootID.high, at: JournalLayout.bootIDOffset + 8)
     }
 
-    /// Stores what a commit is about to give its name to.
+    /// Stores the commit record.
     func store(_ commit: JournalContents.CommitRecord) {
         for (index, word) in JournalFormat.encodeCommit(commit).enumerated() {
             self.store(word, at: JournalLayout.commitOffset + index * 8)
         }
     }
 
-    /// Stores a facts block; 0, or the error number.
+    /// Stores a facts block; returns 0 or the error number.
     func store(facts block: [UInt8], block index: Int) -> Int32 {
         guard block.count <= self.layout.factsCapacity else { return EMSGSIZE }
         let offset = self.layout.factsOffset(index)
@@ -116,7 +117,7 @@ final class JournalFile: @unchecked Sendable {
         }
     }
 
-    /// Brings everything stored to the device; 0, or the error number.
+    /// Syncs all stores to the device; returns 0 or the error number.
     func sync() -> Int32 {
         if let mapping {
             while msync(mapping, self.layout.size, MS_SYNC) != 0 {
@@ -127,9 +128,9 @@ final class JournalFile: @unchecked Sendable {
         return self.descriptor.syncData()
     }
 
-    /// Gives back the lock and closes the descriptor; 0, or the error number.
+    /// Releases the lock and closes the descriptor; returns 0 or the error number.
     ///
-    /// The mapping goes with the last reference to this object, so that a late store hits no hole.
+    /// The mapping exists until the last reference to this object is released, so that a late store cannot fault.
     func close() -> Int32 {
         self.descriptor.unlock()
         return self.descriptor.close()

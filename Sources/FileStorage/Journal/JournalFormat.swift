@@ -1,19 +1,19 @@
 import TransferCore
 import TransferEngine
 
-/// A kernel's boot: what was written but not synced is believed only while it runs.
+/// The identity of a kernel's boot: unsynced data is trusted only under the boot that wrote it.
 struct BootID: Equatable, Sendable {
     var low: UInt64
     var high: UInt64
 
-    /// Not known: equal to no boot, itself included where it matters (`isKnown`).
+    /// An unknown boot; it must not be matched with any boot, including itself (see ``isKnown``).
     static let unknown = BootID(low: 0, high: 0)
 
-    /// Whether it says anything.
+    /// Whether the boot is known.
     var isKnown: Bool { self != Self.unknown }
 }
 
-/// What a slot says: the bytes `start..<written` are there, `start..<durable` even after a power cut.
+/// A decoded slot: the bytes `start..<written` were written, `start..<durable` even survive a power failure.
 struct SlotRecord: Equatable {
     var index: Int
     var start: Int64
@@ -21,33 +21,33 @@ struct SlotRecord: Equatable {
     var durable: Int64
 }
 
-/// What a journal says: pure encoding and decoding, no file.
+/// The decoded contents of a journal.
 struct JournalContents: Equatable {
     var layout: JournalLayout
     var bootID: BootID
     var state: JournalState
-    /// The length and inode of the file that is getting its name; `nil` where none is, or their check disagrees.
+    /// The length and inode of the file being committed; `nil` if there is none or the checksum is wrong.
     var commit: CommitRecord?
     var facts: ResourceFacts
-    /// The facts block that counts (0 or 1) and its sequence number.
+    /// The valid facts block (0 or 1) and its sequence number.
     var factsBlock: Int
     var factsSequence: UInt64
     var slots: [SlotRecord]
 
-    /// The file whose commit had begun.
+    /// The file of a commit that has started.
     struct CommitRecord: Equatable {
         var length: Int64
         var inode: UInt64
     }
 }
 
-/// Why a journal cannot be believed.
+/// The reason why a journal is invalid.
 struct JournalDamage: Error, Equatable {
     let reason: String
 }
 
 enum JournalFormat {
-    /// A fresh journal's bytes.
+    /// Encodes a new journal.
     static func encodeNew(
         facts: ResourceFacts,
         bootID: BootID,
@@ -78,7 +78,7 @@ enum JournalFormat {
         return (layout, bytes)
     }
 
-    /// A facts block: CRC-32C of the rest, count of the payload's bytes, sequence number, payload.
+    /// Encodes a facts block: CRC-32C of the rest, payload size, sequence number, payload.
     static func encodeFacts(_ facts: ResourceFacts, sequence: UInt64, capacity: Int) -> [UInt8] {
         let payload = facts.encoded(capacity: capacity - 16)
         var rest: [UInt8] = []
@@ -91,7 +91,7 @@ enum JournalFormat {
         return block
     }
 
-    /// The words of a commit record: length, inode and their check, in the order of their offsets.
+    /// Encodes a commit record as words in the order of their offsets: length, inode and their checksum.
     static func encodeCommit(_ commit: JournalContents.CommitRecord) -> [UInt64] {
         var bytes: [UInt8] = []
         bytes.append(littleEndian: commit.length)
@@ -99,9 +99,9 @@ enum JournalFormat {
         return [UInt64(bitPattern: commit.length), commit.inode, UInt64(CRC32C.checksum(bytes))]
     }
 
-    /// Reads a journal.
+    /// Decodes a journal.
     ///
-    /// Slots whose marks are damaged are left out: their bytes are fetched again.
+    /// Slots with damaged marks are omitted: their bytes are downloaded again.
     static func decode(_ bytes: [UInt8]) throws(JournalDamage) -> JournalContents {
         guard bytes.count >= JournalLayout.page, bytes.load(UInt64.self, at: 0) == JournalLayout.magic else {
             throw JournalDamage(reason: "it is not a journal of ours")
@@ -178,7 +178,7 @@ enum JournalFormat {
 }
 
 extension SlotRecord {
-    /// A field's value.
+    /// The value of a field.
     subscript(_ field: SlotField) -> Int64 {
         switch field {
         case .start: self.start

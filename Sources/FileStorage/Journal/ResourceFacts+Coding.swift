@@ -1,12 +1,12 @@
 import TransferCore
 
 extension ResourceFacts {
-    /// The journal's form.
+    /// Encodes the facts for the journal.
     ///
-    /// The length (-1 for unknown), then strings, each behind its count of UTF-8 bytes: URL, final URL, entity tag,
-    /// Last-Modified, Date, Content-Encoding. Journals written before November 2026 end here. Then the time of
+    /// The length (-1 for unknown), then strings, each preceded by its number of UTF-8 bytes: URL, final URL, entity
+    /// tag, Last-Modified, Date, Content-Encoding. Journals written before November 2026 end here. Then the time of
     /// reception (-1 for unknown), media type, Repr-Digest and consistency as strings, a byte that is 1 if the source
-    /// is unreliable, and the former versions behind their count.
+    /// is unreliable, and the former versions, preceded by their number.
     func encoded() -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.append(littleEndian: UInt64(bitPattern: self.length ?? -1))
@@ -23,11 +23,11 @@ extension ResourceFacts {
         return bytes
     }
 
-    /// The facts as they fit into `capacity` bytes.
+    /// Encodes the facts, shortened to `capacity` bytes.
     ///
-    /// What is dropped makes resuming stricter, never laxer: the final URL is only shown to the user; without a
-    /// validator the bytes are compared; a shortened URL equals no other, so that the file restarts. If the former
-    /// versions do not fit, the source counts as unreliable.
+    /// Omissions make resuming stricter, never laxer: the final URL is only displayed; without a validator, the bytes
+    /// are compared; a shortened URL matches no other, so the file restarts. If the former versions do not fit, the
+    /// source is marked as unreliable.
     func encoded(capacity: Int) -> [UInt8] {
         var facts = self
         var bytes = facts.encoded()
@@ -46,7 +46,7 @@ extension ResourceFacts {
             bytes = facts.encoded()
         }
         if bytes.count > capacity {
-            // An encoding that does not fit must not be taken for none.
+            // An encoding that does not fit must not be read as no encoding.
             if facts.contentEncoding != nil { facts.contentEncoding = "unknown" }
             facts.url = String(decoding: facts.url.utf8.prefix(max(0, capacity - 256)), as: UTF8.self)
             while facts.encoded().count > capacity, !facts.url.isEmpty { facts.url.removeLast() }
@@ -55,7 +55,7 @@ extension ResourceFacts {
         return bytes
     }
 
-    /// Reads the journal's form; `nil` if it is cut off or impossible.
+    /// Decodes facts from the journal; `nil` if they are truncated or invalid.
     init?(encoded bytes: ArraySlice<UInt8>) {
         var rest = bytes
         guard let word: UInt64 = rest.removeLittleEndian() else { return nil }
@@ -72,7 +72,7 @@ extension ResourceFacts {
             date: strings[4],
             contentEncoding: strings[5]?.lowercased()
         )
-        // An earlier build's journal ends here.
+        // Journals of earlier builds end here.
         if rest.isEmpty { return }
         guard let received: UInt64 = rest.removeLittleEndian(), let more = rest.removeStrings(3),
             let isUnreliable = rest.popFirst(), let count: UInt32 = rest.removeLittleEndian(),
@@ -81,18 +81,18 @@ extension ResourceFacts {
         self.received = received == .max ? nil : Int64(bitPattern: received)
         self.mediaType = more[0]
         self.representationDigest = more[1]
-        // A word of a later build must not be taken for more than it may be.
+        // An unknown value of a later build is treated as `overlap`, the weakest evidence.
         self.consistency = more[2].map { Consistency(rawValue: $0) ?? .overlap }
         self.isUnreliable = isUnreliable != 0
         self.formerVersions = former.compactMap(\.self)
     }
 }
 
-/// The count that stands for a string that is absent.
+/// The length that encodes a missing string.
 private let absentString = UInt32.max
 
 extension Array where Element == UInt8 {
-    /// Appends a string behind its count of UTF-8 bytes.
+    /// Appends a string, preceded by its number of UTF-8 bytes.
     fileprivate mutating func append(string: String?) {
         guard let string else { return self.append(littleEndian: absentString) }
         let utf8 = Array(string.utf8)
@@ -100,19 +100,19 @@ extension Array where Element == UInt8 {
         self.append(contentsOf: utf8)
     }
 
-    /// Appends a number, its lowest byte first.
+    /// Appends a number in little-endian order.
     mutating func append<Number: FixedWidthInteger>(littleEndian number: Number) {
         Swift.withUnsafeBytes(of: number.littleEndian) { self.append(contentsOf: $0) }
     }
 
-    /// Overwrites bytes with a number; nothing where it does not fit.
+    /// Overwrites bytes with a number; does nothing if they are out of bounds.
     mutating func store<Number: FixedWidthInteger>(_ number: Number, at offset: Int) {
         let size = MemoryLayout<Number>.size
         guard offset >= 0, offset <= self.count - size else { return }
         Swift.withUnsafeBytes(of: number.littleEndian) { self.replaceSubrange(offset..<(offset + size), with: $0) }
     }
 
-    /// Reads a number; 0 where there are not enough bytes.
+    /// Reads a number; returns 0 if it is out of bounds.
     func load<Number: FixedWidthInteger>(_ type: Number.Type, at offset: Int) -> Number {
         guard offset >= 0, offset <= self.count - MemoryLayout<Number>.size else { return 0 }
         return self.withUnsafeBytes { Number(littleEndian: $0.loadUnaligned(fromByteOffset: offset, as: Number.self)) }
@@ -120,7 +120,7 @@ extension Array where Element == UInt8 {
 }
 
 extension ArraySlice where Element == UInt8 {
-    /// Takes a number from the front, its lowest byte first.
+    /// Removes a little-endian number from the front.
     fileprivate mutating func removeLittleEndian<Number: FixedWidthInteger>() -> Number? {
         let size = MemoryLayout<Number>.size
         guard self.count >= size else { return nil }
@@ -129,7 +129,7 @@ extension ArraySlice where Element == UInt8 {
         return number
     }
 
-    /// Takes this many strings from the front, each behind its count; `nil` if they are cut off.
+    /// Removes `count` strings with their lengths from the front; `nil` if they are truncated.
     fileprivate mutating func removeStrings(_ count: Int) -> [String?]? {
         var strings: [String?] = []
         for _ in 0..<count {

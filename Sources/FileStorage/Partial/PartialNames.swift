@@ -1,11 +1,11 @@
-/// The names beside a final name.
+/// The names of the files next to a final name.
 struct PartialNames {
     /// `NAME.part`.
     let part: String
     /// `NAME.part.journal`.
     let journal: String
 
-    /// The longest name in bytes that every common filesystem takes.
+    /// The maximum length of a name on common filesystems, in bytes.
     static let longest = 255
 
     init(_ name: String) {
@@ -13,14 +13,14 @@ struct PartialNames {
         self.journal = self.part + ".journal"
     }
 
-    /// `NAME.martlet-bad`, or with a number where that is taken.
+    /// `NAME.martlet-bad`, or with a number if that is taken.
     static func bad(_ name: String, number: Int) -> String {
         Self.suffixed(name, number == 0 ? ".martlet-bad" : ".martlet-bad.\(number)", room: 20)
     }
 
-    /// A name with a suffix.
+    /// Appends a suffix to a name.
     ///
-    /// One too long is cut, and a checksum of the whole keeps it apart from others.
+    /// A name that is too long is truncated; a checksum of the complete name keeps it distinct from others.
     private static func suffixed(_ name: String, _ suffix: String, room: Int) -> String {
         guard name.utf8.count + room > Self.longest else { return name + suffix }
         let hash = String(CRC32C.checksum(name.utf8), radix: 16)

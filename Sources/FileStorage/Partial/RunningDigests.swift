@@ -3,7 +3,7 @@ import Synchronization
 package import TransferCore
 import TransferEngine
 
-/// One digest being computed.
+/// An incremental digest of one of the supported algorithms.
 package struct RunningDigest: Sendable {
     private enum Function: Sendable {
         case md5(Insecure.MD5)
@@ -15,7 +15,7 @@ package struct RunningDigest: Sendable {
 
     private var function: Function
 
-    /// Begins a digest of nothing.
+    /// Creates the digest of an empty input.
     package init(_ algorithm: DigestAlgorithm) {
         switch algorithm {
         case .md5: self.function = .md5(Insecure.MD5())
@@ -26,7 +26,7 @@ package struct RunningDigest: Sendable {
         }
     }
 
-    /// Feeds bytes.
+    /// Adds bytes.
     package mutating func update(_ bytes: UnsafeRawBufferPointer) {
         switch self.function {
         case .md5(var hash):
@@ -47,7 +47,7 @@ package struct RunningDigest: Sendable {
         }
     }
 
-    /// The digest of what was fed.
+    /// The digest of the bytes added so far.
     package func finalized() -> [UInt8] {
         switch self.function {
         case .md5(let hash): Array(hash.finalize())
@@ -59,24 +59,25 @@ package struct RunningDigest: Sendable {
     }
 }
 
-/// Digests of a file from offset 0 up to some offset, fed in order.
+/// Digests of a file from offset 0 to a position, computed in order.
 struct PrefixDigests {
     private(set) var running: [DigestAlgorithm: RunningDigest] = [:]
-    /// How many bytes were fed.
+    /// The number of bytes added.
     private(set) var offset: Int64 = 0
 
     init(_ algorithms: some Sequence<DigestAlgorithm>) {
         for algorithm in algorithms { self.running[algorithm] = RunningDigest(algorithm) }
     }
 
-    /// Feeds the bytes that follow.
+    /// Adds the following bytes.
     mutating func update(_ bytes: UnsafeRawBufferPointer) {
         for index in self.running.values.indices { self.running.values[index].update(bytes) }
         self.offset += Int64(bytes.count)
     }
 
-    /// Feeds what a file holds from here up to `length`, in pieces of 1 MiB; 0, or the error number, `ENODATA`
-    /// where the file is shorter.
+    /// Adds a file's bytes from the current offset to `length`, in reads of 1 MiB.
+    ///
+    /// - Returns: 0 or the error number; `ENODATA` if the file is shorter.
     mutating func read(_ file: FileDescriptor, upTo length: Int64) -> Int32 {
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 4096)
         defer { buffer.deallocate() }
@@ -90,14 +91,14 @@ struct PrefixDigests {
         return 0
     }
 
-    /// `ENODATA`: the file ended before its length.
+    /// `ENODATA`: the file is shorter than expected.
     static let tooShort: Int32 = 61
 
-    /// The finished digests.
+    /// The digests of the bytes added so far.
     func finalized() -> [DigestAlgorithm: [UInt8]] { self.running.mapValues { $0.finalized() } }
 }
 
-/// Digests of bytes that the engine hands over.
+/// Digests of bytes that the engine passes.
 final class HandedDigests: DigestComputation {
     private let prefix: Mutex<PrefixDigests>
 
@@ -106,32 +107,32 @@ final class HandedDigests: DigestComputation {
     var count: Int64 { self.prefix.withLock { $0.offset } }
 
     func update(_ bytes: UnsafeRawBufferPointer) {
-        // The lock is never contended: it is there for what the compiler cannot see.
+        // The lock is never contended; it is needed only for the compiler's concurrency checks.
         self.prefix.withLock { $0.update(bytes) }
     }
 
     func digests() -> [DigestAlgorithm: [UInt8]] { self.prefix.withLock { $0.finalized() } }
 }
 
-/// The digests of a partial file, computed while its bytes arrive for as long as they arrive in order from 0 on.
+/// The digests of a partial file, computed while its bytes arrive, as long as they arrive in order from offset 0.
 final class RunningDigests: Sendable {
-    /// The offset that is expected next; -1 while nothing is computed.
+    /// The next expected offset; -1 while no digest is computed.
     ///
-    /// Read by every lane without the lock.
+    /// Read on all event loops without the lock.
     private let next = Atomic<Int64>(-1)
     private let prefix = Mutex<PrefixDigests?>(nil)
 
-    /// Begins at offset 0.
+    /// Starts at offset 0.
     func begin(_ algorithms: [DigestAlgorithm]) {
         guard !algorithms.isEmpty else { return }
         self.prefix.withLock { $0 = PrefixDigests(algorithms) }
         self.next.store(0, ordering: .releasing)
     }
 
-    /// Bytes were written at `offset`.
+    /// Processes bytes written at `offset`.
     ///
-    /// Those that follow what was fed are fed. Bytes written over what was fed already may differ from it: then
-    /// the file is read back at the end instead. Bytes further on are read back at the end.
+    /// Bytes that follow the digested prefix are added. Bytes written over the prefix may differ from it, so the
+    /// digests are dropped and the file is read back at the end. Bytes beyond the prefix are read back at the end, too.
     @inline(__always)
     func written(_ bytes: UnsafeRawBufferPointer, at offset: Int64) {
         let next = self.next.load(ordering: .acquiring)
@@ -152,13 +153,13 @@ final class RunningDigests: Sendable {
         }
     }
 
-    /// The digests of the whole file of `length` bytes; what was not computed on the way is read back.
+    /// Returns the digests of the complete file of `length` bytes; reads back what was not digested while writing.
     func finish(
         _ algorithms: Set<DigestAlgorithm>,
         of file: FileDescriptor,
         length: Int64
     ) -> Result<[DigestAlgorithm: [UInt8]], SystemError> {
-        // A copy: a commit that is refused because of the name may come again.
+        // A copy: a commit that failed because of the name may be repeated.
         let kept = self.prefix.withLock { prefix -> PrefixDigests? in
             guard let prefix, prefix.offset <= length else { return nil }
             return algorithms.isSubset(of: prefix.running.keys) ? prefix : nil

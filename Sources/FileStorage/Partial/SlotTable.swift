@@ -2,19 +2,19 @@ import Synchronization
 import TransferCore
 import TransferEngine
 
-/// Which extents of a partial file its journal's slots stand for.
+/// Maps the extents of a partial file to the slots of its journal.
 ///
-/// A slot's `written` position is moved by the one lane that writes the extent, without a lock; opening, ending,
-/// merging and checkpoints take the lock. Every order of stores is harmless at every instruction because what
-/// is there is the union of the slots: a slot's own fields are stored before its flag, and a merge extends
-/// the left slot before it frees the right one.
+/// The `written` position of a slot is advanced without a lock by the only event loop that writes the extent; opening,
+/// ending, merging and checkpoints take the lock. A crash between any two stores is harmless, because the content is
+/// the union of the slots: a slot's fields are stored before its flag, and a merge extends the left slot before it
+/// frees the right one.
 final class SlotTable: @unchecked Sendable {
     private struct Slot {
         var isUsed = false
         var isActive = false
         var start: Int64 = 0
         var durable: Int64 = 0
-        /// Counts the uses of the slot, so that a checkpoint does not touch a later extent.
+        /// Counts the uses of the slot, so that a checkpoint does not change a later extent.
         var use = 0
     }
 
@@ -27,13 +27,13 @@ final class SlotTable: @unchecked Sendable {
 
     private let journal: JournalFile
     private let slots: Mutex<[Slot]>
-    /// The in-memory twins of the `written` marks.
+    /// Copies of the `written` marks in memory.
     private let positions: UnsafeMutablePointer<Atomic<Int64>>
     private let count: Int
 
     /// - Parameters:
-    ///   - journal: Where the marks are stored.
-    ///   - records: What its slots say and is believed; every other slot is freed.
+    ///   - journal: The journal that stores the marks.
+    ///   - records: The trusted records; all other slots are freed.
     init(_ journal: JournalFile, records: [SlotRecord]) {
         self.journal = journal
         self.count = journal.layout.slotCount
@@ -52,7 +52,7 @@ final class SlotTable: @unchecked Sendable {
         self.positions.deallocate()
     }
 
-    /// Stores the records as believed at opening and frees every other slot.
+    /// Stores the trusted records after opening, and frees all other slots.
     func rewrite(_ records: [SlotRecord]) {
         let kept = Dictionary(records.map { ($0.index, $0) }, uniquingKeysWith: { first, _ in first })
         for index in 0..<self.count {
@@ -60,14 +60,14 @@ final class SlotTable: @unchecked Sendable {
                 self.journal.store(0, at: self.journal.layout.offset(of: .flags, slot: index))
                 continue
             }
-            // Written is only ever lowered here, and never below durable.
+            // `written` is only lowered here, and never below `durable`.
             self.journal.store(min(record.durable, record.written), .durable, slot: index)
             self.journal.store(record.written, .written, slot: index)
         }
         self.slots.withLock { self.merge(&$0) }
     }
 
-    /// Opens an extent at `offset`; `nil` where no slot is free or the offset cannot be marked.
+    /// Opens an extent at `offset`; returns `nil` if no slot is free or the offset cannot be encoded.
     func begin(at offset: Int64) -> Int? {
         guard offset >= 0, offset <= JournalMark.maximum else { return nil }
         return self.slots.withLock { slots -> Int? in
@@ -92,14 +92,14 @@ final class SlotTable: @unchecked Sendable {
         }
     }
 
-    /// Where the next byte of an extent goes; `nil` where there is no such slot.
+    /// The offset of the next byte of an extent; `nil` if the slot does not exist.
     func position(of extent: Int) -> Int64? {
         (0..<self.count).contains(extent) ? self.position(extent) : nil
     }
 
-    /// Moves an extent's mark; 0, or the error number.
+    /// Advances an extent's `written` mark; returns 0 or the error number.
     ///
-    /// Only for the lane that writes the extent.
+    /// - Precondition: The caller is the only writer of the extent.
     @inline(__always)
     func advance(_ extent: Int, to position: Int64) -> Int32 {
         let result = self.journal.store(position, .written, slot: extent)
@@ -107,7 +107,7 @@ final class SlotTable: @unchecked Sendable {
         return result
     }
 
-    /// Ends an extent and merges what can be merged.
+    /// Ends an extent and merges slots.
     func end(_ extent: Int) {
         guard (0..<self.count).contains(extent) else { return }
         self.slots.withLock { slots in
@@ -119,7 +119,7 @@ final class SlotTable: @unchecked Sendable {
         }
     }
 
-    /// The positions now: what a data sync that begins after this call makes durable.
+    /// The current positions; a data sync that starts after this call makes them durable.
     func snapshot() -> [Snapshot] {
         self.slots.withLock { slots in
             slots.indices.filter { slots[$0].isUsed }
@@ -129,7 +129,7 @@ final class SlotTable: @unchecked Sendable {
         }
     }
 
-    /// The data sync is done: stores the durable marks of a snapshot.
+    /// Stores the durable marks of a snapshot, after the data sync.
     func markDurable(_ snapshots: [Snapshot]) {
         self.slots.withLock { slots in
             for snapshot in snapshots {
@@ -142,7 +142,7 @@ final class SlotTable: @unchecked Sendable {
         }
     }
 
-    /// The bytes that are there: ascending, disjoint, not adjacent.
+    /// The extents that were written: ascending, disjoint, not adjacent.
     func extents() -> [ByteRange] {
         self.slots.withLock { slots in
             Self.union(slots.indices.filter { slots[$0].isUsed }.map { slots[$0].start..<self.position($0) })
@@ -182,7 +182,7 @@ final class SlotTable: @unchecked Sendable {
         return slots.firstIndex { !$0.isUsed }
     }
 
-    /// Joins neighbours of which none is being written, unless a durable mark would be lost by it.
+    /// Merges overlapping or adjacent inactive slots, unless that would lose a durable mark.
     private func merge(_ slots: inout [Slot]) {
         let quiet = slots.indices.filter { slots[$0].isUsed && !slots[$0].isActive }
             .sorted { slots[$0].start < slots[$1].start }

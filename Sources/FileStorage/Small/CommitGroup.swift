@@ -3,7 +3,7 @@ import Synchronization
 internal import TransferCore
 import TransferEngine
 
-/// Files that were verified and wait to become durable together, before any of them gets its name.
+/// Verified files that become durable together, before any of them gets its name.
 final class CommitGroup: Sendable {
     private struct Entry: Sendable {
         var file: DiskSmallFile
@@ -15,20 +15,20 @@ final class CommitGroup: Sendable {
     private struct State {
         var entries: [Entry] = []
         var names: Set<FileTarget> = []
-        /// Those that came to nothing, until their owner asks.
+        /// Failures of files, until their owners collect them.
         var failures: [String: StorageError] = [:]
     }
 
-    /// From so many files of one filesystem on, one syncfs(2) costs less than an fsync(2) each.
+    /// The number of files on a filesystem from which one syncfs(2) costs less than an fsync(2) for each.
     private static let syncfsThreshold = 8
 
     private let state = Mutex(State())
-    /// Held while a group is dealt with: who comes meanwhile waits, for its own files may be in it.
+    /// Held while a group is committed: concurrent callers wait, because their files may be in it.
     private let flushing = Mutex(())
 
     /// Queues a file.
     ///
-    /// Throws `.exists` where its name is taken by now, on disk or in the queue.
+    /// - Throws: ``StorageError`` with `.exists` if its name is taken, on disk or in the queue.
     func add(
         _ file: DiskSmallFile,
         _ target: FileTarget,
@@ -49,12 +49,12 @@ final class CommitGroup: Sendable {
         guard added else { throw DiskPartialFile.taken(target) }
     }
 
-    /// Syncs every queued file, names them all, then syncs their directories.
+    /// Syncs all queued files, renames them all, then syncs their directories.
     ///
-    /// A file that comes to nothing does not keep the others from their names.
+    /// The failure of one file does not affect the others.
     ///
-    /// - Parameter paths: The files that the caller asks about.
-    /// - Returns: Those of them that came to nothing, and why.
+    /// - Parameter paths: The files of the caller.
+    /// - Returns: The failures of these files.
     func flush(_ paths: [String]) -> [String: StorageError] {
         self.flushing.withLock { _ in
             let entries = self.state.withLock { state in
@@ -65,7 +65,8 @@ final class CommitGroup: Sendable {
             return self.state.withLock { state in
                 var found: [String: StorageError] = [:]
                 guard !state.failures.isEmpty || !failures.isEmpty else { return found }
-                // What nobody asked about, since its engine is gone, says nothing about the next file of that name.
+                // A failure that was never collected, because its engine is gone, does not apply to the next file of
+                // that name.
                 for entry in entries { state.failures[entry.target.path] = failures[entry.target.path] }
                 for path in paths { found[path] = state.failures.removeValue(forKey: path) }
                 return found

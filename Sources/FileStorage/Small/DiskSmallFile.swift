@@ -3,8 +3,9 @@ import Synchronization
 import TransferCore
 import TransferEngine
 
-/// A small file being received: unnamed until committed, or where the filesystem has no unnamed files, under a
-/// hidden temporary name.
+/// A small file being received.
+///
+/// It is unnamed until committed, or, if the filesystem does not support unnamed files, has a hidden temporary name.
 final class DiskSmallFile: SmallFile {
     private enum Phase {
         case open
@@ -15,7 +16,7 @@ final class DiskSmallFile: SmallFile {
     private struct State {
         var phase = Phase.open
         var length: Int64 = 0
-        /// The hidden name, where the file has one.
+        /// The hidden temporary name, if any.
         var temporary: String?
     }
 
@@ -56,7 +57,7 @@ final class DiskSmallFile: SmallFile {
         FileAttribute.mark.store(options.mark, on: self.file)
         var destination = try self.store.directories.making(target.directory)
         if options.durability == .grouped {
-            // Before it is in the queue, which another thread may flush at once.
+            // Set before the file is queued, because another thread may flush the queue at once.
             self.state.withLock { $0.phase = .queued }
             do throws(StorageError) {
                 try self.store.group.add(self, target, destination, overwrite: options.overwrite)
@@ -70,7 +71,7 @@ final class DiskSmallFile: SmallFile {
         do throws(StorageError) {
             try self.name(target, destination, overwrite: options.overwrite)
         } catch {
-            // The cached directory was deleted meanwhile: once more in a new one.
+            // The cached directory was deleted meanwhile: try again in a new one.
             guard error.errno == ENOENT, destination.isDeleted else { throw error }
             destination = try self.store.directories.making(target.directory)
             try self.name(target, destination, overwrite: options.overwrite)
@@ -86,7 +87,7 @@ final class DiskSmallFile: SmallFile {
 
     func discard() {
         let temporary = self.state.withLock { state -> String? in
-            // Queued files are promised to the group.
+            // Queued files belong to the group.
             guard state.phase == .open else { return nil }
             state.phase = .done
             return state.temporary
@@ -95,7 +96,7 @@ final class DiskSmallFile: SmallFile {
         if self.state.withLock({ $0.phase == .done }) { _ = self.file.close() }
     }
 
-    /// Flushes the data.
+    /// Syncs the data and metadata.
     func sync() throws(StorageError) {
         let number = self.file.sync()
         if number != 0 {
@@ -103,13 +104,13 @@ final class DiskSmallFile: SmallFile {
         }
     }
 
-    /// Gives the file its name.
+    /// Gives the file its final name.
     ///
-    /// It stays usable where that fails.
+    /// The file can still be committed if this fails.
     func name(_ target: FileTarget, _ destination: DirectoryHandle, overwrite: Bool) throws(StorageError) {
         let number: Int32
         if let temporary = self.state.withLock({ $0.temporary }) {
-            // Closing a duplicate makes a network filesystem say now what it would say after the rename.
+            // Closing a duplicate makes a network filesystem report a failed write before the rename.
             let duplicate = FileDescriptor(dup(self.file.raw))
             let closed = duplicate.close()
             number =
@@ -131,7 +132,7 @@ final class DiskSmallFile: SmallFile {
         }
     }
 
-    /// Closes the named file.
+    /// Closes the file after it got its name.
     func finish(_ target: FileTarget) throws(StorageError) {
         let number = self.file.close()
         if number != 0 {
@@ -139,7 +140,7 @@ final class DiskSmallFile: SmallFile {
         }
     }
 
-    /// The group failed before this file got its name: it can be committed again.
+    /// Makes the file committable again, after its group failed before the rename.
     func reopen() {
         self.state.withLock { $0.phase = .open }
     }
@@ -165,7 +166,7 @@ final class DiskSmallFile: SmallFile {
         return options.report.flatMap { computed[$0] }
     }
 
-    /// Names the bad file `NAME.martlet-bad`, or a numbered one; its path, or `nil` where that cannot be done.
+    /// Names the bad file `NAME.martlet-bad`, or with a number; returns its path, or `nil` if that fails.
     private func setAside(_ target: FileTarget) -> String? {
         guard let destination = try? self.store.directories.making(target.directory) else { return nil }
         for number in 0..<1000 {

@@ -1,21 +1,23 @@
 import Glibc
 public import TransferCore
 
-/// Reads and replaces small files whole, such as a cookie jar: another process, and a crash, see the old or the new.
+/// Reads and atomically replaces small files, such as a cookie jar.
+///
+/// Other processes see either the old or the new content, also after a crash.
 public enum AtomicFile {
-    /// Replaces a file, or makes it.
+    /// Replaces or creates a file.
     ///
-    /// Writes a temporary file beside it (openat(2) with `O_EXCL` and `O_NOFOLLOW`), fsync(2), rename(2), and fsync(2)
-    /// of the directory. Where a call fails the temporary file is removed and the old file is as it was; only where the
-    /// last sync fails is the new file there already, though not surely on disk. A symbolic link is replaced, not
-    /// followed.
+    /// Writes a temporary file in the same directory (openat(2) with `O_EXCL` and `O_NOFOLLOW`), then calls fsync(2),
+    /// rename(2), and fsync(2) on the directory. If a call fails, the temporary file is removed and the old file is
+    /// unchanged; only if the last sync fails, the new file exists but may not be durable. A symbolic link is replaced,
+    /// not followed.
     ///
     /// - Parameters:
     ///   - path: The file; its directory must exist.
     ///   - bytes: The new content.
-    ///   - mode: The new file's permissions, whatever the umask; until it is written, only the owner's.
-    /// - Throws: ``StorageError``: `.cannotCreateDirectory` where the directory cannot be opened, `.noSpace`, `.exists`
-    ///   where the path is a directory, `.cannotCreate` or `.inputOutput`.
+    ///   - mode: The new file's permissions, regardless of the umask; 0600 until the content is written.
+    /// - Throws: ``StorageError``: `.cannotCreateDirectory` if the directory cannot be opened, `.noSpace`, `.exists` if
+    ///   the path is a directory, `.cannotCreate` or `.inputOutput`.
     public static func replace(_ path: String, with bytes: [UInt8], mode: UInt32 = 0o600) throws(StorageError) {
         let (parent, name) = try Self.split(path)
         guard let directory = try DirectoryHandle.open(parent, creating: false) else {
@@ -25,7 +27,7 @@ public enum AtomicFile {
         var number = bytes.withUnsafeBytes { file.write($0, at: 0) }
         if number == 0 { number = Self.setMode(file, mode) }
         if number == 0 { number = file.sync() }
-        // Closed before the name changes hands: a network filesystem may report a failed write only now.
+        // Close before the rename: a network filesystem may report a failed write only now.
         let closed = file.close()
         if number == 0 { number = closed }
         if number == 0 { number = directory.rename(temporary, to: directory, name, replacing: true) }
@@ -36,15 +38,15 @@ public enum AtomicFile {
         try directory.sync()
     }
 
-    /// Reads a file whole.
+    /// Reads a complete file.
     ///
-    /// A symbolic link is followed, and a pipe is read to its end: the user named it.
+    /// A symbolic link is followed, and a pipe is read to its end, because the user named it.
     ///
     /// - Parameters:
     ///   - path: The file.
-    ///   - atMost: The most bytes that are taken.
-    /// - Returns: The bytes, or `nil` where there is no file.
-    /// - Throws: ``StorageError``: `.cannotOpen`, or `.inputOutput` where it cannot be read or is longer.
+    ///   - atMost: The maximum size in bytes.
+    /// - Returns: The bytes, or `nil` if the file does not exist.
+    /// - Throws: ``StorageError``: `.cannotOpen`, or `.inputOutput` if it cannot be read or is larger.
     public static func read(_ path: String, atMost: Int) throws(StorageError) -> [UInt8]? {
         guard !path.utf8.contains(0) else { throw Self.nulError }
         guard let file = try Self.open(path) else { return nil }
@@ -77,7 +79,8 @@ public enum AtomicFile {
         }
     }
 
-    /// A new file that nobody else can read, and its name; `DirectoryHandle.open` would leave that to the umask.
+    /// Creates a temporary file with mode 0600, and returns it with its name; `DirectoryHandle.open` would use mode
+    /// 0666.
     private static func create(_ directory: DirectoryHandle) throws(StorageError) -> (FileDescriptor, String) {
         var attempts = 0
         while attempts < 16 {
@@ -99,7 +102,7 @@ public enum AtomicFile {
         )
     }
 
-    /// fchmod(2); 0, or the error number, but for filesystems that keep no permissions.
+    /// Calls fchmod(2); returns 0, also on filesystems without permissions, or the error number.
     private static func setMode(_ file: FileDescriptor, _ mode: UInt32) -> Int32 {
         while fchmod(file.raw, mode & 0o7777) != 0 {
             switch errno {

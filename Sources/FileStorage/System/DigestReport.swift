@@ -1,7 +1,7 @@
 import TransferCore
 import TransferEngine
 
-/// What is said about a digest that disagrees.
+/// Creates the error for a digest mismatch.
 enum DigestReport {
     /// The error, with both digests.
     static func mismatch(

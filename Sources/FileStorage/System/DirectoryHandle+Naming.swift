@@ -3,7 +3,7 @@ internal import TransferCore
 import TransferEngine
 
 extension DirectoryHandle {
-    /// A hidden name that nobody else has chosen: `.martlet-` and eight random characters.
+    /// A random hidden name: `.martlet-` and eight characters.
     static func temporaryName() -> String {
         let alphabet = Array("abcdefghijklmnopqrstuvwxyz0123456789".utf8)
         var name = Array(".martlet-".utf8)
@@ -12,12 +12,12 @@ extension DirectoryHandle {
         return String(decoding: name, as: UTF8.self)
     }
 
-    /// Whether a name is such a one: what a kill in the middle of a replacement left.
+    /// Whether a name has the form of ``temporaryName()``, such as a file left by a crash.
     static func isTemporary(_ name: String) -> Bool { name.hasPrefix(".martlet-") && name.utf8.count == 17 }
 
-    /// Gives an unnamed file a name (linkat(2)); 0, or the error number, `EEXIST` where the name is taken.
+    /// Links an unnamed file to a name (linkat(2)); returns 0 or the error number, `EEXIST` if the name is taken.
     ///
-    /// By descriptor where the kernel lets us (a capability, or Linux 6.10), which spares the walk through /proc.
+    /// Links by descriptor if the kernel permits it (with a capability, or since Linux 6.10), which avoids /proc.
     func link(_ descriptor: FileDescriptor, as name: String) -> Int32 {
         var result = linkat(descriptor.raw, "", self.raw, name, LinuxCalls.emptyPath) == 0 ? 0 : errno
         if result == ENOENT || result == EPERM || result == EINVAL {
@@ -28,7 +28,7 @@ extension DirectoryHandle {
         return result
     }
 
-    /// Gives an unnamed file a name, replacing a file that has it.
+    /// Links an unnamed file to a name, replacing an existing file.
     func linkReplacing(_ descriptor: FileDescriptor, as name: String) -> Int32 {
         let direct = self.link(descriptor, as: name)
         guard direct == EEXIST else { return direct }
@@ -47,9 +47,9 @@ extension DirectoryHandle {
         return EEXIST
     }
 
-    /// Renames a name of this directory; 0, or the error number.
+    /// Renames a file of this directory; returns 0 or the error number.
     ///
-    /// `EEXIST` where the new name is taken and `replacing` is false. Never replaces in that case, on any filesystem.
+    /// `EEXIST` if the new name is taken and `replacing` is false: then no file is replaced, on any filesystem.
     package func rename(_ old: String, to directory: DirectoryHandle, _ new: String, replacing: Bool) -> Int32 {
         defer { directory.listing.note(new) }
         if replacing {
@@ -61,7 +61,7 @@ extension DirectoryHandle {
             return unlinkat(self.raw, old, 0) == 0 ? 0 : errno
         }
         guard errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS else { return errno }
-        // Neither call on this filesystem (FAT): hold the name with an empty file of ours, then replace that.
+        // The filesystem (FAT) supports neither call: reserve the name with an empty file, then replace that.
         switch directory.open(new, O_WRONLY | O_CREAT | O_EXCL) {
         case .failure(let error): return error.number
         case .success:
@@ -74,7 +74,7 @@ extension DirectoryHandle {
         }
     }
 
-    /// Creates a file with a hidden temporary name; for filesystems without unnamed files.
+    /// Creates a file with a hidden temporary name, for filesystems without unnamed files.
     func createTemporary() throws(StorageError) -> (FileDescriptor, String) {
         for _ in 0..<16 {
             let name = Self.temporaryName()
@@ -93,7 +93,7 @@ extension DirectoryHandle {
         throw StorageError(.cannotCreate, "cannot create a file in '\(self.path)': no free temporary name, try again")
     }
 
-    /// Whether an error of `openUnnamed` means that this filesystem knows no unnamed files.
+    /// Whether an error of ``openUnnamed(_:)`` means that the filesystem does not support unnamed files.
     static func lacksUnnamedFiles(_ number: Int32) -> Bool {
         number == EOPNOTSUPP || number == EISDIR || number == EINVAL || number == ENOSYS
     }

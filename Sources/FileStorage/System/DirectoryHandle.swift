@@ -2,19 +2,19 @@ package import Glibc
 import Synchronization
 package import TransferCore
 
-/// An open directory, and the calls that work on names inside it.
+/// An open directory, and the system calls for names in it.
 ///
 /// No call follows a symbolic link.
 package final class DirectoryHandle: Sendable {
-    /// The path it was opened by, for messages.
+    /// The path of the directory, for messages.
     package let path: String
-    /// What was in it a moment ago.
+    /// A recent listing of the directory.
     let listing = RecentListing()
     private let descriptor: FileDescriptor
-    /// Parents in which directories were made that are not on disk yet.
+    /// The parents of created directories, until they are synced.
     private let unsyncedParents: Mutex<[String]>
 
-    /// Takes over a directory that is open already.
+    /// Takes over an open directory.
     ///
     /// - Parameters:
     ///   - path: Its path, for messages.
@@ -32,7 +32,7 @@ package final class DirectoryHandle: Sendable {
     /// The descriptor's number.
     package var raw: Int32 { self.descriptor.raw }
 
-    /// Opens a directory; `nil` where it does not exist and `creating` is false.
+    /// Opens a directory; returns `nil` if it does not exist and `creating` is false.
     package static func open(_ path: String, creating: Bool) throws(StorageError) -> DirectoryHandle? {
         let path = path.isEmpty ? "." : path
         if let descriptor = try Self.openExisting(path) {
@@ -49,7 +49,7 @@ package final class DirectoryHandle: Sendable {
     private static func openExisting(_ path: String) throws(StorageError) -> FileDescriptor? {
         var raw = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if raw < 0, errno == EACCES {
-            // A directory that may be written but not listed; it cannot be synced then.
+            // A directory without read permission; it cannot be synced.
             raw = Glibc.open(path, LinuxCalls.pathOnly | O_DIRECTORY | O_CLOEXEC)
         }
         if raw >= 0 { return FileDescriptor(raw) }
@@ -57,7 +57,7 @@ package final class DirectoryHandle: Sendable {
         throw StorageError(errno: errno, otherwise: .cannotCreateDirectory, "cannot open the directory", path)
     }
 
-    /// mkdir -p; the parents of what was made.
+    /// Creates missing directories, as `mkdir -p`; returns the parents of those created.
     private static func make(_ path: String) throws(StorageError) -> [String] {
         var parents: [String] = []
         var made = path.hasPrefix("/") ? "/" : ""
@@ -69,7 +69,7 @@ package final class DirectoryHandle: Sendable {
             } else if errno != EEXIST && errno != EISDIR {
                 var status = stat()
                 let number = errno
-                // Read-only or forbidden parents that exist are none of our business.
+                // Existing parents that are read-only or forbidden do not matter.
                 if stat(made, &status) == 0 { continue }
                 throw StorageError(
                     errno: number,
@@ -82,17 +82,17 @@ package final class DirectoryHandle: Sendable {
         return parents
     }
 
-    /// The path of a name inside, for messages.
+    /// The path of a name in the directory, for messages.
     package func path(_ name: String) -> String {
         self.path == "." ? name : self.path.hasSuffix("/") ? self.path + name : self.path + "/" + name
     }
 
-    /// openat(2) with `O_NOFOLLOW` and `O_CLOEXEC`; the descriptor, or the error number.
+    /// openat(2) with `O_NOFOLLOW` and `O_CLOEXEC`; returns the descriptor or the error number.
     package func open(_ name: String, _ flags: Int32) -> Result<FileDescriptor, SystemError> {
         while true {
             let raw = openat(self.raw, name, flags | O_NOFOLLOW | O_CLOEXEC, 0o666)
             if raw >= 0 {
-                // After the call: a listing made before it does not have the name, one made after it does.
+                // After the call: an earlier listing does not have the name, a later one does.
                 if flags & O_CREAT != 0 { self.listing.note(name) }
                 return .success(FileDescriptor(raw))
             }
@@ -100,7 +100,7 @@ package final class DirectoryHandle: Sendable {
         }
     }
 
-    /// An unnamed file in this directory (`O_TMPFILE`); the descriptor, or the error number.
+    /// Creates an unnamed file in the directory (`O_TMPFILE`); returns the descriptor or the error number.
     func openUnnamed(_ access: Int32) -> Result<FileDescriptor, SystemError> {
         while true {
             let raw = openat(self.raw, ".", LinuxCalls.unnamedFile | access | O_CLOEXEC, 0o666)
@@ -109,7 +109,7 @@ package final class DirectoryHandle: Sendable {
         }
     }
 
-    /// fstatat(2) of a name, not following a link; `nil` where it does not exist.
+    /// fstatat(2) of a name without following a link; returns `nil` if it does not exist.
     package func status(_ name: String) throws(StorageError) -> stat? {
         var status = stat()
         if fstatat(self.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return status }
@@ -117,18 +117,18 @@ package final class DirectoryHandle: Sendable {
         throw StorageError(errno: errno, otherwise: .cannotOpen, "cannot look at", self.path(name))
     }
 
-    /// Whether the directory was deleted under its open descriptor.
+    /// Whether the directory was deleted while it was open.
     var isDeleted: Bool { self.descriptor.status()?.st_nlink == 0 }
 
-    /// Deletes a name, where it is.
+    /// Deletes a name; succeeds if it does not exist.
     package func unlink(_ name: String) throws(StorageError) {
         if unlinkat(self.raw, name, 0) == 0 || errno == ENOENT { return }
         throw StorageError(errno: errno, otherwise: .inputOutput, "cannot delete", self.path(name))
     }
 
-    /// Flushes the directory's entries, and once those of the parents it was made in.
+    /// Syncs the directory's entries, and those of the parents of created directories.
     package func sync() throws(StorageError) {
-        // Held as long as that takes: whoever comes meanwhile counts on them, too.
+        // Held during the sync: concurrent callers depend on its completion.
         try self.unsyncedParents.withLock { (parents) throws(StorageError) in
             for parent in parents {
                 guard let descriptor = try Self.openExisting(parent) else { continue }
@@ -137,18 +137,18 @@ package final class DirectoryHandle: Sendable {
             parents = []
         }
         let result = self.descriptor.sync()
-        // EBADF: opened by path only; EINVAL: a filesystem whose directories cannot be synced.
+        // EBADF: opened by O_PATH; EINVAL: the filesystem does not support syncing directories.
         if result != 0, result != EBADF, result != EINVAL, result != ENOTSUP {
             throw StorageError(errno: result, otherwise: .inputOutput, "cannot sync the directory", self.path)
         }
     }
 }
 
-/// An error number on its way to becoming a `StorageError`.
+/// An error number, before its conversion to a `StorageError`.
 package struct SystemError: Error {
     /// See errno(3).
     package let number: Int32
 
-    /// Keeps a number.
+    /// Creates an error.
     package init(number: Int32) { self.number = number }
 }

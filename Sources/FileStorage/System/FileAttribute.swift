@@ -2,32 +2,32 @@ import Glibc
 internal import TransferCore
 import TransferEngine
 
-/// An extended attribute that remembers something about a finished file: "SIZE MTIME VALUE".
+/// An extended attribute that records a fact about a finished file, as "SIZE MTIME VALUE".
 ///
-/// With the size and the time that it belongs to, it is not believed once the file was changed.
+/// The size and modification time of the file are included, so that the value is ignored once the file has changed.
 enum FileAttribute: String {
-    /// The validators of the response that the file was taken from: entity tag, Last-Modified and Date, a line each.
+    /// The validators of the file's response: entity tag, Last-Modified and Date, one per line.
     case version = "user.martlet.version"
-    /// The entity tag alone, as builds before November 2026 stored it.
+    /// The entity tag only, as stored by builds before November 2026.
     case entityTag = "user.martlet.etag"
-    /// The mark of the transfer that brought it: how a crash between the file's name and the record of it is noticed.
+    /// The mark of the file's transfer, which detects a crash between the rename and the record of it.
     case mark = "user.martlet.transfer"
 
-    /// The longest value in bytes.
+    /// The maximum size of a value in bytes.
     static let longest = 900
 
-    /// Stores a value, if there is one and the filesystem can.
+    /// Stores a value, if there is one and the filesystem supports it.
     ///
-    /// After the size and the time were set.
+    /// - Precondition: The file's size and modification time are final.
     func store(_ value: String?, on file: FileDescriptor) {
         guard let value, value.utf8.count <= Self.longest, let status = file.status() else { return }
         let text = "\(status.st_size) \(status.st_mtim.tv_sec) \(value)"
         _ = LinuxCalls.setAttribute(file.raw, self.rawValue, Array(text.utf8))
     }
 
-    /// The value for a file whose status is `status`, where it still belongs to it.
+    /// Reads the value of a file whose status is `status`; `nil` if there is none or the file has changed.
     func read(_ directory: DirectoryHandle, _ name: String, _ status: stat) -> String? {
-        // The path through the descriptor stays inside the directory; lgetxattr follows no link at its end.
+        // The path through the descriptor stays inside the directory; lgetxattr does not follow a symlink.
         guard let value = LinuxCalls.attribute("/proc/self/fd/\(directory.raw)/\(name)", self.rawValue) else {
             return nil
         }

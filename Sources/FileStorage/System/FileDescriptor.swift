@@ -4,10 +4,10 @@ import TransferEngine
 
 /// An open file that is closed once, at the latest with the last reference.
 package final class FileDescriptor: Sendable {
-    /// The number the kernel knows it by; -1 once closed.
+    /// The descriptor's number; -1 after it is closed.
     private let number: Atomic<Int32>
 
-    /// Takes a descriptor over.
+    /// Takes ownership of a descriptor.
     package init(_ number: Int32) {
         self.number = Atomic(number)
     }
@@ -16,26 +16,26 @@ package final class FileDescriptor: Sendable {
         _ = self.close()
     }
 
-    /// The number, or -1 once closed: every call on it then answers `EBADF`.
+    /// The number, or -1 after it is closed: all calls with it then fail with `EBADF`.
     package var raw: Int32 { self.number.load(ordering: .relaxed) }
 
-    /// Closes it; 0, or the error number that close(2) gave.
+    /// Closes the descriptor; returns 0 or the error number of close(2).
     ///
-    /// Closing twice is harmless.
+    /// Closing it again has no effect.
     package func close() -> Int32 {
         let raw = self.number.exchange(-1, ordering: .relaxed)
         guard raw >= 0 else { return 0 }
-        // close(2): on Linux the descriptor is gone even after EINTR, so it is never repeated.
+        // On Linux, close(2) releases the descriptor even if it fails with EINTR, so it is never repeated.
         return Glibc.close(raw) == 0 || errno == EINTR ? 0 : errno
     }
 
-    /// What fstat(2) says.
+    /// The result of fstat(2), or `nil` if it fails.
     package func status() -> stat? {
         var status = stat()
         return fstat(self.raw, &status) == 0 ? status : nil
     }
 
-    /// Writes all the bytes at `offset`, going on after partial writes and signals; 0 or the error number.
+    /// Writes all bytes at `offset`, continuing after partial writes and signals; returns 0 or the error number.
     package func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int32 {
         guard var next = bytes.baseAddress else { return 0 }
         var left = bytes.count
@@ -49,14 +49,14 @@ package final class FileDescriptor: Sendable {
             } else if count < 0, errno == EINTR {
                 continue
             } else {
-                // A write of nothing without an error would loop for ever: take it as a full device.
+                // A write of 0 bytes without an error would loop forever: treat it as a full device.
                 return count == 0 ? ENOSPC : errno
             }
         }
         return 0
     }
 
-    /// Reads until the buffer is full or the file ends; the count, or a negated error number.
+    /// Reads until the buffer is full or the file ends; returns the number of bytes, or a negated error number.
     package func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) -> Int {
         guard let base = buffer.baseAddress else { return 0 }
         var filled = 0
@@ -73,16 +73,16 @@ package final class FileDescriptor: Sendable {
         return filled
     }
 
-    /// Flushes the data (and of the metadata what reading it needs); 0 or the error number.
+    /// Syncs the data, and the metadata needed to read it; returns 0 or the error number.
     package func syncData() -> Int32 { Self.repeated { fdatasync(self.raw) } }
 
-    /// Flushes data and metadata; 0 or the error number.
+    /// Syncs data and metadata; returns 0 or the error number.
     package func sync() -> Int32 { Self.repeated { fsync(self.raw) } }
 
-    /// Sets the size; 0 or the error number.
+    /// Sets the size; returns 0 or the error number.
     package func truncate(_ length: Int64) -> Int32 { Self.repeated { ftruncate(self.raw, Int(length)) } }
 
-    /// Sets the modification time and leaves the access time; 0 or the error number.
+    /// Sets the modification time without changing the access time; returns 0 or the error number.
     func setModified(_ seconds: Int64) -> Int32 {
         // UTIME_OMIT of utimensat(2).
         let omit = timespec(tv_sec: 0, tv_nsec: (1 << 30) - 2)
@@ -90,24 +90,24 @@ package final class FileDescriptor: Sendable {
         return times.withUnsafeBufferPointer { futimens(self.raw, $0.baseAddress) } == 0 ? 0 : errno
     }
 
-    /// Takes the lock of this open file for good, without waiting; 0, or `EAGAIN` where another process has it.
+    /// Locks the file without waiting; returns 0, or `EAGAIN` if it is locked by another open file.
     ///
-    /// Open file description locks (fcntl(2), `F_OFD_SETLK`) end with the descriptor, so that a killed process
-    /// holds none. Filesystems without locks are used without.
+    /// Open file description locks (fcntl(2), `F_OFD_SETLK`) end with the descriptor, so that a killed process leaves
+    /// none. On filesystems without locks, this succeeds without a lock.
     package func lock() -> Int32 {
         var request = Self.wholeFileLock()
         let result = Self.repeated { fcntl(self.raw, 37, &request) }
         return result == EAGAIN || result == EACCES ? EAGAIN : 0
     }
 
-    /// Gives back the lock before the last reference to the open file goes: a mapping is one too.
+    /// Releases the lock explicitly: a mapping, too, would keep the open file and its lock.
     package func unlock() {
         var request = Self.wholeFileLock()
         request.l_type = Int16(F_UNLCK)
         _ = fcntl(self.raw, 37, &request)
     }
 
-    /// Whether another open file has the lock; takes none itself.
+    /// Whether another open file has the lock; does not lock.
     func isLockedElsewhere() -> Bool {
         var request = Self.wholeFileLock()
         return fcntl(self.raw, 36, &request) == 0 && request.l_type != Int16(F_UNLCK)

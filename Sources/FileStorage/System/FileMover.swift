@@ -1,16 +1,16 @@
 import Glibc
 public import TransferCore
 
-/// Moves finished files from where they lie to where they are wanted.
+/// Moves finished files to their destinations.
 public enum FileMover {
-    /// Renames a file, or copies it where the two places are on different filesystems; blocks.
+    /// Renames a file, or copies it if the paths are on different filesystems; blocks.
     ///
     /// - Parameters:
-    ///   - old: Its path.
-    ///   - new: The path it gets; the directory must exist.
-    ///   - replacing: Whether a file of that name is replaced.
-    /// - Throws: `StorageError` with `exists`, `noSpace`, `cannotOpen`, `cannotCreate` or `inputOutput`. The file then lies
-    ///   where it was, and what had the new name is untouched.
+    ///   - old: The current path.
+    ///   - new: The new path; its directory must exist.
+    ///   - replacing: Whether an existing file is replaced.
+    /// - Throws: `StorageError` with `exists`, `noSpace`, `cannotOpen`, `cannotCreate` or `inputOutput`. The file then
+    ///   has its old path, and a file with the new path is unchanged.
     public static func move(_ old: String, to new: String, replacing: Bool) throws(StorageError) {
         let (oldDirectory, oldName) = self.split(old)
         let (newDirectory, newName) = self.split(new)
@@ -28,7 +28,7 @@ public enum FileMover {
         _ = unlinkat(from.raw, oldName, 0)
     }
 
-    /// Deletes a file, quietly where it is gone.
+    /// Deletes a file; errors are ignored.
     public static func remove(_ path: String) { _ = unlink(path) }
 
     private static func split(_ path: String) -> (directory: String, name: String) {
@@ -55,10 +55,10 @@ public enum FileMover {
 
     /// Copies a file to another filesystem and syncs the copy; blocks.
     ///
-    /// Where the filesystem has unnamed files nothing is left of a copy that a crash cuts off.
+    /// If the filesystem supports unnamed files, a crash leaves no partial copy.
     ///
-    /// - Returns: The copy's temporary name, to be renamed or deleted.
-    /// - Throws: `StorageError` with `noSpace`, `cannotOpen`, `cannotCreate` or `inputOutput`; then there is no copy.
+    /// - Returns: The temporary name of the copy, which the caller renames or deletes.
+    /// - Throws: `StorageError` with `noSpace`, `cannotOpen`, `cannotCreate` or `inputOutput`; then no copy exists.
     package static func bring(
         _ name: String,
         of from: DirectoryHandle,
@@ -90,16 +90,16 @@ public enum FileMover {
         return temporary
     }
 
-    /// Copies all bytes and syncs them; 0, or the error number.
+    /// Copies all bytes and syncs them; returns 0 or the error number.
     ///
-    /// copy_file_range(2) shares the blocks if the filesystem can.
+    /// copy_file_range(2) shares the blocks if the filesystem supports that.
     static func copy(_ source: FileDescriptor, _ target: FileDescriptor) -> Int32 {
         while true {
             let count = LinuxCalls.copyRange(source.raw, target.raw, 1 << 30)
             if count < 0, errno == EINTR { continue }
             if count <= 0 { break }
         }
-        // What it could not copy, or all of it, goes through memory: both offsets stand where it ended.
+        // Copies the rest, or all bytes, through memory: both offsets are where copy_file_range(2) stopped.
         return withUnsafeTemporaryAllocation(byteCount: 1 << 20, alignment: 16) { buffer in
             while true {
                 let count = read(source.raw, buffer.baseAddress, buffer.count)

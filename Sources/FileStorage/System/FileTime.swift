@@ -6,9 +6,9 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// When files were changed.
+/// The modification times of files.
 package enum FileTime {
-    /// Seconds since 1970 at which a plain file was changed; `nil` where there is none.
+    /// The modification time of a regular file in seconds since 1970; `nil` if the path is not one.
     package static func modified(_ path: String) -> Int64? {
         var facts = stat()
         guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else { return nil }

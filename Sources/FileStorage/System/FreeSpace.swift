@@ -2,9 +2,9 @@ import Glibc
 import TransferCore
 import TransferEngine
 
-/// The room on a filesystem.
+/// The free space of a filesystem.
 package enum FreeSpace {
-    /// The bytes that an ordinary user may still write, or `nil` where the filesystem does not say.
+    /// The number of bytes that an unprivileged user can still write, or `nil` if the filesystem does not report it.
     package static func bytes(_ descriptor: FileDescriptor) -> Int64? {
         var status = statvfs()
         guard fstatvfs(descriptor.raw, &status) == 0, status.f_blocks > 0 else { return nil }
@@ -12,7 +12,7 @@ package enum FreeSpace {
         return overflow ? .max : Int64(clamping: bytes)
     }
 
-    /// The error for a file that cannot fit.
+    /// The error for a file that does not fit.
     static func error(needed: Int64, free: Int64, directory: String) -> StorageError {
         StorageError(
             .noSpace,
@@ -36,7 +36,7 @@ package enum FreeSpace {
 }
 
 extension FileDescriptor {
-    /// Reads a range whole; throws `.inputOutput` where the file ends before it does or the range cannot be.
+    /// Reads a complete range; throws `.inputOutput` if the file is shorter or the range is invalid.
     func bytes(_ range: ByteRange, path: String) throws(StorageError) -> [UInt8] {
         guard range.lowerBound >= 0, let size = self.status()?.st_size, range.upperBound <= Int64(size) else {
             throw StorageError(.inputOutput, "cannot read '\(path)': it is shorter than expected; fetch it anew")

@@ -1,15 +1,15 @@
 import Glibc
 
-/// The Linux calls that the Glibc module does not show to Swift (they need `_GNU_SOURCE`).
+/// Linux calls that the Glibc module does not expose to Swift, because they need `_GNU_SOURCE`.
 ///
-/// They are looked up by name once; where the C library has none of that name the call answers `ENOSYS`,
-/// which every caller treats as "not supported by this filesystem".
+/// They are looked up by name once. If the C library does not have one, the call fails with `ENOSYS`, which every
+/// caller treats as "not supported by this filesystem".
 enum LinuxCalls {
-    /// `O_TMPFILE` of Linux on every architecture Swift runs on: `__O_TMPFILE | O_DIRECTORY`.
+    /// `O_TMPFILE` on all architectures that Swift supports: `__O_TMPFILE | O_DIRECTORY`.
     static let unnamedFile: Int32 = 0o20_000_000 | O_DIRECTORY
     /// `O_PATH`.
     static let pathOnly: Int32 = 0o10_000_000
-    /// `AT_EMPTY_PATH`: the descriptor itself.
+    /// `AT_EMPTY_PATH`: refers to the descriptor itself.
     static let emptyPath: Int32 = 0x1000
 
     private typealias Rename =
@@ -63,17 +63,17 @@ enum LinuxCalls {
         return allocateCall(descriptor, 2 | 1, Int(offset), Int(length))
     }
 
-    /// The filesystem's magic number from fstatfs(2), or 0 where it is unknown.
+    /// The filesystem's magic number from fstatfs(2), or 0 if it is unknown.
     static func filesystemMagic(_ descriptor: Int32) -> UInt32 {
         guard let statusCall else { return 0 }
-        // struct statfs begins with the type as a long and takes 120 bytes on 64-bit Linux.
+        // struct statfs starts with the type as a long and has 120 bytes on 64-bit Linux.
         return withUnsafeTemporaryAllocation(byteCount: 512, alignment: 16) { buffer -> UInt32 in
             guard let base = buffer.baseAddress, statusCall(descriptor, base) == 0 else { return 0 }
             return UInt32(truncatingIfNeeded: base.load(as: Int.self))
         }
     }
 
-    /// lgetxattr(2): the attribute's value, or `nil` where there is none of at most 1,024 bytes.
+    /// lgetxattr(2): the attribute's value, or `nil` if it does not exist or has more than 1,024 bytes.
     static func attribute(_ path: String, _ name: String) -> [UInt8]? {
         guard let getAttributeCall else { return nil }
         return withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 8) { buffer -> [UInt8]? in

@@ -1,11 +1,10 @@
 import Glibc
 import Synchronization
 
-/// The names in one directory as they were a moment ago, so that looking for names that are not there costs no
-/// system call.
+/// A recent listing of a directory, so that looking up missing names costs no system call.
 ///
-/// It only ever answers "surely not there, a moment ago". What somebody else made since is caught where it matters:
-/// nothing is created but with O_EXCL or named but by calls that refuse a name that is taken.
+/// It can only state that a name was missing a moment ago. Names that other processes have created since are detected
+/// when it matters: files are created with O_EXCL, and the calls that name them refuse existing names.
 final class RecentListing: Sendable {
     private struct State {
         var names: Set<UInt64> = []
@@ -15,7 +14,7 @@ final class RecentListing: Sendable {
 
     private let state = Mutex(State())
 
-    /// Whether none of the names was there when the directory was last listed, or has been made by us since.
+    /// Whether none of the names existed at the last listing, nor was created by this process since.
     func lacks(_ names: [String], in directory: DirectoryHandle) -> Bool {
         let hashes = names.map(Self.hash)
         let now = Self.now
@@ -34,17 +33,18 @@ final class RecentListing: Sendable {
         }
     }
 
-    /// We made a name.
+    /// Records a name created by this process.
     ///
-    /// Before the first listing it need not be kept, for that will have it: a handle that is never asked keeps no names.
+    /// Names before the first listing are not recorded, because it will contain them; so an unused listing needs no
+    /// memory.
     func note(_ name: String) {
         let hash = Self.hash(name)
         self.state.withLock { if !$0.isUseless, $0.listedAt != nil { _ = $0.names.insert(hash) } }
     }
 
-    /// How long a listing is believed, in nanoseconds.
+    /// The time for which a listing is trusted, in nanoseconds.
     private static let trust: Int64 = 2_000_000_000
-    /// A directory with more entries is asked name by name: listing it would cost more.
+    /// The maximum number of entries; in larger directories names are looked up one by one, which costs less.
     private static let limit = 50_000
 
     private static var now: Int64 {
@@ -76,7 +76,7 @@ final class RecentListing: Sendable {
 
     /// FNV-1a.
     ///
-    /// Two names with one hash cost a needless look, nothing more.
+    /// A collision costs one unnecessary lookup.
     private static func hash(_ bytes: some Sequence<UInt8>) -> UInt64 {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }

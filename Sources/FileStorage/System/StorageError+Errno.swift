@@ -3,13 +3,13 @@ internal import TransferCore
 import TransferEngine
 
 extension StorageError {
-    /// Translates an error number of the system; the one place where this is done.
+    /// Maps an error number of the system to a storage error; the only place where this is done.
     ///
     /// - Parameters:
     ///   - number: The value of `errno`, see errno(3).
-    ///   - otherwise: The code where the number itself does not decide it.
-    ///   - doing: What was tried, such as "cannot create".
-    ///   - path: Where.
+    ///   - otherwise: The code for numbers that do not determine one.
+    ///   - doing: The failed operation, such as "cannot create".
+    ///   - path: The path of the file or directory.
     init(errno number: Int32, otherwise: Code, _ doing: String, _ path: String) {
         let cause = "\(doing) '\(path)': \(Self.text(number))"
         switch number {

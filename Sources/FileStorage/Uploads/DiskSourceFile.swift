@@ -2,17 +2,17 @@ import Glibc
 public import TransferCore
 public import TransferEngine
 
-/// A regular file whose bytes are sent.
+/// A regular file to upload.
 final class DiskSourceFile: SourceFile {
     private let file: FileDescriptor
     private let path: String
 
-    /// Opens it; throws `.cannotOpen`, also where it is no regular file.
+    /// Opens a file; throws `.cannotOpen`, also if it is not a regular file.
     init(_ path: String) throws(StorageError) {
         guard !path.utf8.contains(0) else {
             throw StorageError(.cannotOpen, "a file's name holds a NUL character")
         }
-        // O_NONBLOCK: a FIFO in the file's place must not hold this thread.
+        // O_NONBLOCK: opening a FIFO must not block this thread.
         var raw: Int32
         repeat { raw = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) } while raw < 0 && errno == EINTR
         guard raw >= 0 else { throw Self.cannotOpen(path, errno) }
@@ -23,7 +23,7 @@ final class DiskSourceFile: SourceFile {
         }
         var byte: UInt8 = 0
         if status.st_size == 0, pread(raw, &byte, 1, 0) > 0 {
-            // One of proc(5) or sysfs(5): an empty file would be sent.
+            // A file of proc(5) or sysfs(5): it would be sent as an empty file.
             throw StorageError(
                 .cannotOpen,
                 "cannot send '\(path)': the kernel makes it up as it is read, so that its length is not known; "
@@ -35,7 +35,7 @@ final class DiskSourceFile: SourceFile {
     private static func cannotOpen(_ path: String, _ number: Int32) -> StorageError {
         switch number {
         case ENOENT:
-            // What is not UTF-8 was replaced when the name was read.
+            // Invalid UTF-8 was replaced when the name was read.
             let hint = path.unicodeScalars.contains("\u{FFFD}") ? "it must be UTF-8, rename the file" : "check its name"
             return StorageError(.cannotOpen, "cannot open '\(path)': there is no such file; \(hint)", errno: number)
         case ELOOP:
@@ -77,6 +77,6 @@ final class DiskSourceFile: SourceFile {
 }
 
 extension DiskStore {
-    /// Opens a regular file whose bytes are to be sent.
+    /// Opens a regular file for sending.
     public func openSource(_ path: String) throws(StorageError) -> any SourceFile { try DiskSourceFile(path) }
 }

@@ -4,20 +4,19 @@ public import TransferEngine
 
 internal import Crypto
 
-/// Keeps one resumable upload's record in a directory of records, each a small file that is replaced whole.
+/// Stores the record of one resumable upload as a small file, which is replaced atomically.
 ///
-/// The name is a digest of what is sent and where to, so that the same command finds it again. Only the owner can read
-/// it: who knows an upload's resource can add to it.
+/// The file name is a digest of the content's source and the target, so that the same command finds the record again.
+/// Only the owner can read it, because knowing the resource of an upload permits appending to it.
 public final class DiskUploadJournal: UploadJournal {
     private let directory: String
     private let key: @Sendable () -> [String]
 
     /// Creates the journal of one upload.
     ///
-    /// - Parameters:
-    ///   - directory: The directory of records; it is made, with its parents, when the first one is written.
-    ///   - key: Tells what tells this upload from others, such as the file's absolute path and the URL; it is called only
-    ///     where the journal is used, and so not for small files.
+    ///   - directory: The directory of records; created with its parents when the first record is written.
+    ///   - key: Returns the strings that identify the upload, such as the file's absolute path and the URL. It is
+    ///     called only when the journal is used, and so not for small files.
     public init(in directory: String, for key: @escaping @Sendable () -> [String]) {
         self.directory = directory
         self.key = key
@@ -40,30 +39,31 @@ public final class DiskUploadJournal: UploadJournal {
     private static let suffix = ".upload"
     private static let longest = 64 << 10
 
-    /// What is kept.
+    /// Reads the record.
     ///
-    /// - Returns: `nil` where nothing is, or what a newer version wrote.
+    /// - Returns: `nil` if there is none, or if a newer version wrote it.
     public func read() throws(StorageError) -> UploadRecord? {
         guard let bytes = try AtomicFile.read(self.path, atMost: Self.longest) else { return nil }
         return UploadRecord(encoded: bytes)
     }
 
-    /// Replaces what is kept; see ``AtomicFile``.
+    /// Replaces the record; see ``AtomicFile``.
     public func write(_ record: UploadRecord) throws(StorageError) {
-        // The first write finds no directory.
+        // Before the first write, the directory does not exist.
         if access(self.directory, F_OK) != 0 { try Self.make(self.directory) }
         try AtomicFile.replace(self.path, with: record.encoded)
     }
 
-    /// Forgets it.
+    /// Deletes the record.
     public func remove() throws(StorageError) {
         let path = self.path
         guard unlink(path) != 0, errno != ENOENT else { return }
         throw StorageError(errno: errno, otherwise: .inputOutput, "cannot remove", path)
     }
 
-    /// Removes the records in a directory that nobody touched for so many seconds, for their servers have forgotten them,
-    /// and what kills in the middle of writing them left.
+    /// Deletes records last modified more than `seconds` seconds ago, and temporary files left by crashes.
+    ///
+    /// The servers have discarded such uploads by then.
     public static func removeOld(in directory: String, olderThan seconds: Int64) {
         guard let stream = opendir(directory) else { return }
         defer { closedir(stream) }
@@ -82,7 +82,7 @@ public final class DiskUploadJournal: UploadJournal {
         }
     }
 
-    /// Makes a directory and its parents, for the owner only.
+    /// Creates a directory and its parents with mode 0700.
     private static func make(_ path: String) throws(StorageError) {
         var end = path.startIndex
         while end < path.endIndex {

@@ -2,7 +2,7 @@ internal import NIOCore
 internal import TransferCore
 internal import TransferEngine
 
-/// Taking responses apart, and giving them to whom they belong.
+/// Parses responses and delivers them to their exchanges.
 extension Connection {
     private enum Outcome {
         case drained
@@ -13,14 +13,14 @@ extension Connection {
         case failed(HTTP1Error)
     }
 
-    /// Gives what came during a pause, and then the end of the channel where that came, too.
+    /// Delivers the bytes that were held back, and then the end of the channel if it was reached.
     func deliverHeld() {
-        // An empty buffer first: the end of the response may be all that is left to tell.
+        // At least an empty buffer: the parser may have only the end of the response left.
         self.deliver(self.held.popFirst() ?? ByteBuffer())
         self.deliverRest()
     }
 
-    /// Gives what came while something else was given: a write that the receiver caused may find the connection broken.
+    /// Delivers bytes that arrived during a delivery: a write by the receiver may find the connection broken.
     func deliverRest() {
         while !self.isPaused, self.exchange != nil, let buffer = self.held.popFirst() { self.deliver(buffer) }
         guard !self.isPaused, let end = self.pendingEnd else { return }
@@ -28,7 +28,7 @@ extension Connection {
         self.tell(end)
     }
 
-    /// Gives what a read brought to the exchange.
+    /// Delivers the bytes of one read to the exchange.
     func deliver(_ buffer: ByteBuffer) {
         guard let exchange = self.exchange else { return }
         var consumed = 0
@@ -59,9 +59,9 @@ extension Connection {
         }
     }
 
-    /// Frees the connection before the receiver hears of the end, so that its next request finds it.
+    /// Releases the connection before the receiver is notified, so that its next request can reuse the connection.
     private func responseEnded(hasMore: Bool) {
-        // A response may come before the request was sent whole; the rest of that must not go on to the next one.
+        // A response may end before its request was sent completely; the next request must not follow a partial one.
         if self.parser.shouldKeepAlive && !hasMore && self.pendingEnd == nil && !self.isStillSending {
             self.release()
         } else {
@@ -69,7 +69,7 @@ extension Connection {
         }
     }
 
-    /// The content is wanted; what the server says while it goes is awaited, as in ``send(_:of:for:isReused:)``.
+    /// Starts sending content, and reads the responses that arrive meanwhile, as in ``send(_:of:for:isReused:)``.
     private func goAhead() {
         guard let writer = self.writer else { return }
         self.readOn()
@@ -97,7 +97,7 @@ extension Connection {
                 exchange.received(interim: status, fields)
                 decision = .read
             case .head(let head):
-                // An answer that is no success makes the rest of the content pointless (RFC 9112 §9.5).
+                // A status of 300 or more makes the rest of the content pointless (RFC 9112 §9.5).
                 if head.status >= 300 { self.writer?.stop() } else { self.goAhead() }
                 decision = exchange.received(head: head)
             case .body(let range):

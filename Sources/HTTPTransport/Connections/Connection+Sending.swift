@@ -2,9 +2,9 @@ internal import NIOCore
 internal import TransferCore
 internal import TransferEngine
 
-/// Sending a request's content.
+/// Sends a request's content.
 extension Connection {
-    /// Sends a short content that is there already, behind its head.
+    /// Sends short content after its head.
     func send(_ head: ByteBuffer, _ content: [UInt8], _ context: ChannelHandlerContext) {
         self.isSending = true
         let written: EventLoopFuture<Void>
@@ -19,7 +19,7 @@ extension Connection {
         written.assumeIsolated().whenComplete { _ in self.isSending = false }
     }
 
-    /// Sends content that is pulled piece by piece, while the response may come already.
+    /// Sends content that is pulled in pieces; the response may arrive meanwhile.
     func stream(
         _ content: any RequestContent,
         behind head: ByteBuffer,
@@ -42,9 +42,9 @@ extension Connection {
         )
     }
 
-    /// Whether a request's content is not yet wholly with the kernel.
+    /// Whether part of the request's content was not handed to the kernel yet.
     var isStillSending: Bool { self.isSending || self.writer.map { !$0.isDone } ?? false }
 
-    /// The most content that goes with the head in one write.
+    /// The maximum size of content that is copied into the head's buffer.
     private static let mostCopiedContent = 64 * 1024
 }

@@ -4,32 +4,32 @@ internal import NIOTLS
 internal import TransferCore
 internal import TransferEngine
 
-/// One connection: the end of a channel's pipeline, with the parser of its responses.
+/// One connection: the last handler of a channel's pipeline, with the parser of its responses.
 ///
-/// Unchecked because its variables are touched on its lane's loop only.
+/// `@unchecked` because its state is accessed only on its event loop.
 final class Connection: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
     private enum Phase {
-        /// Connecting, or in the handshake.
+        /// Connecting, or in the TLS handshake.
         case opening
         case ready
         case closed
     }
 
-    /// How the channel ended while the receiver could not be told.
+    /// The end of the channel, stored while it cannot be reported to the exchange.
     enum PendingEnd {
         case eof
         case error(TransportError)
     }
 
     let route: Route
-    /// Whom an error of the connection is about; while a tunnel is made, first the proxy and then the origin.
+    /// The peer that errors of the connection name; while a tunnel is opened, the proxy, then the origin.
     private(set) var peer: Peer
-    /// What is being done as long as no request can be sent, for a message.
+    /// The current step before the first request can be sent, for error messages.
     var openingStep = "the TLS handshake"
-    /// When the last response ended.
+    /// The time at which the last response ended.
     private(set) var idleSince = NIODeadline.now()
 
     let lane: Lane
@@ -41,31 +41,31 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
     var parser: ResponseParser
     var isPaused = false
     var isDelivering = false
-    /// Whether the receiver resumed while it was being called: that takes back the pause it answers.
+    /// Whether the receiver resumed during its own callback; this cancels the pause that the callback returns.
     var resumedWhileDelivering = false
-    /// Whether a request is being written for the first time: its exchange is not in its owner's hands yet.
+    /// Whether a request is being started: the caller does not hold its exchange yet.
     private var isBeginning = false
-    /// What was read already when the receiver could not be given it.
+    /// Bytes that were read but could not be delivered yet.
     var held = CircularBuffer<ByteBuffer>()
     var pendingEnd: PendingEnd?
     /// Whether TLS ended without the peer's close_notify.
     private var lacksCloseNotify = false
     private var readQuantum: Int?
-    /// Whether a request's content is not yet wholly with the kernel.
+    /// Whether part of a request's content was not handed to the kernel yet.
     var isSending = false
-    /// Sends the request's content, where that is pulled piece by piece.
+    /// Sends the request's content, if that is streamed.
     var writer: ContentWriter?
-    /// What is looked at when the handshake is done, where something is.
+    /// An additional check of the certificate after the handshake, if any.
     private var certificateCheck: CertificateCheck?
-    /// The TLS handler for the origin inside a tunnel; the one next to the socket is then a proxy's, if there is any.
+    /// The TLS handler for the origin inside a tunnel; the one next to the socket, if any, is then the proxy's.
     private var tunnelled: NIOSSLClientHandler?
 
-    /// Creates the end of a connection's pipeline.
+    /// Creates the last handler of a connection's pipeline.
     ///
     /// - Parameters:
-    ///   - route: Where it leads.
-    ///   - certificateCheck: What is looked at after the handshake with the origin, beyond what NIOSSL verifies.
-    ///   - lane: The lane it lives on.
+    ///   - route: The route to the origin.
+    ///   - certificateCheck: A check after the handshake with the origin, in addition to NIOSSL's verification.
+    ///   - lane: The state of the transport on the connection's event loop.
     init(over route: Route, certificateCheck: CertificateCheck? = nil, lane: Lane) {
         self.route = route
         self.peer = route.firstHop
@@ -79,9 +79,9 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
     /// The channel's allocator.
     var allocator: ByteBufferAllocator { self.context?.channel.allocator ?? ByteBufferAllocator() }
 
-    // MARK: - What an exchange asks
+    // MARK: - Calls of exchanges
 
-    /// Gives the connection to its first exchange, as soon as it can be used.
+    /// Assigns the connection to its first exchange, as soon as requests can be sent.
     func whenReady(_ exchange: HTTPExchange) {
         self.exchange = exchange
         switch self.phase {
@@ -91,7 +91,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         }
     }
 
-    /// Sends a request, whose response goes to `exchange`.
+    /// Sends a request; the response is delivered to `exchange`.
     func send(_ head: ByteBuffer, of request: ExchangeRequest, for exchange: HTTPExchange, isReused: Bool) {
         self.exchange = exchange
         self.isReused = isReused
@@ -103,7 +103,8 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         }
         self.setReadQuantum(exchange.readQuantum, of: exchange)
         self.writer = nil
-        // First: where a write finds the connection broken, NIO reads what the server said before only if that is awaited.
+        // Read first: if a write finds the connection broken, NIO delivers earlier bytes of the server only to a
+        // pending read.
         self.readOn()
         self.isBeginning = true
         if let content = request.content {
@@ -118,7 +119,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         self.lane.loop.execute { if self.exchange === exchange { self.deliverHeld() } }
     }
 
-    /// Goes on after a pause.
+    /// Resumes reading after a pause.
     func resumeReading(of exchange: HTTPExchange) {
         guard self.exchange === exchange else { return }
         if self.isDelivering {
@@ -131,32 +132,32 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         self.readOn()
     }
 
-    /// Sets the size of one read, where it is not set already.
+    /// Sets the size of a read, unless it is set already.
     func setReadQuantum(_ bytes: Int?, of exchange: HTTPExchange) {
         guard self.exchange === exchange, self.readQuantum != bytes, let options = self.context?.channel.syncOptions
         else { return }
         self.readQuantum = bytes
         let capacity = bytes.map(Self.readSize) ?? Lane.defaultReadSize
-        // Options can be refused only by a channel that is closed, and then they do not matter.
+        // Only a closed channel rejects options, and then they do not matter.
         try? options.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: capacity))
-        // With a quantum one wake-up is one read, so that a pause takes hold at once.
+        // With a quantum, there is one read per wake-up, so that a pause takes effect immediately.
         try? options.setOption(.maxMessagesPerRead, value: UInt(bytes == nil ? 4 : 1))
     }
 
-    /// The largest power of two within a quantum: NIO rounds a buffer's capacity up to one.
+    /// The largest power of two within a quantum: NIO rounds the capacity of buffers up to a power of two.
     private static func readSize(_ quantum: Int) -> Int {
         let bounded = min(max(1, quantum), 1024 * 1024)
         return 1 << (Int.bitWidth - 1 - bounded.leadingZeroBitCount)
     }
 
-    /// Closes the connection without telling its exchange.
+    /// Closes the connection without notifying its exchange.
     func close(abandoning exchange: HTTPExchange? = nil) {
         if let exchange, self.exchange !== exchange { return }
         self.exchange = nil
         self.closeChannel()
     }
 
-    /// Takes back a connection on which nothing was sent, or whose response has ended.
+    /// Returns a connection to the pool after a response, or if nothing was sent on it; closes it if it cannot be kept.
     func release() {
         self.exchange = nil
         self.writer = nil
@@ -165,7 +166,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         self.idleSince = .now()
     }
 
-    /// Ends the connection because its transport is shut down.
+    /// Closes the connection because the transport is shut down.
     func shutDown() {
         let exchange = self.exchange
         self.close()
@@ -179,10 +180,10 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         self.closeBelowTLS(context)
     }
 
-    /// Closes the socket without TLS's goodbye, which would wait for the peer's, and nobody reads that any more.
+    /// Closes the socket without a TLS shutdown, which would wait for the peer's close_notify.
     private func closeBelowTLS(_ context: ChannelHandlerContext) {
         let pipeline = context.pipeline.syncOperations
-        // Of two TLS handlers, as over an https proxy, the first one found is the one next to the socket.
+        // With two TLS handlers (https proxy), the first one found is the one next to the socket.
         if self.route.hasTLS, let below = try? pipeline.context(handlerType: NIOSSLClientHandler.self) {
             below.close(promise: nil)
         } else {
@@ -190,7 +191,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         }
     }
 
-    // MARK: - What the channel tells
+    // MARK: - Channel events
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
@@ -200,7 +201,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.writer?.stop()
-        // It holds the channel's context, which holds this.
+        // The writer retains the channel's context, which retains this handler.
         self.writer = nil
         self.phase = .closed
         self.context = nil
@@ -219,7 +220,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         }
     }
 
-    /// Goes on to the handshake with the origin, through the tunnel that a proxy has made.
+    /// Continues with the TLS handshake with the origin, through the tunnel.
     func tunnelOpened(_ handler: NIOSSLClientHandler) {
         self.tunnelled = handler
         self.peer = self.route.responder
@@ -230,7 +231,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         guard let event = event as? TLSUserEvent else { return }
         switch event {
         case .handshakeCompleted: self.handshakeCompleted(context)
-        // The peer sent close_notify. Whatever happens to the connection below TLS changes nothing any more.
+        // The peer sent close_notify. Later events of the TCP connection do not matter.
         case .shutdownCompleted: if self.phase == .ready { self.end(.eof) }
         }
     }
@@ -252,7 +253,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let buffer = self.unwrapInboundIn(data)
         guard self.exchange != nil else {
-            // Nobody asked for this: what the server means by it cannot be known.
+            // The server sent bytes without a request: their meaning is unknown.
             self.lane.forget(self)
             return self.closeChannel()
         }
@@ -264,7 +265,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         }
     }
 
-    /// Whether what comes now has to wait before it is given.
+    /// Whether received bytes must be held back.
     private var mustHold: Bool { self.isPaused || self.isDelivering || self.isBeginning || !self.held.isEmpty }
 
     func channelReadComplete(context: ChannelHandlerContext) { self.readOn() }
@@ -280,7 +281,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // The channel's end follows. Many servers never send close_notify: only a body without a length depends on it.
+        // The channel's end follows. Many servers never send close_notify; it matters only for a body without a length.
         if case .uncleanShutdown? = error as? NIOSSLError {
             self.lacksCloseNotify = true
             return
@@ -299,7 +300,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         self.closeChannel(afterError: context)
     }
 
-    /// The certificate of the peer whose handshake failed, if it came that far.
+    /// The certificate of the peer whose handshake failed, if it was received.
     private func presentedCertificate(_ context: ChannelHandlerContext) -> NIOSSLCertificate? {
         let pipeline = context.pipeline.syncOperations
         return (self.tunnelled ?? (try? pipeline.handler(type: NIOSSLClientHandler.self)))?.peerCertificate
@@ -317,7 +318,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
     private func end(_ end: PendingEnd) {
         guard self.exchange != nil else { return self.lane.forget(self) }
         if self.mustHold {
-            // The first cause counts: an end of the channel follows each error.
+            // The first cause counts: each error is followed by the end of the channel.
             if self.pendingEnd == nil { self.pendingEnd = end }
         } else {
             self.tell(end)

@@ -1,8 +1,8 @@
 internal import NIOCore
 
-/// The unused connections of one lane, the last used taken first.
+/// The idle connections of one event loop; the most recently used one is taken first.
 ///
-/// Pure value: it closes nothing itself; what it returns is for the lane to close.
+/// Pure value: it does not close connections; the caller closes those that it returns.
 struct ConnectionPool {
     private var idle: [Route: [Connection]] = [:]
     private let maximumPerHost: Int
@@ -11,27 +11,27 @@ struct ConnectionPool {
         self.maximumPerHost = max(0, maximumPerHost)
     }
 
-    /// Whether nothing is kept, not even an empty place.
+    /// Whether the pool has no entries, not even empty ones.
     var isEmpty: Bool { self.idle.isEmpty }
 
-    /// Takes the connection over a route that was used last.
+    /// Takes the most recently used connection over a route.
     mutating func take(_ route: Route) -> Connection? {
         self.idle[route]?.popLast()
     }
 
-    /// Keeps a connection; returns false where there are enough.
+    /// Keeps a connection; returns false if the limit is reached.
     mutating func keep(_ connection: Connection) -> Bool {
         guard self.idle[connection.route, default: []].count < self.maximumPerHost else { return false }
         self.idle[connection.route, default: []].append(connection)
         return true
     }
 
-    /// Forgets a connection that ended.
+    /// Removes a connection that was closed.
     mutating func remove(_ connection: Connection) {
         self.idle[connection.route]?.removeAll { $0 === connection }
     }
 
-    /// Removes and returns what has been unused since `deadline` or longer.
+    /// Removes and returns the connections that have been idle since `deadline` or longer.
     mutating func removeAll(idleSince deadline: NIODeadline) -> [Connection] {
         var removed: [Connection] = []
         for (route, connections) in self.idle {

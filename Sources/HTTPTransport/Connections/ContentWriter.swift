@@ -3,15 +3,15 @@ internal import NIOPosix
 internal import TransferCore
 internal import TransferEngine
 
-/// Sends one request's content over a connection: pulls a piece when there is room, and lets the kernel send files.
+/// Sends one request's content over a connection: pulls pieces when there is room, and sends files by sendfile(2).
 ///
-/// Unchecked because its variables are touched on its lane's loop only.
+/// `@unchecked` because its state is accessed only on its connection's event loop.
 final class ContentWriter: @unchecked Sendable {
     private enum Phase {
-        /// The server is asked first whether it wants the content.
+        /// Waiting for 100 (Continue).
         case asking
         case sending
-        /// Everything was written, though not all of it may be with the kernel.
+        /// All content was written, but may not have reached the kernel completely.
         case written
         case stopped
     }
@@ -19,38 +19,38 @@ final class ContentWriter: @unchecked Sendable {
     private let content: any RequestContent
     private let context: ChannelHandlerContext
     private let lane: Lane
-    /// Whether the bytes go to the socket as they are, so that the kernel can send a file by itself (sendfile(2)).
+    /// Whether bytes reach the socket unencrypted, so that the kernel can send a file (sendfile(2)).
     private let isPlain: Bool
     private let isChunked: Bool
-    /// What goes before the first piece, together with it.
+    /// The request head, to be sent with the first piece.
     private var head: ByteBuffer?
     private var phase = Phase.sending
     private var left: Int64
-    /// Whether a piece is awaited, or one that came is still being read.
+    /// Whether a piece is pending, or is still being read from its file.
     private var isPulling = false
-    /// Whether the loop of ``pull()`` is on the stack: a write that ends at once must not begin another one in it.
+    /// Whether ``pull()`` is on the stack: a write that completes synchronously must not start it again.
     private var isRunning = false
     private var underWay = 0
     private var question: Scheduled<Void>?
-    /// A piece that waits until the last one is with the kernel.
+    /// A piece that waits until the previous one was handed to the kernel.
     private var waiting: ContentPiece?
-    /// The file whose bytes the kernel sends; kept open until the last of them is with it.
+    /// The file that the kernel sends; kept open until its last byte was handed to the kernel.
     private var handle: (file: any SourceFile, handle: NIOFileHandle)?
     private let whenFailed: () -> Void
 
-    /// The most bytes that are on their way to the kernel.
+    /// The maximum number of bytes being written.
     private static let window = 2 << 20
-    /// The most bytes of a file that are read on the loop, to go with the head.
+    /// The maximum size of a file piece that is read on the event loop, to be sent with the head.
     private static let mostReadAtOnce = 64 << 10
-    /// The most bytes of a file that are read in one go away from the loop.
+    /// The maximum size of one read from a file on the thread pool.
     private static let readSize = 512 << 10
 
     /// - Parameters:
-    ///   - content: What is sent.
-    ///   - context: The connection's place in its channel.
-    ///   - lane: The connection's lane.
-    ///   - isPlain: Whether nothing encrypts on the way to the socket.
-    ///   - whenFailed: Called when the content cannot be gone on with.
+    ///   - content: The content to send.
+    ///   - context: The context of the connection's handler.
+    ///   - lane: The state of the transport on the connection's event loop.
+    ///   - isPlain: Whether the connection is unencrypted.
+    ///   - whenFailed: Called when the content cannot be continued.
     init(
         _ content: any RequestContent,
         over context: ChannelHandlerContext,
@@ -69,10 +69,10 @@ final class ContentWriter: @unchecked Sendable {
 
     deinit { if let handle = self.handle { _ = try? handle.handle.takeDescriptorOwnership() } }
 
-    /// Whether all of it is with the kernel, so that the connection can carry another request.
+    /// Whether all content was handed to the kernel, so that the connection can be reused.
     var isDone: Bool { self.phase == .written && self.underWay == 0 }
 
-    /// Begins with the request's head; with a question, content follows only when it is answered or time is up.
+    /// Sends the request head; with a timeout, content follows after 100 (Continue) or after the timeout.
     func begin(_ head: ByteBuffer, askingFor timeout: TimeAmount?) {
         guard let timeout else {
             self.head = head
@@ -83,7 +83,7 @@ final class ContentWriter: @unchecked Sendable {
         self.question = self.context.eventLoop.assumeIsolated().scheduleTask(in: timeout) { self.goAhead() }
     }
 
-    /// The server wants the content, or says nothing.
+    /// Starts sending: the server accepts the content, or did not respond in time.
     func goAhead() {
         guard self.phase == .asking else { return }
         self.question?.cancel()
@@ -92,7 +92,7 @@ final class ContentWriter: @unchecked Sendable {
         self.pull()
     }
 
-    /// Sends nothing more; what was written already may still go out.
+    /// Stops sending; bytes that were already written may still be sent.
     func stop() {
         self.question?.cancel()
         self.question = nil
@@ -128,14 +128,14 @@ final class ContentWriter: @unchecked Sendable {
         if self.write(piece) { self.pull() }
     }
 
-    /// The head does not wait for content that takes its time.
+    /// Sends the head without waiting for slow content.
     private func flushHead() {
         guard let head = self.head else { return }
         self.head = nil
         self.context.writeAndFlush(NIOAny(head), promise: nil)
     }
 
-    /// Writes a piece; false where nothing more is to be pulled for now.
+    /// Writes a piece; returns false if no further piece should be pulled now.
     private func write(_ piece: ContentPiece) -> Bool {
         switch piece {
         case .end:
@@ -160,14 +160,14 @@ final class ContentWriter: @unchecked Sendable {
         }
     }
 
-    /// A buffer for a piece, begun with what goes before it.
+    /// A buffer for a piece, starting with its prefix.
     private func begun(_ count: Int) -> ByteBuffer {
         var buffer = self.prefix(count)
         buffer.reserveCapacity(minimumWritableBytes: count + 2)
         return buffer
     }
 
-    /// What goes before a piece: the head, where it has not gone yet, and a chunk's size.
+    /// The bytes before a piece: the head if it was not sent yet, and the size of an HTTP chunk.
     private func prefix(_ count: Int) -> ByteBuffer {
         var buffer = self.head ?? ByteBuffer()
         self.head = nil
@@ -184,7 +184,7 @@ final class ContentWriter: @unchecked Sendable {
     private func sent(_ future: EventLoopFuture<Void>, _ count: Int) {
         self.underWay += count
         if !self.isChunked { self.left -= Int64(count) }
-        // First: the write may be over already.
+        // First: the write may have completed already.
         if self.left == 0, self.phase == .sending { self.phase = .written }
         future.assumeIsolated()
             .whenComplete { result in
@@ -209,7 +209,7 @@ final class ContentWriter: @unchecked Sendable {
             self.context.writeAndFlush(NIOAny(buffer), promise: nil)
         } else {
             self.flushHead()
-            // A source that ends before its length leaves a request that nobody can finish.
+            // A source that ends before its announced length leaves an incomplete request.
             guard self.left == 0 else {
                 self.phase = .stopped
                 return self.whenFailed()
@@ -221,7 +221,7 @@ final class ContentWriter: @unchecked Sendable {
 
     // MARK: Files
 
-    /// A short piece is read here and now.
+    /// Reads a short piece on the event loop and writes it.
     private func writeRead(_ file: any SourceFile, _ offset: Int64, _ count: Int) -> Bool {
         var buffer = self.begun(count)
         guard Self.read(file, offset, count, into: &buffer) else { return self.failed() }
@@ -229,11 +229,11 @@ final class ContentWriter: @unchecked Sendable {
         return true
     }
 
-    /// The kernel sends it from its cache (sendfile(2)).
+    /// Writes a piece that the kernel sends from its page cache (sendfile(2)).
     private func writeRegion(_ file: any SourceFile, _ descriptor: Int32, _ offset: Int64, _ count: Int) -> Bool {
         self.flushHead()
         if let known = self.handle, known.file !== file {
-            // One file's bytes are all with the kernel before the next one's go: they share no handle.
+            // The handle is replaced only after all of its bytes were handed to the kernel.
             guard self.underWay == 0 else {
                 self.waiting = .file(file, offset: offset, count: count)
                 return false
@@ -247,7 +247,7 @@ final class ContentWriter: @unchecked Sendable {
         return true
     }
 
-    /// Reads on threads that may wait, in pieces, and writes what comes.
+    /// Reads a piece on the thread pool, in parts, and writes them.
     private func readAway(_ file: any SourceFile, _ offset: Int64, _ count: Int) {
         self.isPulling = true
         let first = min(count, Self.readSize)
@@ -265,7 +265,7 @@ final class ContentWriter: @unchecked Sendable {
                     _ = self.failed()
                     return
                 }
-                // The write may end at once: nothing else is pulled before the rest of this piece.
+                // The write may complete synchronously: nothing is pulled before the rest of this piece.
                 self.send(result, first)
                 if first < count { return self.readAway(file, offset + Int64(first), count - first) }
                 self.isPulling = false
@@ -291,7 +291,7 @@ final class ContentWriter: @unchecked Sendable {
     }
 
     private func closeHandle() {
-        // Writes that are under way use the descriptor, which is the file's own and closed with it.
+        // Pending writes use the descriptor, which belongs to the file and is closed with it.
         guard self.underWay == 0, let handle = self.handle else { return }
         self.handle = nil
         _ = try? handle.handle.takeDescriptorOwnership()

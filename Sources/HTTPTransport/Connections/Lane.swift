@@ -4,29 +4,29 @@ internal import NIOSSL
 internal import TransferCore
 internal import TransferEngine
 
-/// One event loop as one transport uses it, and the transport's connections that live on it.
+/// The state of a transport on one event loop: its connections and their pool.
 ///
-/// Unchecked because its variables are touched on its loop only.
+/// `@unchecked` because its state is accessed only on that event loop.
 final class Lane: @unchecked Sendable {
     let loop: any EventLoop
     let configuration: HTTPTransport.Configuration
-    /// Whether no request goes through a proxy.
+    /// Whether all requests are sent without a proxy.
     let isDirect: Bool
-    /// Whether the transport has been shut down: what breaks now breaks because of that.
+    /// Whether the transport has been shut down: all later failures are reported as cancellations.
     private(set) var isShutDown = false
-    /// Whether the transport is gone: what still runs comes to its end, but nobody will want its connection.
+    /// Whether the transport was released: running exchanges continue, but their connections are not kept.
     private var isAbandoned = false
-    /// Kept so that the threads last as long as a connection.
+    /// Retained so that the threads exist as long as a connection.
     private let loops: SharedLoops
     private let tls: TLSSettings
     private var pool: ConnectionPool
     private var sweep: Scheduled<Void>?
-    /// Every connection that is open or being opened.
+    /// All connections that are open or being opened.
     private var connections: [ObjectIdentifier: Connection] = [:]
     /// The exchanges that are connecting.
     private var connecting: [ObjectIdentifier: HTTPExchange] = [:]
 
-    /// The most bytes of one read where no quantum is set.
+    /// The size of a read without a quantum, in bytes.
     static let defaultReadSize = 64 * 1024
 
     init(loop: any EventLoop, of loops: SharedLoops, configuration: HTTPTransport.Configuration, tls: TLSSettings) {
@@ -38,51 +38,51 @@ final class Lane: @unchecked Sendable {
         self.pool = ConnectionPool(maximumPerHost: configuration.maximumIdlePerHost)
     }
 
-    /// Runs work on the lane's loop, from any thread, unless the threads end.
+    /// Runs work on the event loop, from any thread; the work is dropped after the threads have stopped.
     func execute(_ work: @escaping @Sendable () -> Void) { self.loops.execute(on: self.loop, work) }
 
     // MARK: - Connections
 
-    /// The way to a URL.
+    /// The route to a URL.
     ///
-    /// - Throws: `ProxyError` where the proxy that was asked for cannot be used.
+    /// - Throws: `ProxyError` if the configured proxy is invalid.
     func route(for url: HTTPURL) throws(ProxyError) -> Route {
         guard let proxy = try self.configuration.proxy.proxy(for: url) else { return .direct(url.origin) }
         return url.scheme == .http ? .forwarded(proxy) : .tunnelled(url.origin, proxy)
     }
 
-    /// The proxy through which a URL is requested; from any thread.
+    /// The proxy for requests to a URL, or `nil`; may be called on any thread.
     func proxy(for url: HTTPURL) -> Origin? {
         if self.isDirect { return nil }
         return (try? self.configuration.proxy.proxy(for: url)).flatMap { $0 }?.origin
     }
 
-    /// Takes an unused connection over a route.
+    /// Takes an idle connection from the pool.
     func takeConnection(over route: Route) -> Connection? { self.pool.take(route) }
 
-    /// Keeps a connection for the next request; returns false where it is not wanted.
+    /// Keeps a connection for the next request; returns false if the pool does not accept it.
     func keep(_ connection: Connection) -> Bool {
         guard !self.isShutDown, !self.isAbandoned, self.pool.keep(connection) else { return false }
         self.scheduleSweep()
         return true
     }
 
-    /// Forgets an unused connection that ended.
+    /// Removes an idle connection that was closed.
     func forget(_ connection: Connection) { self.pool.remove(connection) }
 
-    /// Takes note of a connection that is being opened.
+    /// Registers a connection that is being opened.
     func opened(_ connection: Connection) { self.connections[ObjectIdentifier(connection)] = connection }
 
-    /// Takes note of a connection's end.
+    /// Unregisters a closed connection.
     func closed(_ connection: Connection) { self.connections[ObjectIdentifier(connection)] = nil }
 
-    /// Takes note of an exchange that connects.
+    /// Registers an exchange that is connecting.
     func began(_ exchange: HTTPExchange) { self.connecting[ObjectIdentifier(exchange)] = exchange }
 
-    /// Takes note of an exchange that connects no more.
+    /// Unregisters an exchange that has finished connecting.
     func finished(_ exchange: HTTPExchange) { self.connecting[ObjectIdentifier(exchange)] = nil }
 
-    /// Begins to connect; a tunnel and the handshake may still have to be done when the connection is there.
+    /// Opens a TCP connection; the tunnel and the TLS handshake may follow after the future completes.
     func connect(over route: Route, userAgent: String?, timeout: TimeAmount) -> EventLoopFuture<any Channel> {
         let hop = route.firstHop
         let address = try? SocketAddress(ipAddress: hop.origin.host, port: hop.origin.port)
@@ -134,9 +134,9 @@ final class Lane: @unchecked Sendable {
         }
     }
 
-    // MARK: - Ends
+    // MARK: - Shutdown
 
-    /// Closes every connection; the exchanges that still run fail as cancelled.
+    /// Closes all connections; running exchanges fail as cancelled.
     func shutDown() {
         self.isShutDown = true
         self.sweep?.cancel()
@@ -146,7 +146,7 @@ final class Lane: @unchecked Sendable {
         for connection in Array(self.connections.values) { connection.shutDown() }
     }
 
-    /// Closes the unused connections and keeps none any more: the transport is gone without having been shut down.
+    /// Closes the idle connections and keeps none any more: the transport was released without a shutdown.
     func abandon() {
         self.isAbandoned = true
         self.sweep?.cancel()
@@ -156,7 +156,7 @@ final class Lane: @unchecked Sendable {
 
     private func scheduleSweep() {
         guard self.sweep == nil else { return }
-        // Half the timeout: a connection is closed at most half a timeout late, with one timer for all of them.
+        // One timer for all connections: one is closed at most half a timeout late.
         self.sweep = self.loop.scheduleTask(in: .bounded(max(1, self.configuration.idleTimeout / 2))) {
             self.sweep = nil
             self.closeIdle(since: .now() - .bounded(self.configuration.idleTimeout))

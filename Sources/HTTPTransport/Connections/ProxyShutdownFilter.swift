@@ -2,10 +2,10 @@ internal import NIOCore
 internal import NIOSSL
 internal import NIOTLS
 
-/// Hides from a tunnel how the TLS connection to its proxy ends.
+/// Hides the end of the TLS connection to a proxy from the tunnel inside it.
 ///
-/// Whether a response was truncated is shown by the close_notify of the TLS connection inside, to the origin: the proxy
-/// can end its own properly after the origin's was cut, and the other way round.
+/// Only the close_notify of the inner TLS connection, to the origin, shows whether a response is complete: the proxy
+/// can end its own connection properly after the origin's was cut, and vice versa.
 final class ProxyShutdownFilter: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

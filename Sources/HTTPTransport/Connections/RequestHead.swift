@@ -2,24 +2,24 @@ internal import NIOCore
 internal import TransferCore
 internal import TransferEngine
 
-/// Writes a request's head as it goes over the wire.
+/// Serializes the head of a request.
 ///
 /// - Source: RFC 9112 §3.
 enum RequestHead {
-    /// The bytes of a request's head, or `nil` where a part of it would break the framing.
+    /// Serializes a request's head; `nil` if a part of it would break the framing.
     ///
     /// - Parameters:
     ///   - request: The request.
-    ///   - proxy: The proxy that reads the request, or `nil` where the origin does.
-    ///   - allocator: Makes the buffer.
-    /// - Returns: The head with its empty line.
+    ///   - proxy: The proxy that receives the request, or `nil` for the origin.
+    ///   - allocator: The allocator of the buffer.
+    /// - Returns: The head, including its empty line.
     static func encode(
         _ request: ExchangeRequest,
         forwardedBy proxy: ProxyServer? = nil,
         allocator: ByteBufferAllocator
     ) -> ByteBuffer? {
         guard !request.method.isEmpty, request.method.utf8.allSatisfy(Self.isToken) else { return nil }
-        // A proxy is given the whole URL (RFC 9112 §3.2.2).
+        // A proxy needs the absolute form (RFC 9112 §3.2.2).
         let target = proxy == nil ? request.url.requestTarget : request.url.withoutUserInfo
         let host = request.fields["Host"] ?? request.url.hostField
         guard Self.isVisible(target), Self.isVisible(host) else { return nil }
@@ -61,7 +61,7 @@ enum RequestHead {
         return buffer
     }
 
-    /// The bytes of a request for a tunnel.
+    /// Serializes a CONNECT request.
     ///
     /// - Source: RFC 9110 §9.3.6.
     static func encodeConnect(
@@ -87,9 +87,9 @@ enum RequestHead {
         buffer.writeStaticString("\r\n")
     }
 
-    /// Whether a field is the transport's own to write, or to leave out.
+    /// Whether the transport writes a field itself or omits it.
     ///
-    /// The length goes first: most fields are told apart by it alone.
+    /// Checks the length first, because it distinguishes most fields.
     private static func isOurs(_ name: UnsafeRawBufferPointer, keepsCredentials: Bool) -> Bool {
         switch name.count {
         case 4: Self.equals(name, "host")
@@ -102,7 +102,7 @@ enum RequestHead {
         }
     }
 
-    /// Whether a name is another one in lower case and of the same length.
+    /// Whether a name equals a lower-case name of the same length, ignoring case.
     private static func equals(_ name: UnsafeRawBufferPointer, _ other: StaticString) -> Bool {
         other.withUTF8Buffer { other in
             for index in 0..<other.count where ASCII.lowercase(name[index]) != other[index] { return false }
@@ -110,7 +110,7 @@ enum RequestHead {
         }
     }
 
-    /// Whether a text has neither a space nor a control character.
+    /// Whether a text has no spaces and no control characters.
     private static func isVisible(_ text: String) -> Bool {
         var text = text
         return text.withUTF8 { bytes in bytes.allSatisfy { $0 > 0x20 && $0 != 0x7F } }

@@ -1,15 +1,15 @@
 internal import TransferCore
 
-/// The way of a request to its origin: what a pooled connection belongs to.
+/// The route to an origin; connections are pooled by route.
 enum Route: Hashable, Sendable {
-    /// Straight to the origin.
+    /// Directly to the origin.
     case direct(Origin)
-    /// By a proxy that reads the request: one connection serves every `http` origin.
+    /// Through a proxy that forwards requests: one connection serves all `http` origins.
     indirect case forwarded(ProxyServer)
-    /// Through a tunnel that a proxy makes to the origin, with TLS inside it.
+    /// Through a tunnel that a proxy opens to the origin, with TLS inside.
     indirect case tunnelled(Origin, ProxyServer)
 
-    /// Where the connection goes to.
+    /// The peer of the TCP connection.
     var firstHop: Peer {
         switch self {
         case .direct(let origin): Peer(origin)
@@ -17,7 +17,7 @@ enum Route: Hashable, Sendable {
         }
     }
 
-    /// Who answers the requests.
+    /// The peer that responds to requests.
     var responder: Peer {
         switch self {
         case .direct(let origin), .tunnelled(let origin, _): Peer(origin)
@@ -25,7 +25,7 @@ enum Route: Hashable, Sendable {
         }
     }
 
-    /// Whether TLS is spoken somewhere on the way.
+    /// Whether any part of the route uses TLS.
     var hasTLS: Bool {
         switch self {
         case .direct(let origin): origin.scheme == .https

@@ -4,7 +4,7 @@ internal import NIOTLS
 internal import TransferCore
 internal import TransferEngine
 
-/// Asks a proxy for a tunnel, and puts TLS in its own place when the tunnel is there.
+/// Requests a tunnel from a proxy, then replaces itself by the TLS handler for the origin.
 ///
 /// - Source: RFC 9110 §9.3.6.
 final class TunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
@@ -41,7 +41,7 @@ final class TunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
         self.connection = connection
         var limits = ResponseParser.Limits()
         limits.headBytes = maximumHeadSize
-        // As to HEAD: what length the answer names means nothing, for there is no content.
+        // As for HEAD: a response to CONNECT has no content, whatever its Content-Length.
         self.parser = ResponseParser(isHeadRequest: true, limits: limits)
     }
 
@@ -56,7 +56,7 @@ final class TunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         if let event = event as? TLSUserEvent {
-            // The handshake with the proxy, of which the connection need not hear: it waits for the origin's.
+            // The handshake with the proxy; the connection must only observe the origin's.
             if case .handshakeCompleted = event { self.ask(context) }
             return
         }
@@ -101,7 +101,7 @@ final class TunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
         }
     }
 
-    /// The answer's status when its head is complete; `nil` where more bytes are needed.
+    /// The status of the response when its head is complete; `nil` if more bytes are needed.
     private func status(_ buffer: ByteBuffer, _ consumed: inout Int) throws(HTTP1Error) -> Int? {
         let result = buffer.withUnsafeReadableBytes { (bytes) -> Result<ResponseParser.Part, HTTP1Error> in
             Result { () throws(HTTP1Error) in try self.parser.next(bytes, consumed: &consumed) }

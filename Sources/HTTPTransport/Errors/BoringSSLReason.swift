@@ -1,6 +1,6 @@
 internal import NIOSSL
 
-/// The number by which BoringSSL names the cause of a failure: `SSL_R_…` in its `ssl.h`.
+/// A reason code of BoringSSL: `SSL_R_…` in its `ssl.h`.
 struct BoringSSLReason: Hashable, Sendable {
     let number: UInt32
 
@@ -14,7 +14,7 @@ struct BoringSSLReason: Hashable, Sendable {
 
     init(number: UInt32) { self.number = number }
 
-    /// Takes a packed error apart: the library in the upper 8 bits, the reason in the lower 12.
+    /// Splits a packed error: the library in the upper 8 bits, the reason in the lower 12.
     ///
     /// - Returns: `nil` for an error of another part of BoringSSL.
     /// - Source: `ERR_GET_LIB`, `ERR_GET_REASON` and `ERR_LIB_SSL` in BoringSSL's `err.h`.
@@ -44,8 +44,8 @@ struct BoringSSLReason: Hashable, Sendable {
 
     /// The packed error that `BoringSSLInternalError` wraps.
     ///
-    /// NIOSSL 2.37 has no public way to the number, so it is read from the stored value. If a later version stores it
-    /// otherwise, the result is `nil`, the failure counts as one of the handshake, and `TLSFailureTests` fail.
+    /// NIOSSL 2.37 has no public access to the number, so it is read by reflection. If a later version stores it in
+    /// another way, the result is `nil`, the failure is classified as a handshake failure, and `TLSFailureTests` fail.
     private static func code(of error: BoringSSLInternalError) -> UInt32? {
         guard let backing = Mirror(reflecting: error).children.first?.value,
             let info = Mirror(reflecting: backing).children.first?.value as? (UInt32, String, UInt)
@@ -55,7 +55,7 @@ struct BoringSSLReason: Hashable, Sendable {
 }
 
 extension BoringSSLReason {
-    /// Whether it is an alert with which a server refuses the client's certificate (RFC 8446 §6.2).
+    /// Whether it is an alert by which a server refuses the client's certificate (RFC 8446 §6.2).
     var refusesClientCertificate: Bool {
         switch self.alert {
         case 42, 43, 44, 45, 48: true

@@ -1,6 +1,6 @@
 internal import TransferCore
 
-/// Whom a message is about: a server or a proxy.
+/// The server or proxy that an error message names.
 struct Peer: Sendable {
     let origin: Origin
     let isProxy: Bool
@@ -15,7 +15,7 @@ struct Peer: Sendable {
         self.isProxy = true
     }
 
-    /// The host and the port for a message, an IPv6 address in brackets.
+    /// The host and the port for a message, with an IPv6 address in brackets.
     var place: String {
         let host = self.origin.host.contains(":") ? "[\(self.origin.host)]" : self.origin.host
         return "\(self.isProxy ? "the proxy " : "")\(host):\(self.origin.port)"

@@ -22,10 +22,10 @@ extension TransportError {
 
     private static func mapped(to peer: Peer, _ error: any Error) -> TransportError {
         if let error = error as? NIOConnectionError {
-            // A host may have several addresses; a lack of our own resources says more than a refusal.
+            // A host may have several addresses; a shortage of local resources explains more than a refusal.
             let failures = error.connectionErrors.map { Self.connecting(to: peer, $0.error) }
             if let failure = failures.first(where: { $0.code == .localResource }) ?? failures.first { return failure }
-            // Without an address there was nothing to connect to.
+            // Without an address, the name resolution is the cause.
             return .unresolved(peer, [error.dnsAError, error.dnsAAAAError].compactMap { $0 })
         }
         if error is SocketAddressError.UnknownHost { return .unresolved(peer, [error]) }
@@ -55,7 +55,7 @@ extension TransportError {
         }
     }
 
-    /// Says that a name could not be resolved: for good, or because no name server responded.
+    /// The error of a failed name resolution: permanent, or because no name server responded.
     private static func unresolved(_ peer: Peer, _ errors: [any Error]) -> TransportError {
         let codes = errors.compactMap { ($0 as? SocketAddressError.UnknownHost)?.errorCode }
         if !codes.isEmpty, codes.allSatisfy(Self.isUnknownName) {
@@ -67,7 +67,7 @@ extension TransportError {
         )
     }
 
-    /// Whether the resolver's error is that the name has no address; any other means that it could not find out.
+    /// Whether the resolver's error means that the name has no address; other errors are failures of the resolution.
     ///
     /// - Source: getaddrinfo(3).
     static func isUnknownName(_ code: Int) -> Bool {
@@ -80,7 +80,7 @@ extension TransportError {
         return code == Int(EAI_NONAME) || others.contains(code)
     }
 
-    /// Says that time ran out before the request could be sent.
+    /// The error of a timeout before the request could be sent.
     static func connectTimeout(_ peer: Peer, during step: String) -> TransportError {
         TransportError(
             .connectTimeout,
@@ -93,7 +93,7 @@ extension TransportError {
 
     /// Converts an error on an established connection.
     static func connection(to peer: Peer, broke error: any Error) -> TransportError {
-        // In TLS 1.3 the server's verdict on the client's certificate comes behind the handshake.
+        // In TLS 1.3, the server verifies the client's certificate after the client's handshake is complete.
         let reasons = BoringSSLReason.all(in: error)
         if reasons.contains(where: \.requiresClientCertificate) {
             return TransportError(.certificate, "\(peer.place) asks for a client certificate: give one it trusts")
@@ -123,7 +123,7 @@ extension TransportError {
         return TransportError(code, "\(peer.place): \(rule)")
     }
 
-    /// Says that the connection ended too early.
+    /// The error of a connection that was closed too early.
     static func truncated(_ peer: Peer, begun: Bool) -> TransportError {
         TransportError(
             .truncated,
@@ -141,7 +141,7 @@ extension TransportError {
         )
     }
 
-    /// Says that this side ended the exchange.
+    /// The error of an exchange that was cancelled by this side.
     static func cancelled(_ peer: Peer) -> TransportError {
         TransportError(.cancelled, "the request to \(peer.place) was cancelled")
     }

@@ -2,7 +2,7 @@ internal import TransferCore
 internal import TransferEngine
 
 extension TransportError {
-    /// What it means that a proxy answered 407: to a request, or to one for a tunnel.
+    /// The error for status 407 of a proxy, to a request or to CONNECT.
     static func proxyAuthentication(_ proxy: ProxyServer) -> TransportError {
         let place = Peer(proxy).place
         return TransportError(
@@ -13,7 +13,7 @@ extension TransportError {
         )
     }
 
-    /// What it means that a proxy did not answer with a tunnel.
+    /// The error for a proxy's refusal of a tunnel.
     static func tunnelRefused(to origin: Origin, by proxy: ProxyServer, status: Int) -> TransportError {
         if status == 407 { return .proxyAuthentication(proxy) }
         return TransportError(
@@ -22,7 +22,7 @@ extension TransportError {
         )
     }
 
-    /// Says that bytes came through a tunnel before this side had sent any.
+    /// The error for bytes in a tunnel before this side has sent any.
     static func tunnelSpokeFirst(_ proxy: ProxyServer) -> TransportError {
         TransportError(.malformed, "\(Peer(proxy).place): bytes behind the answer to CONNECT, before TLS began")
     }

@@ -7,7 +7,7 @@ internal import TransferCore
 internal import TransferEngine
 
 extension TransportError {
-    /// Classifies an error number of a connection, being made or established; `nil` if it has no code of its own.
+    /// Classifies an error number of a connection, being made or established; `nil` for numbers without a code.
     ///
     /// - Source: connect(2), recv(2), send(2).
     static func code(ofErrno number: CInt) -> Code? {

@@ -14,9 +14,9 @@ extension TransportError {
     /// - Parameters:
     ///   - peer: The other end.
     ///   - error: NIOSSL's error, or the socket's.
-    ///   - certificate: The certificate that the peer presented, if it came that far.
+    ///   - certificate: The certificate that the peer presented, if any.
     ///   - now: Seconds since 1970, for the certificate's validity period.
-    /// - Returns: The error, with the code of the certificate's fault if that is the cause, and of the handshake otherwise.
+    /// - Returns: The error, with a code for the certificate if that is the cause, and otherwise for the handshake.
     static func handshaking(
         with peer: Peer,
         _ error: any Error,
@@ -52,7 +52,7 @@ extension TransportError {
         )
     }
 
-    /// The certificate names other hosts; everything else about it was right.
+    /// The error of a certificate that is valid for other hosts.
     private static func wrongHost(_ peer: Peer, _ certificate: NIOSSLCertificate?) -> TransportError {
         let names = certificate.map { Self.names(in: $0) } ?? []
         let suffix = names.isEmpty ? "" : ", but \(names.joined(separator: ", "))"
@@ -64,10 +64,10 @@ extension TransportError {
         )
     }
 
-    /// BoringSSL's verification failed.
+    /// The error of a failed verification by BoringSSL.
     ///
-    /// It does not say why through NIOSSL; the validity period and the purpose of the server's own certificate are
-    /// examined here. What is left is nearly always the authority.
+    /// NIOSSL does not report the reason. The validity period and the purpose of the server's certificate are checked
+    /// here; the remaining cause is nearly always the authority.
     private static func unverified(_ peer: Peer, _ certificate: NIOSSLCertificate?, now: time_t) -> TransportError {
         if let certificate, certificate.notValidAfter < now {
             return TransportError(
@@ -95,7 +95,7 @@ extension TransportError {
         )
     }
 
-    /// Says that no pinned key is the one of the server's certificate.
+    /// The error of a certificate whose public key is not pinned.
     static func unpinned(_ peer: Peer) -> TransportError {
         TransportError(
             .certificate,
@@ -118,7 +118,7 @@ extension TransportError {
 }
 
 extension NIOSSLCertificate {
-    /// Whether it may identify a server; so may one that does not name its purposes.
+    /// Whether it may identify a server; true if it does not restrict its purposes.
     ///
     /// - Source: RFC 5280 §4.2.1.12 (extended key usage).
     var isForServers: Bool {

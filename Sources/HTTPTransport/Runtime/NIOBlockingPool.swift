@@ -2,7 +2,7 @@ public import TransferEngine
 
 internal import NIOPosix
 
-/// Runs blocking work on a few threads of its own.
+/// Runs blocking work on a small, separate pool of threads.
 public final class NIOBlockingPool: BlockingPool {
     private let pool: NIOThreadPool
 
@@ -12,13 +12,13 @@ public final class NIOBlockingPool: BlockingPool {
         self.pool.start()
     }
 
-    /// Runs `work` soon on one of the threads.
+    /// Runs `work` asynchronously on one of the threads.
     public func run(_ work: @escaping @Sendable () -> Void) {
-        // Work that a shutdown overtakes runs as well: whoever waits for it must hear of its end.
+        // Work is also run during a shutdown, because its caller waits for its completion.
         self.pool.submit { _ in work() }
     }
 
-    /// Ends the threads when what they run is done.
+    /// Stops the threads after the submitted work has finished.
     public func shutdown() async {
         try? await self.pool.shutdownGracefully()
     }

@@ -4,18 +4,18 @@ internal import NIOSSL
 internal import TransferCore
 internal import TransferEngine
 
-/// What is looked at in a server's certificate when the handshake is done and nothing has been sent.
+/// Checks a server's certificate after the handshake, before anything is sent.
 ///
-/// On Linux a verification callback of NIOSSL's replaces its verification; this adds to it.
+/// On Linux, a verification callback would replace NIOSSL's verification; this check adds to it.
 struct CertificateCheck {
-    /// The handler whose handshake it was.
+    /// The handler of the handshake.
     let handler: NIOSSLClientHandler
-    /// The hashes of which the key's must be one; empty where there are no pins for the host.
+    /// The accepted SHA-256 hashes of the public key; empty if the host has no pins.
     let pins: Set<[UInt8]>
-    /// The address that the certificate must name, or `nil` where NIOSSL has compared the name.
+    /// The address that the certificate must contain, or `nil` if NIOSSL has verified the name.
     let address: [UInt8]?
 
-    /// Why the certificate is not good enough, or `nil`.
+    /// The reason to reject the certificate, or `nil`.
     func failure(of peer: Peer) -> TransportError? {
         guard let certificate = self.handler.peerCertificate else { return .unpinned(peer) }
         if let address = self.address, !Self.names(certificate, address) {
@@ -35,9 +35,9 @@ struct CertificateCheck {
 }
 
 extension SocketAddress {
-    /// The bytes of the address in network order, as a certificate has them.
+    /// The bytes of the address in network order, as in a certificate.
     var addressBytes: [UInt8]? {
-        // Behind the family and the port (ip(7)), or those and the flow's label (ipv6(7)).
+        // After the family and the port (ip(7)), or these and the flow information (ipv6(7)).
         switch self {
         case .v4(let address): withUnsafeBytes(of: address.address) { Array($0[4..<8]) }
         case .v6(let address): withUnsafeBytes(of: address.address) { Array($0[8..<24]) }

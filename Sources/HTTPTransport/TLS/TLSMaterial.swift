@@ -2,19 +2,19 @@ internal import NIOSSL
 internal import TransferCore
 internal import TransferEngine
 
-/// The certificates and the key that TLS settings name, read and checked.
+/// The certificates and the key of TLS settings, loaded and validated.
 struct TLSMaterial: Sendable {
 
-    /// The authorities to trust, instead of the system's or besides.
+    /// The trusted authorities, instead of the system's or in addition.
     let roots: [NIOSSLCertificate]
-    /// The client's certificate and the intermediate ones.
+    /// The client's certificate, followed by intermediate ones.
     let chain: [NIOSSLCertificate]
     /// The client's key.
     let key: NIOSSLPrivateKey?
 
-    /// Reads what the settings name.
+    /// Loads the files that the settings name.
     ///
-    /// - Throws: `TransportError` with the code `certificate`, which names the file and says how to mend it.
+    /// - Throws: `TransportError` with the code `certificate`; the message names the file and how to fix it.
     init(_ settings: TLSOptions) throws(TransportError) {
         let mend = "give a readable file of PEM certificates"
         self.roots =
@@ -45,7 +45,7 @@ struct TLSMaterial: Sendable {
         do {
             switch pem {
             case .file(let file): certificates = try NIOSSLCertificate.fromPEMFile(file)
-            // NIOSSL takes no empty text.
+            // NIOSSL does not accept empty input.
             case .bytes(let bytes): certificates = bytes.isEmpty ? [] : try NIOSSLCertificate.fromPEMBytes(bytes)
             }
         } catch {
@@ -67,7 +67,7 @@ struct TLSMaterial: Sendable {
             )
         }
         do {
-            // A passphrase in any case: asked for none, BoringSSL may ask the terminal.
+            // Always provide a passphrase: without one, BoringSSL may prompt on the terminal.
             switch identity.key {
             case .file(let file):
                 return try NIOSSLPrivateKey(file: file, format: .pem) { give in give(passphrase) }
@@ -85,7 +85,7 @@ struct TLSMaterial: Sendable {
         }
     }
 
-    /// Tries the certificate and the key in a context of their own, without any authorities to load.
+    /// Checks that the key fits the certificate, in a separate context that loads no authorities.
     private static func check(
         _ chain: [NIOSSLCertificate],
         _ key: NIOSSLPrivateKey,

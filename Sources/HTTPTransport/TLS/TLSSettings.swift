@@ -4,14 +4,14 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-/// How servers are trusted; each context is made when the first connection asks for it.
+/// Creates the TLS handlers of connections; each context is created on first use.
 ///
-/// Reading the system's certificates takes milliseconds, which a run over plain HTTP need not pay.
+/// Loading the system's certificates takes milliseconds, which runs over plain HTTP avoid.
 final class TLSSettings: Sendable {
-    /// What a connection is for: who may see the client's certificate, and who compares the name.
+    /// The use of a context: whether it has the client's certificate, and whether NIOSSL verifies the name.
     private enum Use {
         case origin
-        /// NIOSSL would compare an address with that of the proxy.
+        /// The origin is an address in a tunnel: NIOSSL would compare it with the proxy's address.
         case originByAddress
         case proxy
     }
@@ -25,31 +25,31 @@ final class TLSSettings: Sendable {
         self.material = try TLSMaterial(settings)
     }
 
-    /// A handler for a connection with a server.
+    /// Creates a handler for a connection to a server.
     ///
     /// - Parameters:
     ///   - origin: The server.
-    ///   - isTunnelled: Whether the socket's other end is a proxy.
-    /// - Returns: The handler, and what is to be looked at after the handshake.
-    /// - Throws: NIOSSL's errors, such as for a name that cannot be sent.
+    ///   - isTunnelled: Whether the socket's peer is a proxy.
+    /// - Returns: The handler, and a check to run after the handshake.
+    /// - Throws: NIOSSL's errors, such as for an invalid server name.
     func makeHandler(
         for origin: Origin,
         isTunnelled: Bool
     ) throws -> (handler: NIOSSLClientHandler, check: CertificateCheck?) {
         let address = try? SocketAddress(ipAddress: origin.host, port: origin.port)
-        // An address is compared here where NIOSSL cannot know it.
+        // The address is compared by `CertificateCheck` if NIOSSL does not know it.
         let compared = isTunnelled && self.settings.verification == .full ? address : nil
         let context = try self.context(for: compared == nil ? .origin : .originByAddress)
         let name = address == nil ? Self.serverName(origin.host) : nil
         let handler = try NIOSSLClientHandler(context: context, serverHostname: name)
         let pins = Set(self.settings.pins.lazy.filter { $0.isFor(origin.host) }.map(\.sha256))
         guard !pins.isEmpty || compared != nil else { return (handler, nil) }
-        // An address without bytes is none, and no certificate names it.
+        // An address without bytes matches no certificate.
         let bytes = compared.map { $0.addressBytes ?? [] }
         return (handler, CertificateCheck(handler: handler, pins: pins, address: bytes))
     }
 
-    /// A handler for a connection with a proxy.
+    /// Creates a handler for a connection to a proxy.
     func makeHandler(for proxy: ProxyServer) throws -> NIOSSLClientHandler {
         let host = proxy.origin.host
         let isAddress = (try? SocketAddress(ipAddress: host, port: proxy.origin.port)) != nil
@@ -59,7 +59,7 @@ final class TLSSettings: Sendable {
         )
     }
 
-    /// The name as a certificate has it: without the dot that ends an absolute name.
+    /// The name as in a certificate: without the trailing dot of an absolute name.
     private static func serverName(_ host: String) -> String {
         host.hasSuffix(".") ? String(host.dropLast()) : host
     }

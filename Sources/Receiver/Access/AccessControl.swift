@@ -3,13 +3,13 @@ internal import NIOCore
 internal import Synchronization
 internal import TransferCore
 
-/// Decides who may do what.
+/// Authenticates requests and checks their rights.
 final class AccessControl: Sendable {
-    /// What becomes of a request.
+    /// The decision about a request.
     enum Verdict: Sendable {
-        /// It is carried out, for this user where one is known.
+        /// The request is allowed; the user is known if the credentials name one.
         case allowed(user: String?)
-        /// It is answered by this, after a delay where many have failed.
+        /// The request is refused with this response, delayed after many failures.
         case refused(Answer, delay: TimeAmount)
     }
 
@@ -20,9 +20,9 @@ final class AccessControl: Sendable {
     private let throttle = Mutex(FailureThrottle())
 
     /// - Parameters:
-    ///   - credentials: What may be shown.
-    ///   - open: What everybody may do.
-    ///   - policy: Whose pages and names are heard.
+    ///   - credentials: The credentials that are accepted.
+    ///   - open: The rights of requests without credentials.
+    ///   - policy: The accepted values of `Host` and `Origin`.
     ///   - sessionCookie: The name of the session cookie.
     init(credentials: [Credential], open: Rights, policy: RequestPolicy, sessionCookie: String) {
         self.credentials = credentials
@@ -31,12 +31,13 @@ final class AccessControl: Sendable {
         self.sessionCookie = sessionCookie
     }
 
-    /// Whether `Host` and `Origin` are ones that are heard; the answer where they are not.
+    /// Checks `Host` and `Origin`; returns the response if the request is refused.
     ///
-    /// A page elsewhere must not write with its reader's hands, nor read by a name that was made to mean this machine.
+    /// Prevents cross-site request forgery (a page of another origin writes with the user's credentials) and DNS
+    /// rebinding (a page reads through a name that was made to resolve to this machine).
     func refusal(_ head: RequestHead, localAddress: String?) -> Answer? {
         let hosts = head.fields.values("Host")
-        // HTTP/1.0 knows no Host (RFC 9112 §3.2 asks for exactly one in HTTP/1.1).
+        // HTTP/1.0 does not require Host; HTTP/1.1 requires exactly one (RFC 9112 §3.2).
         if head.minorVersion == 0, hosts.isEmpty, head.fields["Origin"] == nil { return nil }
         guard hosts.count == 1 else { return .message(400, "exactly one Host field is needed") }
         let isSafe = head.method == "GET" || head.method == "HEAD" || head.method == "OPTIONS"
@@ -47,7 +48,7 @@ final class AccessControl: Sendable {
         }
     }
 
-    /// The rights that a request comes with, and its user; `nil` where it shows something wrong.
+    /// The rights of a request, and its user; `nil` if it carries invalid credentials and no valid ones.
     func rights(_ fields: HTTPFields) -> (rights: Rights, user: String?)? {
         if self.credentials.isEmpty { return (self.open, nil) }
         var rights = self.open
@@ -71,7 +72,7 @@ final class AccessControl: Sendable {
         return showsWrong && rights == self.open ? nil : (rights, user)
     }
 
-    /// Judges a request that needs some right.
+    /// Checks a request for a right.
     func verdict(_ fields: HTTPFields, needs right: Rights) -> Verdict {
         guard let (rights, user) = self.rights(fields) else {
             let action = self.throttle.withLock { $0.failed(at: .now) }
@@ -89,7 +90,7 @@ final class AccessControl: Sendable {
         if self.credentials.contains(where: { $0.kind == .token }) {
             fields.append("WWW-Authenticate", "Bearer realm=\"martlet\"")
         }
-        // Any client knows Basic: a token goes in as its password.
+        // Every client supports Basic: a token can be sent as the password.
         fields.append("WWW-Authenticate", "Basic realm=\"martlet\", charset=\"UTF-8\"")
         return .message(401, message, fields)
     }

@@ -1,10 +1,10 @@
 internal import Control
 
-/// Something a client shows, and what it may do with it.
+/// A credential of a client, and the rights it grants.
 ///
-/// Only digests are kept.
+/// Only digests of secrets are kept.
 public struct Credential: Sendable {
-    /// How it is shown.
+    /// How a client presents the credential.
     public enum Kind: String, Sendable {
         /// `Authorization: Bearer SECRET`, or as the password of any user with Basic.
         case token
@@ -23,9 +23,9 @@ public struct Credential: Sendable {
     /// Creates a credential.
     ///
     /// - Parameters:
-    ///   - kind: How it is shown.
+    ///   - kind: How a client presents it.
     ///   - secret: The token, `NAME:PASSWORD` for Basic, or the cookie's value.
-    ///   - rights: What it allows.
+    ///   - rights: The rights that it grants.
     public init(_ kind: Kind, secret: String, rights: Rights) {
         self.kind = kind
         self.check = TokenCheck(secret)
@@ -33,14 +33,14 @@ public struct Credential: Sendable {
         self.user = kind == .basic ? String(secret.prefix { $0 != ":" }) : nil
     }
 
-    /// Parses a list: on each line rights, a kind and a secret, with blanks between; `#` begins a comment.
+    /// Parses a list: each line has rights, a kind and a secret, separated by blanks; `#` starts a comment.
     ///
     ///     read,list        token    6f0c…
     ///     read,write,list  basic    anna:a password may have blanks
     ///     write            session  9b1d…
     ///
-    /// - Throws: ``ReceiverError`` with `credentials` and the number of the line that cannot be understood; the line itself
-    ///   is not repeated.
+    /// - Throws: ``ReceiverError`` with `credentials` and the number of the malformed line; the line itself is not
+    ///   repeated, because it may contain a secret.
     public static func list(parsing text: String, source: String) throws(ReceiverError) -> [Credential] {
         var credentials: [Credential] = []
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {

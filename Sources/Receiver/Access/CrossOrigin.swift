@@ -1,24 +1,24 @@
 internal import TransferCore
 
-/// Lets pages of allowed origins read the answers, as tus's clients in browsers must.
+/// Allows pages of configured origins to read responses (CORS), as tus clients in browsers require.
 ///
 /// - Source: the Fetch standard, §3.2 (CORS protocol).
 struct CrossOrigin: Sendable {
     private let policy: RequestPolicy
 
-    /// - Parameter allowed: The origins whose pages may; one that ends with `*` stands for all that begin like it.
+    /// - Parameter allowed: The allowed origins; a trailing `*` matches all origins with that prefix.
     init(allowed: [String]) { self.policy = RequestPolicy(listenHost: "", allowedOrigins: allowed) }
 
-    /// Whether there is any such origin.
+    /// Whether any origin is allowed.
     var isUsed: Bool { !self.policy.allowedOrigins.isEmpty }
 
-    /// What pages may see beside the safelisted fields.
+    /// The header fields that pages may read, in addition to the safelisted ones.
     private static let exposed =
         "Location, ETag, Accept-Ranges, Content-Range, Repr-Digest, Tus-Resumable, Tus-Version, Tus-Extension, "
         + "Tus-Max-Size, Tus-Checksum-Algorithm, Upload-Offset, Upload-Length, Upload-Defer-Length, Upload-Metadata, "
         + "Upload-Expires, Upload-Complete, Upload-Incomplete, Upload-Limit, Upload-Draft-Interop-Version"
 
-    /// The fields to add to the answer to a request.
+    /// The header fields to add to the response to a request.
     func fields(for head: RequestHead) -> [(String, String)] {
         guard self.isUsed else { return [] }
         guard let origin = head.fields["Origin"], self.policy.isAllowed(origin) else { return [("Vary", "Origin")] }

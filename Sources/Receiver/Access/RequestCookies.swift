@@ -1,10 +1,10 @@
 internal import TransferCore
 
-/// The cookies of a request.
+/// Parses the cookies of a request.
 ///
 /// - Source: RFC 6265 §4.2.
 enum RequestCookies {
-    /// All pairs of name and value, in order.
+    /// All pairs of a name and a value, in order.
     static func all(_ fields: HTTPFields) -> [(name: String, value: String)] {
         fields.values("Cookie").flatMap { $0.split(separator: ";") }
             .compactMap { pair in

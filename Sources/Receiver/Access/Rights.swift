@@ -1,21 +1,21 @@
-/// What a client may do.
+/// The rights of a client.
 public struct Rights: OptionSet, Sendable, Hashable {
-    /// The bits.
+    /// The bit set.
     public let rawValue: Int
 
     /// Creates a set from its bits.
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Fetch files by their names.
+    /// Download files by name.
     public static let read = Rights(rawValue: 1)
-    /// Send files.
+    /// Upload files.
     public static let write = Rights(rawValue: 2)
-    /// See what there is.
+    /// List directories.
     public static let list = Rights(rawValue: 4)
-    /// Everything.
+    /// All rights.
     public static let all: Rights = [.read, .write, .list]
 
-    /// Parses `read,write,list` or `all`; `nil` where another word stands there.
+    /// Parses `read,write,list` or `all`; `nil` if there is another word.
     public init?(parsing text: String) {
         var rights: Rights = []
         for word in text.split(separator: ",", omittingEmptySubsequences: false) {

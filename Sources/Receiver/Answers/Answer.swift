@@ -3,31 +3,31 @@ internal import TransferCore
 
 /// A response before it is sent.
 ///
-/// The connection adds `Date`, `Content-Length` and `Connection`, and leaves the content out where the request was HEAD.
+/// The connection adds `Date`, `Content-Length` and `Connection`, and omits the content if the method is HEAD.
 struct Answer: Sendable {
     /// The status code.
     var status: Int
-    /// The fields but those that the connection adds.
+    /// The header fields, except those that the connection adds.
     var fields: HTTPFields
     /// The content.
     var content: Content
-    /// Whether the connection must end with it.
+    /// Whether the connection must close after the response.
     var closes = false
-    /// Told whether all of it was sent, where somebody counts.
+    /// Called once, with whether the complete response was sent.
     var whenSent: (@Sendable (Bool) -> Void)?
-    /// Whether it is sent only when the client's kernel has acknowledged all of it.
+    /// Whether the response counts as sent only when the client's kernel has acknowledged all of it.
     var mustArrive = false
 
-    /// What the content is.
+    /// The content of a response.
     enum Content: Sendable {
-        /// There is none; `Content-Length: 0` is said where the status allows one.
+        /// No content; `Content-Length: 0` is sent if the status allows it.
         case none
         /// These bytes.
         case bytes([UInt8])
-        /// Part of a file, half-open.
+        /// A half-open range of a file.
         case file(OpenFile, Range<Int64>)
 
-        /// How many bytes it has.
+        /// The length in bytes.
         var length: Int64 {
             switch self {
             case .none: 0
@@ -43,7 +43,7 @@ struct Answer: Sendable {
         self.content = content
     }
 
-    /// An answer with a line of text for a person.
+    /// Creates a response with a line of text for a person.
     static func message(_ status: Int, _ text: String, _ fields: HTTPFields = [:]) -> Answer {
         var fields = fields
         fields.append("Content-Type", "text/plain; charset=utf-8")
@@ -51,7 +51,7 @@ struct Answer: Sendable {
         return Answer(status, fields, .bytes(Array((text + "\n").utf8)))
     }
 
-    /// The same answer with a further field.
+    /// Returns the response with an additional header field.
     func adding(_ name: String, _ value: String) -> Answer {
         var answer = self
         answer.fields.append(name, value)
@@ -60,7 +60,7 @@ struct Answer: Sendable {
 }
 
 extension Answer {
-    /// The answer for what is not served.
+    /// Creates the response for a file that cannot be served.
     static func failure(_ error: TreeError) -> Answer {
         switch error {
         case .notFound: .message(404, "there is nothing here")

@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import TransferCore
 
-/// Writes the start line and the fields of a response.
+/// Serializes the status line and the header fields of a response.
 ///
 /// - Source: RFC 9112 §4, §5.
 enum AnswerHead {
@@ -17,16 +17,16 @@ enum AnswerHead {
     /// - Parameters:
     ///   - answer: The response.
     ///   - date: The value of `Date`.
-    ///   - isOld: Whether the client speaks HTTP/1.0, where a connection ends unless said otherwise.
-    ///   - closes: Whether the connection ends with it.
-    ///   - buffer: Where it is appended.
+    ///   - isOld: Whether the client uses HTTP/1.0, where connections close by default.
+    ///   - closes: Whether the connection closes after the response.
+    ///   - buffer: The buffer to append to.
     static func write(_ answer: Answer, date: String, isOld: Bool, closes: Bool, to buffer: inout ByteBuffer) {
         self.writeStatus(answer.status, to: &buffer)
         buffer.writeStaticString("Date: ")
         buffer.writeString(date)
         buffer.writeStaticString("\r\n")
         self.write(answer.fields, to: &buffer)
-        // RFC 9110 §8.6: not with 204, nor with 1xx; a 304 would have to tell what a 200 tells.
+        // 204 must not have it (RFC 9110 §8.6); a 304 would need the length of the 200 response.
         if answer.status != 204, answer.status != 304 {
             buffer.writeStaticString("Content-Length: ")
             buffer.writeString(String(answer.content.length))
@@ -52,7 +52,7 @@ enum AnswerHead {
         fields.forEachLine { name, value in
             buffer.writeBytes(name)
             buffer.writeStaticString(": ")
-            // A value may come from outside, as in Location: no byte of it can begin another line.
+            // A value may contain client data, as in Location: no byte of it may start another line.
             if value.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) {
                 buffer.writeBytes(value)
             } else {

@@ -1,8 +1,8 @@
-/// Where a receiver listens.
+/// The address on which a receiver listens.
 public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     /// A host name, an IPv4 address, or an IPv6 address without brackets.
     public var host: String
-    /// The port; 0 picks a free one.
+    /// The port; 0 selects a free one.
     public var port: Int
 
     /// Creates an address.
@@ -13,7 +13,7 @@ public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
 
     /// Parses `ADDRESS:PORT`, `[ADDRESS]:PORT`, `:PORT` (all addresses), `PORT` (loopback) or `ADDRESS`.
     ///
-    /// - Returns: `nil` where it is none of these.
+    /// - Returns: `nil` if the text has none of these forms.
     public init?(parsing text: String) {
         if let port = Self.port(text) {
             self.init(port: port)
@@ -46,12 +46,12 @@ public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
         return port
     }
 
-    /// Whether only programs of this machine reach it.
+    /// Whether the address is reachable only from this machine.
     public var isLoopback: Bool {
         self.host.lowercased() == "localhost" || self.host == "::1" || Self.isLoopback(self.host)
     }
 
-    /// Whether a written address is one of this machine's own.
+    /// Whether an address literal is a loopback address.
     static func isLoopback(_ address: String) -> Bool {
         if address == "::1" || address.hasPrefix("::ffff:127.") { return true }
         let parts = address.split(separator: ".", omittingEmptySubsequences: false)

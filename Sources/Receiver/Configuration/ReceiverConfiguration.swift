@@ -1,34 +1,34 @@
-/// What a receiver serves, where, and to whom.
+/// The configuration of a receiver: what it serves, where, and to which clients.
 public struct ReceiverConfiguration: Sendable {
-    /// The directory, or `nil` where only links are served.
+    /// The path of the served directory, or `nil` to serve only shared links.
     public var directory: String?
-    /// Where it listens.
+    /// The address to listen on.
     public var listen = ListenAddress()
-    /// How much it takes.
+    /// The limits for uploads and connections.
     public var limits = ReceiverLimits()
-    /// Whether files may be sent.
+    /// Whether uploads are accepted.
     public var takesUploads = true
     /// Whether an upload may replace a file.
     public var overwrites = false
-    /// Whether names that begin with a dot are served.
+    /// Whether names that start with a dot are served.
     public var servesHidden = false
-    /// What clients may show to be let in.
+    /// The credentials that clients may present.
     public var credentials: [Credential] = []
     /// The name of the session cookie.
     public var sessionCookie = "martlet-session"
-    /// More names for `Host` on loopback.
+    /// Additional accepted values of `Host` on loopback.
     public var allowedHosts: [String] = []
     /// Origins whose pages may write.
     public var allowedOrigins: [String] = []
     /// The certificate, or `nil` for plain HTTP.
     public var certificate: ServerCertificate?
-    /// Which facts of an upload are kept beside the file; `nil` for none.
+    /// The facts of an upload that are recorded next to the file; `nil` for no record.
     public var records: RecordChoice?
-    /// The files to hand over by links.
+    /// The files to share by links.
     public var shares: [ShareOffer] = []
-    /// How many loops serve connections, or `nil` for one for each processor.
+    /// The number of event loops, or `nil` for one per processor.
     public var loops: Int?
 
-    /// A receiver for a directory on loopback.
+    /// Creates the configuration of a receiver for a directory, on loopback.
     public init(directory: String?) { self.directory = directory }
 }

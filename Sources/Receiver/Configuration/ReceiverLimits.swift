@@ -1,33 +1,34 @@
 package import TransferCore
 
-/// How much a receiver takes of one client, and of all.
+/// The limits of a receiver, per client and in total.
 public struct ReceiverLimits: Sendable {
-    /// The most connections at once.
+    /// The maximum number of concurrent connections.
     public var connections: Int = 4096
-    /// The most bytes of one upload, or `nil` for no limit.
+    /// The maximum size of one upload in bytes, or `nil` for no limit.
     public var upload: Int64?
-    /// The most bytes that all uploads of this run may bring, with what earlier runs left unfinished, or `nil` for no
+    /// The maximum size of all uploads of this run and of unfinished ones of earlier runs in bytes, or `nil` for no
     /// limit.
     public var total: Int64?
-    /// The bytes that are left free on the filesystem.
+    /// The free space that must remain on the filesystem, in bytes.
     public var reserve: Int64 = 16 << 20
-    /// How long a request's head may take, from its first byte on, or from the connection's begin.
+    /// The maximum time for a request head, from its first byte; for the first request, from the start of the
+    /// connection.
     public var headTime: Duration = .seconds(30)
-    /// How long a connection may wait for its next request.
+    /// The maximum time that a connection may wait for its next request.
     public var keepAlive: Duration = .seconds(75)
-    /// How long nothing may come of an upload, or go of a download.
+    /// The maximum time without progress of an upload or a download.
     public var idle: Duration = .seconds(60)
-    /// The bytes a second that an upload must come with, on the average after its first ``idle``; 0 for any.
+    /// The minimum average rate of an upload after the first ``idle``, in bytes per second; 0 for no minimum.
     public var slowest: Int64 = 100
-    /// The longest that one upload request may take, or `nil` for no limit.
+    /// The maximum time for one upload request, or `nil` for no limit.
     public var uploadTime: Duration?
-    /// How long an upload that was broken off can be gone on with.
+    /// The time for which an interrupted upload can be resumed.
     public var expiry: Duration = .seconds(24 * 3600)
-    /// How long running requests may go on after a stop was asked for.
+    /// The maximum time that running requests get to finish when the receiver stops.
     public var grace: Duration = .seconds(30)
-    /// What a request may be made of.
+    /// The limits of the request parser.
     package var parser = RequestParser.Limits()
 
-    /// The usual limits.
+    /// Creates the default limits.
     public init() {}
 }

@@ -1,11 +1,11 @@
-/// Which facts of an upload are kept beside the file.
+/// The facts of an upload that are recorded next to the file.
 public struct RecordChoice: Sendable, Hashable {
-    /// The names of cookies whose values are kept, as they were written.
+    /// The names of cookies whose values are recorded.
     public var cookies: [String]
-    /// The names of header fields whose values are kept.
+    /// The names of header fields whose values are recorded.
     public var headers: [String]
 
-    /// Fields that hold credentials, and are never kept.
+    /// Fields that carry credentials; they are never recorded.
     static let forbidden: Set<String> = [
         "authorization", "proxy-authorization", "cookie", "set-cookie", "www-authenticate", "proxy-authenticate",
         "authentication-info",
@@ -13,7 +13,7 @@ public struct RecordChoice: Sendable, Hashable {
 
     /// Creates a choice.
     ///
-    /// - Throws: ``ReceiverError`` with `credentials` where a header is one that holds credentials.
+    /// - Throws: ``ReceiverError`` with `credentials` if a header field carries credentials.
     public init(cookies: [String] = [], headers: [String] = []) throws(ReceiverError) {
         for name in headers where Self.forbidden.contains(name.lowercased()) {
             throw ReceiverError(

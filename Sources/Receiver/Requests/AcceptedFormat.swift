@@ -1,13 +1,13 @@
 internal import TransferCore
 
-/// In which form a client wants a list or a message.
+/// The response format that a client prefers.
 ///
 /// - Source: RFC 9110 §12.5.1.
 enum AcceptedFormat: Hashable, Sendable {
     case html
     case json
 
-    /// The form with the higher weight; the preferred one where the client does not care.
+    /// Returns the format with the higher weight, or `preferred` if the weights are equal.
     static func choose(_ field: String?, preferring preferred: AcceptedFormat) -> AcceptedFormat {
         guard let field, !field.isEmpty else { return preferred }
         var best = (format: preferred, weight: 0)
@@ -18,7 +18,7 @@ enum AcceptedFormat: Hashable, Sendable {
         return best.format
     }
 
-    /// The weight of a form in thousandths: that of the most specific range that has it.
+    /// The weight of a format in thousandths: that of the most specific media range that matches it.
     private static func weight(of format: AcceptedFormat, in field: String) -> Int {
         var found = (precision: -1, weight: 0)
         for element in field.split(separator: ",") {

@@ -1,20 +1,20 @@
 internal import TransferCore
 
-/// What a `Range` field asks for.
+/// The interpretation of a `Range` field.
 ///
 /// - Source: RFC 9110 §14.1.2, §14.2.
 enum ByteRangeRequest: Hashable, Sendable {
-    /// The whole: there is no range, or none that is to be heeded.
+    /// The complete representation: the field is absent or ignored.
     case whole
     /// One range of the representation, half-open and not empty.
     case part(Range<Int64>)
-    /// A range that the representation has nothing of.
+    /// A range that does not overlap the representation.
     case unsatisfiable
 
-    /// Reads a field for a representation of some length.
+    /// Parses a field for a representation of `length` bytes.
     ///
-    /// A malformed field, another unit and several ranges are answered by the whole, as RFC 9110 §14.2 lets a server do:
-    /// several ranges in one answer are hard to read and easy to abuse.
+    /// A malformed field, another unit or several ranges select the complete representation, as RFC 9110 §14.2 permits.
+    /// Responses with several ranges are hard to parse and easy to abuse.
     static func of(_ field: String?, length: Int64) -> ByteRangeRequest {
         guard let field else { return .whole }
         let text = field.utf8.drop { $0 == 0x20 || $0 == 0x09 }
@@ -26,10 +26,10 @@ enum ByteRangeRequest: Hashable, Sendable {
         let first = specification[..<dash]
         let last = specification[specification.index(after: dash)...]
         if first.isEmpty {
-            // The last bytes, all of them where there are fewer.
+            // The last bytes, or all if the file is shorter.
             guard let count = Self.number(last) else { return .whole }
             guard count > 0 else { return .unsatisfiable }
-            // Nothing has last bytes, too, and no `Content-Range` tells it.
+            // An empty representation satisfies every suffix range, but Content-Range cannot express that.
             guard length > 0 else { return .whole }
             return .part(max(0, length - count)..<length)
         }
@@ -39,7 +39,7 @@ enum ByteRangeRequest: Hashable, Sendable {
         return start < length ? .part(start..<min(length, end == .max ? .max : end + 1)) : .unsatisfiable
     }
 
-    /// A number, however many digits it has: one beyond any file's length is the largest there is.
+    /// Parses digits of any length; a number above `Int64.max` becomes `Int64.max`.
     private static func number(_ digits: Substring.UTF8View) -> Int64? {
         guard !digits.isEmpty, digits.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return nil }
         return DecimalNumber.parse(digits) ?? .max

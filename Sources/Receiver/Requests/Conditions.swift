@@ -1,34 +1,34 @@
 internal import TransferCore
 
-/// The conditions that a request puts on being carried out.
+/// Evaluates the conditional fields of a request.
 ///
 /// - Source: RFC 9110 §13.
 enum Conditions {
-    /// What becomes of the request.
+    /// The result of the evaluation.
     enum Verdict: Hashable, Sendable {
-        /// It is carried out.
+        /// The request is performed.
         case proceed
-        /// 304: the client has it.
+        /// 304: the client's copy is current.
         case notModified
-        /// 412: a condition does not hold.
+        /// 412: a condition failed.
         case failed
     }
 
-    /// The state of the representation that conditions are about.
+    /// The state of the selected representation.
     struct State: Hashable, Sendable {
         /// The strong entity tag with its quotes.
         var entityTag: String
-        /// When it was changed, in seconds since 1970.
+        /// The modification time, in seconds since 1970.
         var modified: Int64
     }
 
-    /// Judges a request in the order of RFC 9110 §13.2.2.
+    /// Evaluates a request's conditions in the order of RFC 9110 §13.2.2.
     ///
     /// - Parameters:
-    ///   - fields: The request's fields.
-    ///   - state: The representation's, or `nil` where there is none.
+    ///   - fields: The request header fields.
+    ///   - state: The state of the representation, or `nil` if there is none.
     ///   - isRead: Whether the method is GET or HEAD.
-    /// - Returns: What becomes of it.
+    /// - Returns: The result.
     static func verdict(_ fields: HTTPFields, _ state: State?, isRead: Bool) -> Verdict {
         if let field = fields.joined("If-Match") {
             guard let state, self.matches(field, state.entityTag, weakly: false) else { return .failed }
@@ -43,13 +43,13 @@ enum Conditions {
         return .proceed
     }
 
-    /// Whether a `Range` is to be heeded, by `If-Range`: only where it names this very state by a strong validator.
+    /// Whether `Range` is evaluated: `If-Range` is absent, or matches the current state by a strong validator.
     ///
     /// - Parameters:
-    ///   - field: The field's value; without one the range is heeded.
-    ///   - state: The representation's.
-    ///   - now: Seconds since 1970: a date is strong only where it is older than this second (RFC 9110 §8.8.2.2).
-    /// - Returns: Whether a part may be sent.
+    ///   - field: The value of `If-Range`, or `nil`.
+    ///   - state: The state of the representation.
+    ///   - now: The current time in seconds since 1970: a date is strong only if it is in the past (RFC 9110 §8.8.2.2).
+    /// - Returns: Whether a partial response is allowed.
     static func heedsRange(_ field: String?, _ state: State, now: Int64) -> Bool {
         guard let field else { return true }
         if EntityTag.isValid(field) { return field == state.entityTag }
@@ -57,7 +57,7 @@ enum Conditions {
         return date == state.modified && state.modified < now
     }
 
-    /// Whether a list of entity tags has this one, or is `*`.
+    /// Whether a list of entity tags contains `tag`, or is `*`.
     private static func matches(_ field: String, _ tag: String, weakly: Bool) -> Bool {
         let bytes = Array(field.utf8)
         let wanted = Array(tag.utf8)

@@ -1,17 +1,17 @@
 internal import TransferCore
 
-/// What a request is about: the path and the query of its target.
+/// The path and query of a request target.
 ///
 /// - Source: RFC 9112 §3.2.
 struct RequestTarget: Sendable, Hashable {
-    /// The path before any decoding; it begins with `/`, or is `*`.
+    /// The path before percent-decoding; starts with `/`, or is `*`.
     var path: Substring
-    /// What stands behind the first `?`.
+    /// The part after the first `?`.
     var query: Substring?
 
-    /// Splits a target; `nil` where it is none for a server.
+    /// Parses a target; `nil` if its form is not one for an origin server.
     ///
-    /// The absolute form is taken, for servers must (RFC 9112 §3.2.2); what host it names is for `Host` to say.
+    /// A server must accept the absolute form (RFC 9112 §3.2.2). Its host is ignored: only `Host` is evaluated.
     init?(_ target: String) {
         var rest = target[...]
         if !rest.hasPrefix("/"), rest != "*" {

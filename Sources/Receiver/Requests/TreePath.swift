@@ -1,17 +1,17 @@
 internal import TransferCore
 
-/// A path below the served directory: names that can be looked up one after the other, none of which leads up.
+/// A path below the served directory, as names that are resolved one after the other.
 ///
-/// Pure value. What it holds has been decoded once, after it was split: an encoded slash separates nothing.
+/// Pure value. Names are percent-decoded once, after the path was split, so an encoded slash does not separate names.
 struct TreePath: Sendable, Hashable {
-    /// The names, none of them empty, `.` or `..`, and none with a slash or a NUL.
+    /// The names: none is empty, `.` or `..`, and none contains a slash or NUL.
     var names: [String]
-    /// Whether it ended with a slash.
+    /// Whether the path ends with a slash.
     var endsWithSlash: Bool
 
-    /// Why a path is refused.
+    /// The reason why a path is refused.
     enum Refusal: Error, Hashable, Sendable {
-        /// A `%` that no two hexadecimal digits follow.
+        /// A `%` without two hexadecimal digits after it.
         case badEncoding
         /// A NUL or an encoded slash.
         case forbiddenByte
@@ -19,10 +19,10 @@ struct TreePath: Sendable, Hashable {
         case dotSegment
         /// Bytes that are not UTF-8.
         case notText
-        /// A name longer than any filesystem has, or more names than can be meant.
+        /// A name of more than 255 bytes, or more than 64 names.
         case tooLong
 
-        /// What is wrong, for a person.
+        /// A message for a person.
         var message: String {
             switch self {
             case .badEncoding: "the path holds a '%' that no two hexadecimal digits follow"
@@ -42,7 +42,7 @@ struct TreePath: Sendable, Hashable {
         self.endsWithSlash = endsWithSlash
     }
 
-    /// Splits and decodes a path that begins with `/`; empty segments are left out.
+    /// Splits and decodes a path that starts with `/`; empty segments are ignored.
     ///
     /// - Throws: ``Refusal``.
     init(parsing path: Substring) throws(Refusal) {
@@ -78,10 +78,10 @@ struct TreePath: Sendable, Hashable {
     /// The last name, or `nil` for the served directory itself.
     var name: String? { self.names.last }
 
-    /// The path of what holds the last name.
+    /// The path of the parent directory.
     var parent: TreePath { TreePath(names: Array(self.names.dropLast()), endsWithSlash: true) }
 
-    /// The path as it stands in a URL, encoded.
+    /// The percent-encoded path.
     var url: String {
         var bytes: [UInt8] = []
         for name in self.names {
@@ -92,7 +92,7 @@ struct TreePath: Sendable, Hashable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// A name as one segment of a URL: everything but RFC 3986's unreserved characters is encoded.
+    /// Encodes a name as one URL segment: all but the unreserved characters of RFC 3986 are percent-encoded.
     static func encode(_ name: String) -> String {
         if name.utf8.allSatisfy(self.isUnreserved) { return name }
         var bytes: [UInt8] = []

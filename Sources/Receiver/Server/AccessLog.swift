@@ -1,10 +1,10 @@
 internal import Glibc
 internal import Synchronization
 
-/// Writes one line for each request, in the Common Log Format, from a thread of its own.
+/// Writes one line per request, in the Common Log Format.
 ///
-/// Lines wait in memory, at most ``capacity`` bytes of them: a terminal that does not read holds up no loop. Lines that
-/// find no room are counted, and the count is written.
+/// Lines are buffered in memory, at most ``capacity`` bytes, and written on a pool thread, so that a terminal that does
+/// not read cannot block an event loop. Lines that do not fit are counted, and the count is logged.
 public final class AccessLog: Sendable {
     private struct State {
         var pending: [UInt8] = []
@@ -12,7 +12,7 @@ public final class AccessLog: Sendable {
         var isWriting = false
     }
 
-    /// The most bytes that wait.
+    /// The maximum number of buffered bytes.
     static let capacity = 1 << 20
 
     private let state = Mutex(State())
@@ -20,7 +20,7 @@ public final class AccessLog: Sendable {
 
     /// Creates a log.
     ///
-    /// - Parameter write: Writes some lines; called on one thread at a time, and may block.
+    /// - Parameter write: Writes lines; never called concurrently, and may block.
     public init(write: @escaping @Sendable ([UInt8]) -> Void) { self.write = write }
 
     /// Adds a line.
@@ -35,7 +35,9 @@ public final class AccessLog: Sendable {
         }
     }
 
-    /// Writes what waits; called a few times a second.
+    /// Writes the buffered lines; blocks.
+    ///
+    /// Called a few times per second.
     func flush() {
         let lines = self.state.withLock { state -> [UInt8] in
             guard !state.isWriting else { return [] }
@@ -63,14 +65,14 @@ struct LogEntry: Sendable, Hashable {
     /// Seconds since 1970.
     var time: Int64
     var method: String
-    /// The target's path; the query stays out, for it may hold what is secret.
+    /// The path of the target; the query is omitted because it may contain secrets.
     var path: String
     var minorVersion: Int
     var status: Int
-    /// The bytes of the content that were sent, or `nil` where that is not known.
+    /// The number of content bytes sent, or `nil` if unknown.
     var bytes: Int64?
 
-    /// The line, with its end.
+    /// The line, including its line end.
     var line: String {
         let request =
             "\(Self.escape(self.method)) \(Self.escape(ShareLink.masked(self.path))) HTTP/1.\(self.minorVersion)"
@@ -79,7 +81,7 @@ struct LogEntry: Sendable, Hashable {
         return "\(self.peer) - \(user) [\(Timestamp.log(self.time))] \"\(request)\" \(self.status) \(size)\n"
     }
 
-    /// The text with quotes, backslashes and everything that is not visible ASCII escaped, as httpd does.
+    /// Escapes quotes, backslashes and everything but visible ASCII, as httpd does.
     static func escape(_ text: String) -> String {
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F && $0 != 0x22 && $0 != 0x5C }) { return text }
         var escaped = ""

@@ -3,27 +3,30 @@ internal import Glibc
 internal import NIOCore
 internal import NIOPosix
 
-/// Writes an answer to the connection: small files with the head in one piece, large ones by sendfile(2) where the
-/// connection is plain, in pieces read by the pool where it is encrypted.
+/// Writes a response to the connection.
+///
+/// A small file is sent in one buffer with the head. A large file is sent by sendfile(2), or, on an encrypted
+/// connection, in chunks read on the pool.
 struct AnswerWriter {
-    /// The longest part of a file that is read on the loop, into the same buffer as the head.
+    /// The maximum size of file content that is read on the event loop, into the head's buffer.
     static let longestInPlace: Int64 = 64 << 10
 
     let context: ChannelHandlerContext
     let core: ReceiverCore
     let isSecure: Bool
 
-    /// Writes an answer.
+    /// Writes a response.
     ///
     /// - Parameters:
-    ///   - answer: The answer.
-    ///   - isHead: Whether its content is left out.
-    ///   - isOld: Whether the client speaks HTTP/1.0.
-    ///   - closes: Whether the connection ends with it.
+    ///   - answer: The response.
+    ///   - isHead: Whether the content is omitted.
+    ///   - isOld: Whether the client uses HTTP/1.0.
+    ///   - closes: Whether the connection closes after the response.
     ///   - date: The value of `Date`.
-    ///   - pumping: Given what sends the content, where that takes more than one write.
-    ///   - done: Called once, with the bytes of the content when all was taken, with `nil` where the connection was lost.
-    /// - Returns: Whether it could be begun.
+    ///   - pumping: Called with the pump if the content takes more than one write.
+    ///   - done: Called once: with the number of content bytes after the last write, or with `nil` if the connection
+    ///     failed.
+    /// - Returns: False if the file's content could not be read.
     func write(
         _ answer: Answer,
         isHead: Bool,
@@ -57,7 +60,7 @@ struct AnswerWriter {
                     )
                 )
             }
-            // It was cut while it was being sent: what was announced cannot be kept.
+            // The file was truncated: the announced length cannot be sent.
             guard Int64(count) == length else { return false }
             self.send(buffer, length, done)
         case .file(let file, let range):
@@ -81,12 +84,12 @@ struct AnswerWriter {
     }
 }
 
-/// Sends part of a file.
+/// Sends a range of a file.
 final class FilePump {
-    /// How much is read at once where sendfile(2) cannot be used.
+    /// The chunk size without sendfile(2), in bytes.
     static let piece = 256 << 10
 
-    /// How often a file that is being sent is looked at.
+    /// The interval at which the length of a file is checked while it is sent.
     private static let watchInterval = TimeAmount.milliseconds(500)
 
     private let context: ChannelHandlerContext
@@ -100,10 +103,10 @@ final class FilePump {
 
     /// - Parameters:
     ///   - context: The connection.
-    ///   - core: What reads where sendfile(2) cannot be used.
+    ///   - core: Provides the thread pool for reads without sendfile(2).
     ///   - file: The file.
-    ///   - range: The part of it.
-    ///   - done: Called once, at the end, with whether all was sent.
+    ///   - range: The range to send.
+    ///   - done: Called once, with whether the complete range was sent.
     init(
         context: ChannelHandlerContext,
         core: ReceiverCore,
@@ -118,7 +121,7 @@ final class FilePump {
         self.done = done
     }
 
-    /// The connection has ended.
+    /// The connection was closed.
     func lost() { self.end(false) }
 
     private func end(_ isWhole: Bool) {
@@ -127,9 +130,9 @@ final class FilePump {
         done?(isWhole)
     }
 
-    /// By sendfile(2).
+    /// Sends the range by sendfile(2).
     func sendWhole() {
-        // NIO closes what it takes; the file stays ours.
+        // NIO closes the descriptor it is given; `file` stays open.
         let copy = dup(self.file.raw)
         guard copy >= 0 else {
             self.end(false)
@@ -155,8 +158,9 @@ final class FilePump {
         if !self.isSent { self.watchLength(Int64(region.endIndex)) }
     }
 
-    /// Ends the connection where the file is cut while it is sent: NIO would call sendfile(2) for ever, which sends nothing
-    /// beyond a file's end and reports no error.
+    /// Closes the connection if the file is truncated while it is sent.
+    ///
+    /// Otherwise NIO would call sendfile(2) forever: beyond the end of a file it sends nothing and returns no error.
     private func watchLength(_ end: Int64) {
         self.watch = self.context.eventLoop.assumeIsolated()
             .scheduleTask(in: Self.watchInterval) {
@@ -168,7 +172,7 @@ final class FilePump {
             }
     }
 
-    /// By the next piece, where the client has taken enough of the last ones.
+    /// Sends the next chunk if the connection is writable.
     func goOn() {
         guard !self.isReading, !self.range.isEmpty, self.context.channel.isWritable else { return }
         self.isReading = true
@@ -191,7 +195,7 @@ final class FilePump {
     private func read(_ result: Result<ByteBuffer, any Error>, _ count: Int) {
         self.isReading = false
         guard case .success(let buffer) = result, buffer.readableBytes == count, self.context.channel.isActive else {
-            // The file was cut: the announced length cannot be kept, and the connection says so by its end.
+            // The file was truncated: closing the connection signals that the response is incomplete.
             self.end(false)
             return
         }

@@ -1,8 +1,8 @@
 internal import NIOCore
 
-/// What only the kernel knows of an answer that it has taken.
+/// The acknowledgement of sent bytes, which only the kernel knows.
 extension ConnectionHandler {
-    /// Waits until the client has acknowledged what the kernel took: a small file fits into the socket's buffers.
+    /// Waits until the client has acknowledged all bytes: a small file fits into the socket's send buffer.
     func awaitArrival(_ answer: Answer, _ bytes: Int64) {
         guard let channel = self.context?.channel, channel.isActive, let provider = channel as? any SocketOptionProvider
         else { return self.answerEnded(answer, nil) }
@@ -14,7 +14,9 @@ extension ConnectionHandler {
             }
     }
 
-    /// A large file goes out in one call of ours: whether the client takes any of it only the kernel knows.
+    /// Closes the connection if the client has not acknowledged any byte since the last check.
+    ///
+    /// A large file is sent by one write, so only the kernel knows the progress.
     func lookAtProgress() {
         guard let provider = self.context?.channel as? any SocketOptionProvider else { return self.end() }
         SentBytes.of(provider).assumeIsolated()

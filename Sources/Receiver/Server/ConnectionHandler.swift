@@ -4,15 +4,15 @@ internal import NIOPosix
 internal import NIOSSL
 internal import TransferCore
 
-/// One connection: parses requests, hands them to their exchanges and sends the answers.
+/// Handles one connection: parses requests, dispatches them to exchanges and sends the responses.
 ///
-/// Everything happens on the connection's loop; what blocks goes to the pool. What it decides with is a value
-/// (``ConnectionMachine``) that is tested without sockets.
+/// Runs on the connection's event loop; blocking work runs on the thread pool. Its decisions are made by
+/// ``ConnectionMachine``, a value that is tested without sockets.
 final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = IOData
 
-    /// Told to each connection when the receiver stops.
+    /// The user event sent to each connection when the receiver stops.
     struct Stop: Sendable {}
 
     let eventLoop: any EventLoop
@@ -23,16 +23,16 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
     private var clock = WallClock()
     var context: ChannelHandlerContext?
     private var peer = "-"
-    /// What has come and is not parsed.
+    /// Received bytes, not parsed yet.
     private var input = ByteBuffer()
     private var isProcessing = false
     private var isReading = false
     private var isInputClosed = false
-    /// Whether the last request's end cannot be told: nothing behind it is a request.
+    /// Whether the end of the last request cannot be determined; the bytes after it cannot be parsed.
     private var isBroken = false
     private var timer: Scheduled<Void>?
     private var timerDeadline = NIODeadline.distantFuture
-    /// How much the kernel had sent when it was last looked at.
+    /// The number of acknowledged bytes at the last check.
     var acknowledged: UInt64 = 0
 
     // The request being answered.
@@ -93,7 +93,7 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         switch event {
         case ChannelEvent.inputClosed:
-            // A client may close its half when it has sent its request, and still wants the answer.
+            // A client may half-close after its request and still expect the response.
             self.isInputClosed = true
             self.process()
         case is Stop:
@@ -103,7 +103,7 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // Without TLS's goodbye: what that means for the request the end of the input tells, which follows.
+        // The peer sent no close_notify. The end of the input follows and decides what that means for the request.
         if case .uncleanShutdown? = error as? NIOSSLError { return }
         self.end()
     }
@@ -127,7 +127,7 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
         context.read()
     }
 
-    /// Parses what has come, as far as it may be taken now.
+    /// Parses the received bytes as far as they may be handled now.
     private func process() {
         guard !self.isProcessing else { return }
         self.isProcessing = true
@@ -136,7 +136,7 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
         self.arm()
         guard self.holds == 0, self.machine.takesRequests || self.machine.isLingering else { return }
         if self.isInputClosed {
-            // What was to come does not come any more.
+            // The rest of the request cannot arrive any more.
             self.end()
         } else {
             self.continueIfAwaited()
@@ -144,7 +144,7 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
         }
     }
 
-    /// Takes the next part; false where more input is needed.
+    /// Handles the next part of the input; returns false if more input is needed.
     private func step() -> Bool {
         guard !self.isBroken else {
             self.input.clear()
@@ -202,7 +202,7 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
         exchange.begin(self)
     }
 
-    /// Answers what cannot be parsed.
+    /// Responds to a request that cannot be parsed, and closes the connection.
     private func refuse(_ error: RequestError) {
         self.isBroken = true
         if self.machine.isBusy, !self.hasAnswered {
@@ -219,7 +219,7 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
         self.answer(answer)
     }
 
-    /// A client that waits for it is told to send its content, once somebody wants that.
+    /// Sends 100 (Continue) if the client waits for it and the exchange reads content.
     private func continueIfAwaited() {
         guard self.mustContinue, !self.hasAnswered, self.exchange != nil, self.bodyLeft != 0 else { return }
         self.mustContinue = false
@@ -258,7 +258,7 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
         if !self.hasAnswered { exchange.lost() }
     }
 
-    // MARK: What exchanges ask for
+    // MARK: ExchangeConnection
 
     func hold() {
         self.holds += 1
@@ -300,7 +300,7 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
         if let head = self.request?.head, self.core.crossOrigin.isUsed {
             for (name, value) in self.core.crossOrigin.fields(for: head) { answer.fields.append(name, value) }
         }
-        // Content that has not been asked for by 100 (Continue) will not come, or its client is gone.
+        // A client that gets no 100 (Continue) may not send its content at all, so there is nothing to wait for.
         let mayDrain = !self.mustContinue && self.bodyLeft.map { $0 <= 256 << 10 } ?? false
         let closes = self.machine.answerBegan(closes: answer.closes, mayDrain: mayDrain, now: .now())
         let writer = AnswerWriter(context: context, core: self.core, isSecure: self.isSecure)

@@ -1,50 +1,50 @@
 internal import NIOCore
 
-/// What one connection is doing, when it is given up, and what follows when a request and its answer are over.
+/// The state of one HTTP/1.1 connection: its timeouts, and the next step after a request and its response.
 ///
-/// Pure value: the time comes in. Requests are answered one after the other; a head that comes while another request is
-/// being answered waits unread.
+/// Pure value: the time is an argument. Requests are answered one after the other; a head that arrives while another
+/// request is being answered stays unread.
 ///
 /// - Source: RFC 9112 §9.
 struct ConnectionMachine {
-    /// The times a connection is given.
+    /// The timeouts of a connection.
     struct Times: Sendable {
         var head: TimeAmount
         var keepAlive: TimeAmount
         var idle: TimeAmount
         var upload: TimeAmount?
-        /// Bytes a second; 0 for any.
+        /// The minimum rate of an upload in bytes per second; 0 for no minimum.
         var slowest: Int64
-        /// How long what a client still sends after a last answer is read and thrown away.
+        /// How long input is read and discarded after the last response.
         var linger: TimeAmount = .seconds(2)
     }
 
-    /// What follows.
+    /// The next step.
     enum Next: Hashable {
-        /// Something else comes first.
+        /// Wait for another event.
         case wait
-        /// The next request may be read.
+        /// Read the next request.
         case nextRequest
-        /// Nothing more is sent; what comes is thrown away for a while, so that the answer is not lost (RFC 9112 §9.6).
+        /// Send nothing more, and discard input for a while, so that the response is not lost (RFC 9112 §9.6).
         case linger
-        /// The connection ends.
+        /// Close the connection.
         case close
     }
 
-    /// What is to be done when the deadline has passed.
+    /// The action when the timer fires.
     enum Expiry: Hashable {
-        /// It lies in the future again.
+        /// Wait: the deadline has moved.
         case wait
-        /// The connection ends.
+        /// Close the connection.
         case close
-        /// The client is told that it was too slow (408), and the connection ends.
+        /// Respond with 408 (Request Timeout) and close the connection.
         case answerTimeout
-        /// Whether the client takes the answer is to be looked at.
+        /// Check whether the client still acknowledges bytes of the response.
         case lookAtProgress
     }
 
     private enum State {
-        /// Nothing has come yet.
+        /// No byte has arrived yet.
         case fresh(since: NIODeadline)
         case idle(since: NIODeadline)
         case head(since: NIODeadline)
@@ -58,7 +58,7 @@ struct ConnectionMachine {
         var lastByte: NIODeadline
         var bodyBytes: Int64 = 0
         var isComplete = false
-        /// Since when the request waits for something of ours, so that the client is not late.
+        /// Since when the receiver has not read the request; the client's timeouts are suspended meanwhile.
         var heldSince: NIODeadline?
         var answer = AnswerState.none
         var answered: NIODeadline?
@@ -75,10 +75,10 @@ struct ConnectionMachine {
     private var state: State
     private var isStopping = false
 
-    /// A connection was made.
+    /// Starts the state of a new connection.
     init(times: Times, now: NIODeadline) {
         self.times = times
-        // The first request's time begins with the connection.
+        // The timeout of the first head starts with the connection.
         self.state = .fresh(since: now)
     }
 
@@ -91,13 +91,13 @@ struct ConnectionMachine {
         }
     }
 
-    /// Whether what comes in is thrown away.
+    /// Whether input is discarded.
     var isLingering: Bool { if case .lingering = self.state { true } else { false } }
 
-    /// Whether an answer is still owed or on its way.
+    /// Whether a response is pending or being sent.
     var isBusy: Bool { if case .exchange = self.state { true } else { false } }
 
-    /// The first bytes of a head came.
+    /// The first bytes of a request head arrived.
     mutating func headBegan(now: NIODeadline) {
         switch self.state {
         case .fresh(let since): self.state = .head(since: since)
@@ -106,12 +106,12 @@ struct ConnectionMachine {
         }
     }
 
-    /// A head came whole.
+    /// A request head is complete.
     mutating func headEnded(keepsAlive: Bool, now: NIODeadline) {
         self.state = .exchange(Exchange(began: now, lastByte: now, closes: !keepsAlive || self.isStopping))
     }
 
-    /// Bytes of the content came.
+    /// Content bytes arrived.
     mutating func bodyReceived(_ count: Int, now: NIODeadline) {
         guard case .exchange(var exchange) = self.state else { return }
         exchange.lastByte = now
@@ -119,7 +119,7 @@ struct ConnectionMachine {
         self.state = .exchange(exchange)
     }
 
-    /// The content was read to its end.
+    /// The request content is complete.
     mutating func requestEnded(now: NIODeadline) -> Next {
         guard case .exchange(var exchange) = self.state else { return .wait }
         exchange.isComplete = true
@@ -128,7 +128,7 @@ struct ConnectionMachine {
         return self.next(exchange, now)
     }
 
-    /// The request waits for something of ours, or no longer.
+    /// The receiver stopped reading the request, or resumed.
     mutating func held(_ isHeld: Bool, now: NIODeadline) {
         guard case .exchange(var exchange) = self.state else { return }
         if isHeld {
@@ -141,13 +141,13 @@ struct ConnectionMachine {
         self.state = .exchange(exchange)
     }
 
-    /// The answer's head is about to be sent.
+    /// The response head is about to be sent.
     ///
     /// - Parameters:
-    ///   - closes: Whether the answer itself ends the connection.
-    ///   - mayDrain: Whether content that has not come yet is little enough to be read and thrown away.
-    ///   - now: The time.
-    /// - Returns: Whether the connection ends with it.
+    ///   - closes: Whether the response itself closes the connection.
+    ///   - mayDrain: Whether the outstanding request content is small enough to be read and discarded.
+    ///   - now: The current time.
+    /// - Returns: Whether the connection closes after the response.
     mutating func answerBegan(closes: Bool, mayDrain: Bool, now: NIODeadline) -> Bool {
         guard case .exchange(var exchange) = self.state else { return true }
         exchange.closes = exchange.closes || closes || self.isStopping || !exchange.isComplete && !mayDrain
@@ -158,14 +158,14 @@ struct ConnectionMachine {
         return exchange.closes
     }
 
-    /// Some of the answer went to the client.
+    /// Part of the response was sent.
     mutating func progressed(now: NIODeadline) {
         guard case .exchange(var exchange) = self.state else { return }
         exchange.lastByte = now
         self.state = .exchange(exchange)
     }
 
-    /// All of the answer went to the kernel.
+    /// The complete response was handed to the kernel.
     mutating func answerEnded(now: NIODeadline) -> Next {
         guard case .exchange(var exchange) = self.state else { return .wait }
         exchange.answer = .sent
@@ -175,10 +175,10 @@ struct ConnectionMachine {
         return self.next(exchange, now)
     }
 
-    /// The connection has ended.
+    /// The connection is closed.
     mutating func closed() { self.state = .closed }
 
-    /// The receiver stops: no further request is taken.
+    /// The receiver is stopping: the connection accepts no further request.
     mutating func stop(now: NIODeadline) -> Next {
         self.isStopping = true
         switch self.state {
@@ -206,7 +206,7 @@ struct ConnectionMachine {
         return .nextRequest
     }
 
-    /// When something must have happened.
+    /// The time at which the current state times out.
     var deadline: NIODeadline {
         switch self.state {
         case .idle(let since): return since + self.times.keepAlive
@@ -214,7 +214,7 @@ struct ConnectionMachine {
         case .lingering(let since): return since + self.times.linger
         case .closed: return .distantFuture
         case .exchange(let exchange):
-            // What comes after the answer is thrown away, but not for ever.
+            // Outstanding request content is discarded after the response, for a limited time.
             if let answered = exchange.answered { return answered + self.times.idle }
             guard exchange.answer == .none, !exchange.isComplete else {
                 return exchange.answer == .none ? .distantFuture : exchange.lastByte + self.times.idle
@@ -222,7 +222,8 @@ struct ConnectionMachine {
             if exchange.heldSince != nil { return .distantFuture }
             var deadline = exchange.lastByte + self.times.idle
             if self.times.slowest > 0 {
-                // Ahead of the slowest rate allowed, and behind it by no more than the idle time.
+                // Received content extends the deadline at the slowest allowed rate, from one idle timeout after the
+                // start.
                 let earned = exchange.bodyBytes / self.times.slowest
                 let allowed = exchange.began + self.times.idle + .seconds(min(earned, 1 << 30))
                 deadline = min(deadline, allowed)
@@ -232,7 +233,7 @@ struct ConnectionMachine {
         }
     }
 
-    /// The time that the deadline was at has come.
+    /// The timer fired, possibly before the current deadline.
     mutating func timerFired(now: NIODeadline) -> Expiry {
         guard now >= self.deadline else { return .wait }
         switch self.state {

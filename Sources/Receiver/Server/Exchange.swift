@@ -2,49 +2,49 @@ internal import FileStorage
 internal import NIOCore
 internal import TransferCore
 
-/// What takes a request's content and answers it; lives on the loop of its connection.
+/// Handles one request: consumes its content and sends the response, on the connection's event loop.
 protocol Exchange: AnyObject {
-    /// Begins; the head is known, and nothing of the content has been read.
+    /// Starts. The head is known, and no content has been read.
     func begin(_ connection: any ExchangeConnection)
-    /// Bytes of the content, valid only during the call.
+    /// Content bytes arrived; the buffer is valid only during the call.
     func received(_ bytes: UnsafeRawBufferPointer)
-    /// The content is whole.
+    /// The content is complete.
     func ended()
-    /// The connection was lost, or the request given up, before the answer began; nothing else follows.
+    /// The connection was lost, or the request aborted, before the response started. No call follows.
     func lost()
 }
 
-/// What an exchange does with its connection.
+/// The operations of a connection that an exchange may use.
 protocol ExchangeConnection: AnyObject {
-    /// The loop that everything happens on.
+    /// The event loop of the connection.
     var eventLoop: any EventLoop { get }
-    /// Stops reading until as many releases have come: no content arrives meanwhile.
+    /// Pauses reading until ``release()`` was called as many times: no content arrives meanwhile.
     func hold()
-    /// Goes on reading.
+    /// Balances one ``hold()``; the last one resumes reading.
     func release()
-    /// Sends an interim response, to a client that knows them.
+    /// Sends an interim response, unless the client uses HTTP/1.0.
     func interim(_ status: Int, _ fields: HTTPFields)
-    /// Sends the answer; the first one counts.
+    /// Sends the response; only the first call has an effect.
     func answer(_ answer: Answer)
-    /// Ends the connection without an answer, as it would end if the client had gone.
+    /// Closes the connection without a response, as if the client had disconnected.
     func abort()
-    /// Runs something that blocks elsewhere, and goes on here with what it returned.
+    /// Runs blocking work on the thread pool, then calls `then` with its result on the event loop.
     func blocking<Value: Sendable>(_ work: @escaping @Sendable () -> Value, then: @escaping (Value) -> Void)
 }
 
-/// A request and where it came from.
+/// A request and its origin.
 struct Request: Sendable {
-    /// The head.
+    /// The request head.
     var head: RequestHead
-    /// The target's path and query.
+    /// The path and query of the request target.
     var target: RequestTarget
     /// The client's address, for the log and the record.
     var peer: String
-    /// Who it is, where credentials say so.
+    /// The authenticated user, if the credentials name one.
     var user: String?
     /// Whether the connection is encrypted.
     var isSecure: Bool
 
-    /// Whether the method only reads.
+    /// Whether the method is GET or HEAD.
     var isRead: Bool { self.head.method == "GET" || self.head.method == "HEAD" }
 }

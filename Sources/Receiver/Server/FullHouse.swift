@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// Tells a client for whom there is no room so, and ends.
+/// Responds with 503 (Service Unavailable) and closes: the maximum number of connections is reached.
 final class FullHouse: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

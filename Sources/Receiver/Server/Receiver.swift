@@ -6,13 +6,14 @@ internal import NIOSSL
 internal import Synchronization
 internal import TransferCore
 
-/// A server that hands files out and takes files in: `martlet serve`.
+/// An HTTP server that serves files and accepts uploads: `martlet serve`.
 ///
-/// What it serves is one directory, and files that links were made for. It is made, started once, and stopped once.
+/// It serves one directory, and single files that are shared by links. A receiver runs from ``start(_:log:)`` to
+/// ``stop()`` and cannot be restarted.
 public final class Receiver: Sendable {
-    /// Where it listens: the port that was found where 0 was asked for.
+    /// The address it listens on, with the actual port if port 0 was requested.
     public let address: ListenAddress
-    /// The links to the files of ``ReceiverConfiguration/shares``, in their order: paths to put behind the address.
+    /// The paths of the links for ``ReceiverConfiguration/shares``, in the same order.
     public let sharePaths: [String]
 
     private let core: ReceiverCore
@@ -36,14 +37,14 @@ public final class Receiver: Sendable {
         self.chores = chores
     }
 
-    /// Opens the directory, and listens.
+    /// Opens the directory and starts to listen.
     ///
     /// - Parameters:
-    ///   - configuration: What is served, where, and to whom.
-    ///   - log: Where requests are written down, or `nil`.
+    ///   - configuration: What to serve, where, and to which clients.
+    ///   - log: The access log, or `nil` for none.
     /// - Returns: The running receiver.
-    /// - Throws: ``ReceiverError``: the address is taken, the directory is missing, credentials are missing where they are
-    ///   mandatory, the certificate cannot be used.
+    /// - Throws: ``ReceiverError`` if the address is in use, the directory is missing, required credentials are missing
+    ///   or the certificate cannot be used.
     public static func start(
         _ configuration: ReceiverConfiguration,
         log: AccessLog? = nil
@@ -118,7 +119,8 @@ public final class Receiver: Sendable {
         )
     }
 
-    /// Stops: no further connection is taken, idle ones end, running requests go on for the configured grace at most.
+    /// Stops: accepts no connection, closes idle ones, and lets running requests finish within the configured grace
+    /// period.
     public func stop() async {
         try? await self.channel.close()
         for channel in self.core.connections {
@@ -127,11 +129,11 @@ public final class Receiver: Sendable {
         let clock = ContinuousClock()
         let deadline = clock.now + self.core.configuration.limits.grace
         while !self.core.connections.isEmpty, clock.now < deadline { try? await Task.sleep(for: .milliseconds(10)) }
-        // All at once: over TLS each may wait for the client's goodbye.
+        // All at once: over TLS, each close may wait for the client's close_notify.
         let ends = self.core.connections.map { $0.close() }
         for end in ends { try? await end.get() }
         for chore in self.chores { chore.cancel() }
-        // What was given to it before runs to its end, a file that is being synced; it answers on the loops.
+        // Work submitted earlier runs to its end, such as the sync of a file; its completions run on the event loops.
         try? await self.core.pool.shutdownGracefully()
         try? await self.group.shutdownGracefully()
         self.core.area?.close()
@@ -178,7 +180,7 @@ public final class Receiver: Sendable {
         return try await ServerBootstrap(group: group)
             .serverChannelOption(.backlog, value: 1024)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            // Without descriptors the connection that waits keeps the socket readable: it rests.
+            // Without free descriptors, a pending connection keeps the socket readable: accepting pauses.
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     let rest = AcceptBackoffHandler(shouldForwardIOErrorCaught: false) { _ in .milliseconds(200) }
@@ -200,7 +202,7 @@ public final class Receiver: Sendable {
                         try pipeline.addHandler(FullHouse())
                         return
                     }
-                    // Also where it is closed before it could be used.
+                    // Also runs if the channel closes before it is used.
                     channel.closeFuture.whenComplete { _ in core.closed(channel) }
                     if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
                     try pipeline.addHandler(

@@ -4,11 +4,11 @@ internal import NIOPosix
 internal import Synchronization
 internal import TransferCore
 
-/// What all connections share.
+/// The state that all connections share.
 final class ReceiverCore: Sendable {
     let configuration: ReceiverConfiguration
     let tree: ServedTree?
-    /// Where uploads lie, or `nil` where none are taken.
+    /// The upload area, or `nil` if uploads are refused.
     let area: UploadArea?
     let shares: ShareTable
     let access: AccessControl
@@ -53,7 +53,7 @@ final class ReceiverCore: Sendable {
         )
     }
 
-    /// Computes a digest while nobody waits, one at a time.
+    /// Computes a digest in the background; does nothing if another computation is running.
     func digestInBackground(_ algorithm: DigestAlgorithm, _ file: OpenFile, _ facts: FileFacts) {
         guard self.isDigesting.compareExchange(expected: false, desired: true, ordering: .relaxed).exchanged else {
             return
@@ -64,7 +64,7 @@ final class ReceiverCore: Sendable {
         }
     }
 
-    /// Counts a connection; false where there are too many.
+    /// Registers a connection; returns false if the limit is reached.
     func opened(_ channel: any Channel) -> Bool {
         self.open.withLock { open in
             guard open.count < self.mostConnections else { return false }
@@ -73,9 +73,9 @@ final class ReceiverCore: Sendable {
         }
     }
 
-    /// A connection has ended.
+    /// Unregisters a connection.
     func closed(_ channel: any Channel) { self.open.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(channel)) } }
 
-    /// The connections there are.
+    /// The open connections.
     var connections: [any Channel] { self.open.withLock { Array($0.values) } }
 }

@@ -2,9 +2,10 @@ internal import FileStorage
 internal import NIOCore
 internal import TransferCore
 
-/// Chooses what takes a request.
+/// Selects the exchange that handles a request.
 struct Router: Sendable {
-    /// What answers a request, and the request with what was found out about it.
+    /// Returns the exchange for a request head, and the request with its target and user; `nil` if the target is
+    /// invalid.
     func route(
         _ head: RequestHead,
         peer: String,
@@ -30,7 +31,7 @@ struct Router: Sendable {
         } catch {
             return ImmediateExchange(.message(400, error.message))
         }
-        // For every path alike: a browser asks it without credentials before a page may send anything.
+        // The same for every path: browsers send CORS preflight requests without credentials.
         if request.head.method == "OPTIONS" { return ImmediateExchange(self.options(request, core)) }
         if path.names.first == ShareLink.directory {
             let (answer, token) = core.shares.answer(path, request, now: Timestamp.now)
@@ -51,7 +52,7 @@ struct Router: Sendable {
         ImmediateExchange(.message(405, "this method is not for this path", ["Allow": Self.allowed(core)]))
     }
 
-    /// What the server can do, for those who ask before they send.
+    /// The response to OPTIONS: the server's capabilities.
     private func options(_ request: Request, _ core: ReceiverCore) -> Answer {
         var fields: HTTPFields = ["Allow": Self.allowed(core)]
         guard core.area != nil else { return Answer(204, fields) }
@@ -63,7 +64,7 @@ struct Router: Sendable {
         return Answer(204, fields)
     }
 
-    /// The methods for files and directories; PATCH and DELETE are for an upload's own resource.
+    /// The methods for files and directories; PATCH and DELETE apply only to the resource of an upload.
     static func allowed(_ core: ReceiverCore) -> String {
         core.area == nil ? "GET, HEAD, OPTIONS" : "GET, HEAD, OPTIONS, PUT, POST"
     }
@@ -72,7 +73,7 @@ struct Router: Sendable {
 
     private func reading(_ path: TreePath, _ request: inout Request, _ core: ReceiverCore) -> any Exchange {
         guard let tree = core.tree else { return ImmediateExchange(.failure(.notFound)) }
-        // Judged before anything is looked up, so that nobody learns what there is.
+        // Checked before any lookup, so that an unauthorized client does not learn which files exist.
         switch core.access.verdict(request.head.fields, needs: path.endsWithSlash ? .list : .read) {
         case .allowed(let user): request.user = user
         case .refused(let answer, let delay): return DelayedExchange(answer, delay: delay)
@@ -114,7 +115,7 @@ struct Router: Sendable {
                 return plan.answer(fields, file, now: Timestamp.now)
             }
         } else {
-            // Reading it all would keep the client waiting: the next one who asks gets it.
+            // Hashing takes longer than a client should wait; a later request gets the digest.
             core.digestInBackground(algorithm, file, facts)
         }
         return ImmediateExchange(answer.answer(fields, file, now: Timestamp.now))
@@ -129,7 +130,7 @@ struct Router: Sendable {
         guard path.endsWithSlash else {
             var target = path
             target.endsWithSlash = true
-            // A path, not a URL: what `Host` says has not to be believed.
+            // A path, not a URL: `Host` cannot be trusted.
             return ImmediateExchange(.message(301, "this is a directory", ["Location": target.url]))
         }
         guard let tree = core.tree else { return ImmediateExchange(.failure(.notFound)) }

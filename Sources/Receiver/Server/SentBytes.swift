@@ -1,12 +1,13 @@
 internal import NIOCore
 
-/// How much of what was sent the client has acknowledged.
+/// Reads from the kernel how many sent bytes the client has acknowledged.
 enum SentBytes {
-    /// The part of `struct tcp_info` up to `tcpi_notsent_bytes` (since Linux 4.6): eight bytes, twenty-four 32-bit numbers
-    /// of which the fifth is `tcpi_unacked`, two pacing rates, `tcpi_bytes_acked`, `tcpi_bytes_received`, two counts of
-    /// segments.
+    /// The part of `struct tcp_info` up to `tcpi_notsent_bytes` (since Linux 4.6): eight bytes, twenty-four 32-bit
+    /// fields of which the fifth is `tcpi_unacked`, two pacing rates, `tcpi_bytes_acked`, `tcpi_bytes_received`, two
+    /// segment counts.
     ///
-    /// Of two numbers in one here the first is the lower half: Swift runs on little-endian machines only.
+    /// Each 64-bit integer here holds two 32-bit fields, the first in the lower half: Swift on Linux is little-endian
+    /// only.
     private struct Information {
         var small: UInt64 = 0
         var numbers: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0)
@@ -18,18 +19,18 @@ enum SentBytes {
         var segments: UInt64 = 0
         var unsent: UInt64 = 0
 
-        /// Segments that were sent and not acknowledged.
+        /// The number of segments sent and not acknowledged.
         var unacknowledged: UInt32 { UInt32(truncatingIfNeeded: self.numbers.2) }
-        /// Bytes that were not sent yet.
+        /// The number of bytes not sent yet.
         var waiting: UInt32 { UInt32(truncatingIfNeeded: self.unsent) }
     }
 
-    /// How many bytes were acknowledged.
+    /// The number of acknowledged bytes.
     static func of(_ provider: any SocketOptionProvider) -> EventLoopFuture<UInt64> {
         self.information(provider).map(\.bytesAcknowledged)
     }
 
-    /// Whether everything that was written was acknowledged.
+    /// Whether all written bytes were acknowledged.
     static func areAllAcknowledged(_ provider: any SocketOptionProvider) -> EventLoopFuture<Bool> {
         self.information(provider).map { $0.unacknowledged == 0 && $0.waiting == 0 }
     }

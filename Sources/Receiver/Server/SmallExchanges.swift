@@ -1,6 +1,6 @@
 internal import NIOCore
 
-/// Answers at once; what the client sends is thrown away.
+/// Responds immediately; discards the request content.
 final class ImmediateExchange: Exchange {
     private let answer: Answer
 
@@ -12,7 +12,7 @@ final class ImmediateExchange: Exchange {
     func lost() {}
 }
 
-/// Answers when something that blocks has been done: a directory read, a digest computed.
+/// Responds after blocking work, such as reading a directory or computing a digest.
 final class BlockingExchange: Exchange {
     private let work: @Sendable () -> Answer
 
@@ -27,7 +27,7 @@ final class BlockingExchange: Exchange {
     func lost() {}
 }
 
-/// Answers after a while: those who try credentials are slowed down.
+/// Responds after a delay, to slow down clients that guess credentials.
 final class DelayedExchange: Exchange {
     private let answer: Answer
     private let delay: TimeAmount

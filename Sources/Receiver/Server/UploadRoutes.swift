@@ -1,13 +1,14 @@
 internal import TransferCore
 
-/// Chooses what takes a request that sends something.
+/// Selects the exchange for requests that upload.
 struct UploadRoutes {
     let core: ReceiverCore
 
-    /// PUT and POST.
+    /// Returns the exchange for a PUT or POST.
     ///
-    /// PUT, and POST to a name, land under that name. POST to a directory, which ends in a slash or exists, makes a name; one
-    /// that a tus upload brings along is taken as it is, so that it does not matter by which protocol a file comes.
+    /// PUT, and POST to a file's path, store the file under that name. POST to a directory (the path ends in a slash,
+    /// or is a directory) chooses a free name. A valid name that a tus upload proposes is used exactly, as with PUT, so
+    /// that the result does not depend on the protocol.
     func exchange(_ path: TreePath, _ request: inout Request) -> any Exchange {
         guard let area = self.core.area else { return ImmediateExchange(.message(403, "nothing is taken here")) }
         if let refusal = self.refusal(&request) { return refusal }
@@ -49,10 +50,10 @@ struct UploadRoutes {
         }
     }
 
-    /// Refuses what would be taken for something else than it is.
+    /// Refuses content codings and unsupported resumable uploads, which would be stored wrongly.
     private static func check(_ fields: HTTPFields) throws(UploadRefusal) {
         if let coding = fields["Content-Encoding"], coding.lowercased() != "identity" {
-            // It would be served as if it had none (RFC 9110 §15.5.16).
+            // The file would be served without its coding (RFC 9110 §15.5.16).
             throw UploadRefusal(415, "encoded content is not taken; send it as it is", ["Accept-Encoding": "identity"])
         }
         let complete = fields["Upload-Complete"].map { StructuredItem.boolean($0) }
@@ -60,7 +61,7 @@ struct UploadRoutes {
         if complete == .some(nil) || incomplete == .some(nil) {
             throw UploadRefusal(400, "whether the upload is complete is told by neither ?1 nor ?0")
         }
-        // A part must not land as the whole.
+        // A part must not be stored as a complete file.
         if complete == false || incomplete == true, DraftVersion(fields: fields)?.isComplete(fields) == nil {
             throw UploadRefusal(
                 400,
@@ -70,7 +71,7 @@ struct UploadRoutes {
         }
     }
 
-    /// HEAD, PATCH and DELETE of an upload's own resource.
+    /// Returns the exchange for a HEAD, GET, PATCH or DELETE of an upload's resource.
     func resource(_ path: TreePath, _ request: inout Request) -> any Exchange {
         guard let area = self.core.area, path.names.count == 2, let name = UploadName(path.names[1]) else {
             return ImmediateExchange(.failure(.notFound))

@@ -1,11 +1,11 @@
 internal import TransferCore
 
-/// The date as responses have it, made once a second on each loop.
+/// The value of `Date`, formatted once per second on each connection.
 struct WallClock {
     private var second: Int64 = -1
     private var text = ""
 
-    /// The value of `Date`, and the seconds since 1970.
+    /// The current time in seconds since 1970, and the value of `Date`.
     mutating func now() -> (seconds: Int64, text: String) {
         let now = Timestamp.now
         if now != self.second {

@@ -2,27 +2,27 @@ internal import FileStorage
 internal import Synchronization
 internal import TransferCore
 
-/// Digests of files that were asked for, by the state they belong to.
+/// Digests of served files, by their entity tags.
 final class DigestCache: Sendable {
     private struct Key: Hashable {
         var entityTag: String
         var algorithm: DigestAlgorithm
     }
 
-    /// The longest file whose digest is computed while a client waits for it.
+    /// The maximum size of a file whose digest is computed while the client waits, in bytes.
     static let longestWait: Int64 = 256 << 20
-    /// The longest file whose digest is computed on the loop that answers.
+    /// The maximum size of a file whose digest is computed on the event loop, in bytes.
     static let longestInPlace: Int64 = 32 << 10
     private static let capacity = 4096
 
     private let known = Mutex<[Key: [UInt8]]>([:])
 
-    /// The digest of a state, where it is known.
+    /// The cached digest of a file in this state.
     func digest(_ algorithm: DigestAlgorithm, _ facts: FileFacts) -> [UInt8]? {
         self.known.withLock { $0[Key(entityTag: facts.entityTag, algorithm: algorithm)] }
     }
 
-    /// Remembers a digest.
+    /// Caches a digest.
     func remember(_ digest: [UInt8], _ algorithm: DigestAlgorithm, _ facts: FileFacts) {
         self.known.withLock { known in
             if known.count >= Self.capacity { known.removeAll(keepingCapacity: true) }
@@ -30,9 +30,9 @@ final class DigestCache: Sendable {
         }
     }
 
-    /// Computes a digest, or finds it; blocks for as long as reading the file takes.
+    /// Returns the cached digest or computes it; blocks while the file is read.
     ///
-    /// - Returns: `nil` where the file cannot be read, or changes meanwhile.
+    /// - Returns: `nil` if the file cannot be read or has changed.
     func compute(_ algorithm: DigestAlgorithm, _ file: OpenFile, _ facts: FileFacts) -> [UInt8]? {
         if let digest = self.digest(algorithm, facts) { return digest }
         var running = RunningDigest(algorithm)

@@ -1,28 +1,28 @@
 internal import FileStorage
 internal import TransferCore
 
-/// The answer to GET and HEAD for a file.
+/// Computes the response to GET and HEAD for a file.
 ///
-/// Pure but for the file it carries: no call is made here.
+/// It makes no system calls; the open file is only passed on.
 struct FileAnswer {
     /// The file's name, for its media type.
     var name: String
-    /// What is known of it.
+    /// The file's metadata.
     var facts: FileFacts
-    /// The digest of the whole, where it is wanted and known: the value of `Repr-Digest`.
+    /// The digest of the complete file as a `Repr-Digest` value, if it is requested and known.
     var digest: String?
-    /// Whether it is offered to be saved rather than shown.
+    /// Whether the response has `Content-Disposition: attachment`.
     var isAttachment = false
-    /// Whether a range is heeded: only GET has them (RFC 9110 §14.2).
+    /// Whether `Range` is evaluated: RFC 9110 §14.2 defines it for GET only.
     var hasRanges = true
 
-    /// Makes the answer.
+    /// Computes the response.
     ///
     /// - Parameters:
-    ///   - fields: The request's fields.
+    ///   - fields: The request header fields.
     ///   - file: The open file.
-    ///   - now: Seconds since 1970.
-    /// - Returns: The whole, a part, or why neither.
+    ///   - now: The current time, in seconds since 1970.
+    /// - Returns: A response with the complete file or a range of it, 304, or an error response.
     /// - Source: RFC 9110 §13.2.2, §14.
     func answer(_ fields: HTTPFields, _ file: OpenFile, now: Int64) -> Answer {
         switch Conditions.verdict(fields, self.facts.state, isRead: true) {
@@ -53,7 +53,9 @@ struct FileAnswer {
         range.isEmpty ? .none : .file(file, range)
     }
 
-    /// What a 304 carries, too (RFC 9110 §15.4.5); no time of change lies in the future (§8.8.2.1).
+    /// The fields that a 304 also carries (RFC 9110 §15.4.5).
+    ///
+    /// `Last-Modified` is never in the future (§8.8.2.1).
     private func validators(_ now: Int64) -> HTTPFields {
         var fields = HTTPFields()
         fields.reserve(bytes: 448, lines: 10)
@@ -68,11 +70,11 @@ struct FileAnswer {
         fields.append("Content-Type", type)
         fields.append("Accept-Ranges", "bytes")
         fields.append("X-Content-Type-Options", "nosniff")
-        // No page elsewhere shows it or runs it as its own.
+        // Pages of other origins must not embed the file.
         fields.append("Cross-Origin-Resource-Policy", "same-origin")
         if MediaType.isActive(type) {
-            // Files may come from anywhere. An origin of its own: its requests to this server are those of a stranger's
-            // page.
+            // Uploaded files are not trusted. The sandbox gives a page an opaque origin, so that its requests to this
+            // server are cross-origin.
             fields.append(
                 "Content-Security-Policy",
                 "sandbox allow-scripts allow-forms allow-popups allow-downloads; frame-ancestors 'self'"

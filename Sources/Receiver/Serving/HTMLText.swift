@@ -1,6 +1,6 @@
-/// Text made fit to stand in a page, in an element or in a quoted attribute.
+/// Escapes text for HTML elements and quoted attributes.
 enum HTMLText {
-    /// The text with the characters that mean something in HTML written as references.
+    /// Replaces the characters that are special in HTML by character references.
     static func escape(_ text: String) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count)
@@ -11,7 +11,7 @@ enum HTMLText {
             case 0x3E: bytes.append(contentsOf: "&gt;".utf8)
             case 0x22: bytes.append(contentsOf: "&quot;".utf8)
             case 0x27: bytes.append(contentsOf: "&#39;".utf8)
-            // A control character has no reference; it shows as what it is not.
+            // Control characters have no character reference.
             case 0..<0x20, 0x7F: bytes.append(contentsOf: "\u{FFFD}".utf8)
             default: bytes.append(byte)
             }

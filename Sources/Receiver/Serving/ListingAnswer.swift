@@ -1,16 +1,16 @@
 internal import Control
 internal import TransferCore
 
-/// The answer for a directory: a page for people, JSON for programs.
+/// The response for a directory: an HTML page or JSON.
 struct ListingAnswer {
     /// The directory's path.
     var path: TreePath
-    /// What is in it.
+    /// The directory's contents.
     var listing: DirectoryListing
-    /// Whether the page offers to send files.
+    /// Whether the page has an upload form.
     var takesUploads: Bool
 
-    /// Makes the answer in the form that the client prefers.
+    /// Creates the response in the format that the client prefers.
     func answer(accept: String?) -> Answer {
         var fields = HTTPFields()
         fields.append("Vary", "Accept")
@@ -26,7 +26,7 @@ struct ListingAnswer {
                 "Content-Security-Policy",
                 "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
             )
-            // Not `no-referrer`: with that a browser sends the form with `Origin: null`, which is refused.
+            // Not `no-referrer`: browsers would then submit the form with `Origin: null`, which is refused.
             fields.append("Referrer-Policy", "same-origin")
             return Answer(200, fields, .bytes(Array(self.page.utf8)))
         }
@@ -61,7 +61,7 @@ struct ListingAnswer {
         return path.url
     }
 
-    /// The listing as a page: plain, without scripts, readable by screen readers and without style sheets.
+    /// The listing as an HTML page: no scripts, accessible to screen readers, and usable without CSS.
     var page: String {
         let title = HTMLText.escape("/" + self.path.names.map { $0 + "/" }.joined())
         var rows = ""
@@ -105,7 +105,7 @@ struct ListingAnswer {
             """
     }
 
-    /// The path, each directory above a link to it.
+    /// The path as a heading, with a link for each parent directory.
     private var trail: String {
         var trail = self.path.names.isEmpty ? "/" : "<a href=\"/\" aria-label=\"Top\">/</a>"
         for (index, name) in self.path.names.enumerated() {
@@ -117,7 +117,7 @@ struct ListingAnswer {
         return trail
     }
 
-    /// Colours that follow the reader's choice of light or dark; on a narrow screen size and time stand below the name.
+    /// Supports light and dark colour schemes; on narrow screens, size and time are below the name.
     private static let style = """
         :root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; --line: #8886 }
         body { margin: 0 auto; padding: 1rem 1rem 3rem; max-width: 56rem }

@@ -1,14 +1,14 @@
 internal import Synchronization
 internal import TransferCore
 
-/// Bounds the memory of listings that clients do not read.
+/// Limits the memory of listings that clients do not read.
 final class ListingBudget: Sendable {
-    /// The most bytes of listings on their way; one alone may be larger.
+    /// The maximum number of bytes of pending listings; a single one may be larger.
     private static let most = 64 << 20
 
     private let bytes = Atomic<Int>(0)
 
-    /// The answer, counted until it was sent or given up; 503 where too many wait.
+    /// Charges a response to the budget until it is sent or dropped; returns a 503 if the budget is exhausted.
     func held(_ answer: Answer) -> Answer {
         let count = Int(answer.content.length)
         let before = self.bytes.add(count, ordering: .relaxed).oldValue
@@ -21,7 +21,7 @@ final class ListingBudget: Sendable {
         return answer
     }
 
-    /// Gives its bytes back when the answer that holds it goes away.
+    /// Releases its bytes when the response that retains it is released.
     private final class Share: Sendable {
         private let count: Int
         private let budget: ListingBudget

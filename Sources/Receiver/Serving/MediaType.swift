@@ -4,7 +4,7 @@ internal import TransferCore
 ///
 /// - Source: the IANA media type registry; RFC 9239 for JavaScript.
 enum MediaType {
-    /// What nothing is known of.
+    /// The type of files with an unknown extension.
     static let unknown = "application/octet-stream"
 
     /// The type of a file with this name.
@@ -23,7 +23,7 @@ enum MediaType {
         return self.types.filter { $0.value.prefix { $0 != ";" } == plain }.keys.min()
     }
 
-    /// Whether a browser runs what is in it, so that a file somebody uploaded could act in this server's name.
+    /// Whether browsers execute scripts in this type, so that an uploaded file could act with this server's origin.
     static func isActive(_ type: String) -> Bool {
         type.hasPrefix("text/html") || type.hasPrefix("image/svg") || type.hasSuffix("xml") || type.contains("xhtml")
             || type.hasPrefix("text/xml")

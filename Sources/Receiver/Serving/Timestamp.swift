@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Times as people and programs read them, in UTC.
+/// Formats times, in UTC.
 enum Timestamp {
     /// `2026-11-22T01:02:03Z` (RFC 3339).
     static func text(_ seconds: Int64) -> String { self.make(seconds, "%Y-%m-%dT%H:%M:%SZ") }
@@ -8,13 +8,13 @@ enum Timestamp {
     /// `2026-11-22 01:02`.
     static func plain(_ seconds: Int64) -> String { self.make(seconds, "%Y-%m-%d %H:%M") }
 
-    /// `20261122-010203`, for names.
+    /// `20261122-010203`, for file names.
     static func compact(_ seconds: Int64) -> String { self.make(seconds, "%Y%m%d-%H%M%S") }
 
-    /// `22/Nov/2026:01:02:03 +0000`, as the Common Log Format has it.
+    /// `22/Nov/2026:01:02:03 +0000`, the format of the Common Log Format.
     static func log(_ seconds: Int64) -> String { self.make(seconds, "%d/%b/%Y:%H:%M:%S +0000") }
 
-    /// Seconds since 1970 now.
+    /// The current time, in seconds since 1970.
     static var now: Int64 {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)

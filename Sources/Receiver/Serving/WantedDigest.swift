@@ -1,12 +1,12 @@
 internal import TransferCore
 
-/// Which digest of the representation a client wants.
+/// Parses `Want-Repr-Digest`.
 ///
 /// - Source: RFC 9530 §4: a dictionary of algorithms and weights from 0 (not wanted) to 10.
 enum WantedDigest {
-    /// The algorithm with the highest weight among those given out, or `nil`.
+    /// The supported algorithm with the highest weight, or `nil`.
     ///
-    /// SHA-256 and SHA-512 only: the others of the registry are insecure or not digests.
+    /// Only SHA-256 and SHA-512: the others in the registry are insecure or checksums.
     static func algorithm(_ field: String?) -> DigestAlgorithm? {
         guard let field else { return nil }
         var best: (algorithm: DigestAlgorithm, weight: Int)?

@@ -1,44 +1,44 @@
-/// How often a file may still be fetched by its link, and until when.
+/// Limits how often, and until when, a file may be downloaded by its link.
 ///
-/// Pure value. What counts is an answer that brings the file's last byte and arrives: a download in many ranges, or one that
-/// was broken off and gone on with, is one download. An answer that does so takes its place when it begins, and gives it
-/// back where it is broken off. Who has taken a place may fetch other parts beside, for those who download over several
-/// connections need them.
+/// Pure value. A response counts as a download if it includes the file's last byte and arrives completely: a download
+/// in many ranges, or one that was interrupted and resumed, counts once. Such a response takes a slot when it starts,
+/// and releases it if it is interrupted. A client that took a slot may request other parts at the same time, as a
+/// download over several connections does.
 struct Share: Sendable {
-    /// What becomes of a request.
+    /// The decision about a request.
     enum Verdict: Hashable, Sendable {
-        /// It is answered; `counts` tells whether the end of the answer must be told.
+        /// Serve it; if `counts`, the end of the response must be reported.
         case serve(counts: Bool)
-        /// The link is used up or has expired.
+        /// The link is exhausted or has expired.
         case gone
-        /// The last download is on its way: it may still break off.
+        /// The last download is running; it may still be interrupted.
         case busy
     }
 
     private let expires: Int64?
     private var left: Int?
     private var running = 0
-    /// Who took a place, and when they asked last.
+    /// The addresses of clients that took a slot, with the times of their last requests.
     private var places: [String: Int64] = [:]
 
-    /// How many seconds a download may let pass between its requests.
+    /// The maximum time between two requests of one download, in seconds.
     private static let patience: Int64 = 3600
 
     /// - Parameters:
-    ///   - expires: When it ends, seconds since 1970, or `nil`.
-    ///   - downloads: How many downloads there may be, or `nil`.
+    ///   - expires: The time of expiry in seconds since 1970, or `nil`.
+    ///   - downloads: The maximum number of downloads, or `nil`.
     init(expires: Int64?, downloads: Int?) {
         self.expires = expires
         self.left = downloads
     }
 
-    /// A request for the file, or a part of it.
+    /// Decides about a request for the file or a part of it.
     ///
     /// - Parameters:
-    ///   - reachesEnd: Whether its answer brings the file's last byte.
+    ///   - reachesEnd: Whether its response includes the file's last byte.
     ///   - client: The client's address.
-    ///   - now: Seconds since 1970.
-    /// - Returns: What becomes of it.
+    ///   - now: The current time, in seconds since 1970.
+    /// - Returns: The decision.
     mutating func requested(reachesEnd: Bool, by client: String, now: Int64) -> Verdict {
         if let expires, now >= expires { return .gone }
         guard let left else { return .serve(counts: false) }
@@ -55,7 +55,7 @@ struct Share: Sendable {
         return .serve(counts: true)
     }
 
-    /// An answer that counts is over.
+    /// A response that counts has ended.
     mutating func ended(arrived: Bool) {
         self.running -= 1
         if arrived, let left { self.left = left - 1 }

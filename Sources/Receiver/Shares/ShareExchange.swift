@@ -1,4 +1,4 @@
-/// Hands a shared file over, and tells the table when that is over.
+/// Sends a shared file and reports the end of the response to the table.
 final class ShareExchange: Exchange {
     private let table: ShareTable
     private let answer: Answer

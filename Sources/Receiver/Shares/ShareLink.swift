@@ -1,17 +1,17 @@
-/// The path of a link that hands over one file: `/.martlet-share/TOKEN/NAME`.
+/// The path of a share link: `/.martlet-share/TOKEN/NAME`.
 enum ShareLink {
-    /// The first name of every link.
+    /// The first name of every link's path.
     static let directory = ".martlet-share"
 
-    /// The path for a token and a file's name.
+    /// The path for a token and a file name.
     static func path(token: String, name: String) -> String { "/\(self.directory)/\(token)/\(TreePath.encode(name))" }
 
-    /// A path fit for a log: the token is who may have the file, and logs are read by others.
+    /// Removes the token from a path for the log: the token grants access to the file.
     static func masked(_ path: String) -> String {
-        // As the router reads it, so that no other spelling of it slips through.
+        // Parsed as the router does it, so that no other spelling of the path keeps its token.
         guard path.utf8.contains(0x2E) || path.utf8.contains(0x25) else { return path }
         guard let read = try? TreePath(parsing: path[...]) else {
-            // A link that was mistyped behind its token.
+            // A link with a malformed part after its token.
             let names = path.split(separator: "/").map { try? TreePath(parsing: $0).names.first }
             return names.contains(self.directory) ? "/\(self.directory)/-" : path
         }

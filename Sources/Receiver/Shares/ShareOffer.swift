@@ -1,10 +1,10 @@
-/// A file to hand over by a link.
+/// A file to share by a link.
 public struct ShareOffer: Sendable, Hashable {
     /// The file's path.
     public var path: String
-    /// How long the link is good, or `nil` for as long as the receiver runs.
+    /// The lifetime of the link, or `nil` for that of the receiver.
     public var lifetime: Duration?
-    /// How many times the file may be fetched, or `nil` for any number.
+    /// The maximum number of downloads, or `nil` for no limit.
     public var downloads: Int?
 
     /// Creates an offer.

@@ -3,7 +3,7 @@ internal import Glibc
 internal import Synchronization
 internal import TransferCore
 
-/// The files that links were made for, by their tokens.
+/// The shared files, by the tokens of their links.
 final class ShareTable: Sendable {
     private struct Entry {
         var share: Share
@@ -13,14 +13,14 @@ final class ShareTable: Sendable {
     }
 
     private let entries: Mutex<[String: Entry]>
-    /// The links' paths, in the order of the offers.
+    /// The paths of the links, in the order of the offers.
     let paths: [String]
 
-    /// Opens the files and makes their tokens.
+    /// Opens the files and creates their tokens.
     ///
-    /// Each file is held open: what is handed over is what was named when the receiver started, whatever happens to its name.
+    /// The files stay open: a link refers to the file that was opened here, even if it is renamed or replaced later.
     ///
-    /// - Throws: ``ReceiverError`` with `directory` where one cannot be opened or is no plain file.
+    /// - Throws: ``ReceiverError`` with `directory` if a file cannot be opened or is not a regular file.
     init(_ offers: [ShareOffer], now: Int64) throws(ReceiverError) {
         var entries: [String: Entry] = [:]
         var paths: [String] = []
@@ -48,16 +48,17 @@ final class ShareTable: Sendable {
         self.paths = paths
     }
 
-    /// 128 random bits, as text for a URL.
+    /// Returns 128 random bits as text for a URL.
     private static func token() -> String { UploadName().id }
 
-    /// The answer to a request for a link.
+    /// Responds to a request for a link.
     ///
     /// - Parameters:
-    ///   - path: The link's path.
+    ///   - path: The path of the link.
     ///   - request: The request.
-    ///   - now: Seconds since 1970.
-    /// - Returns: The answer, and the token where its end must be told by ``ended(_:arrived:)``.
+    ///   - now: The current time, in seconds since 1970.
+    /// - Returns: The response, and the token if the response counts as a download: the caller must then report its end
+    ///   with ``ended(_:arrived:)``.
     func answer(_ path: TreePath, _ request: Request, now: Int64) -> (answer: Answer, token: String?) {
         let fields = request.head.fields
         guard request.isRead else { return (.message(405, "a link knows GET and HEAD", ["Allow": "GET, HEAD"]), nil) }
@@ -65,7 +66,7 @@ final class ShareTable: Sendable {
         let token = path.names[1]
         return self.entries.withLock { entries in
             guard var entry = entries[token], entry.name == path.names[2] else { return (.failure(.notFound), nil) }
-            // The file may be written to while it is shared: what is told is what it is now.
+            // The file may be written to while it is shared: use its current metadata.
             if let status = entry.file.status() { entry.facts = FileFacts(status) }
             var plan = FileAnswer(name: entry.name, facts: entry.facts, isAttachment: true)
             plan.hasRanges = request.head.method == "GET"
@@ -86,6 +87,6 @@ final class ShareTable: Sendable {
         }
     }
 
-    /// An answer that counts is over.
+    /// Reports the end of a response that counts as a download.
     func ended(_ token: String, arrived: Bool) { self.entries.withLock { $0[token]?.share.ended(arrived: arrived) } }
 }

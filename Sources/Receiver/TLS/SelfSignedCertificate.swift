@@ -2,25 +2,25 @@ internal import Crypto
 internal import Glibc
 internal import TransferCore
 
-/// What a client compares a self-made certificate by.
+/// The fingerprints by which a client verifies a self-signed certificate.
 public struct CertificateFingerprint: Sendable, Hashable {
-    /// The SHA-256 of the certificate, as browsers show it: `AB:CD:…`.
+    /// The SHA-256 of the certificate, in the format of browsers: `AB:CD:…`.
     public var certificate: String
-    /// The SHA-256 of its public key, as `martlet get --pinnedpubkey` and curl take it: `sha256//BASE64`.
+    /// The SHA-256 of the public key, in the format of `martlet get --pinnedpubkey` and curl: `sha256//BASE64`.
     public var pin: String
 }
 
-/// A certificate made on the spot, that nobody has vouched for: clients compare its fingerprint.
+/// Generates a self-signed certificate, which clients verify by its fingerprint.
 ///
-/// P-256, good for a year, for the names and addresses that the receiver is reached by.
+/// P-256, valid for one year, for the names and addresses of the receiver.
 ///
 /// - Source: RFC 5280 §4; RFC 5758 §3.2 for the signature.
 public enum SelfSignedCertificate {
-    /// Makes a certificate.
+    /// Generates a certificate.
     ///
-    /// - Parameter address: Where the receiver listens.
-    /// - Returns: The certificate with its key, and what it is compared by.
-    /// - Throws: ``ReceiverError`` with `certificate` where it cannot be signed.
+    /// - Parameter address: The address on which the receiver listens.
+    /// - Returns: The certificate with its key, and its fingerprints.
+    /// - Throws: ``ReceiverError`` with `certificate` if signing fails.
     public static func make(
         for address: ListenAddress
     ) throws(ReceiverError) -> (certificate: ServerCertificate, fingerprint: CertificateFingerprint) {
@@ -66,7 +66,7 @@ public enum SelfSignedCertificate {
             DER.integer(serial),
             DER.sequence(Self.ecdsaWithSHA256),
             name,
-            // An hour back, for clocks that differ.
+            // Starts an hour ago, to tolerate clock differences.
             DER.sequence(DER.time(now - 3600), DER.time(now + 366 * 86400)),
             name,
             publicKey,
@@ -74,7 +74,7 @@ public enum SelfSignedCertificate {
         )
     }
 
-    /// The names and addresses, as `GeneralName`s: those of this machine, and the one that is listened on.
+    /// The subject alternative names, as `GeneralName`s: this machine's names and addresses, and the listen address.
     private static func names(_ address: ListenAddress) -> [[UInt8]] {
         var hosts = ["localhost", "127.0.0.1", "::1"]
         var name = [CChar](repeating: 0, count: 256)

@@ -1,10 +1,10 @@
 internal import NIOSSL
 
-/// Makes NIOSSL's context.
+/// Creates NIOSSL's context.
 enum TLSContext {
-    /// TLS 1.2 and 1.3, HTTP/1.1.
+    /// Creates a context for TLS 1.2 and 1.3 with ALPN `http/1.1`.
     ///
-    /// - Throws: ``ReceiverError`` with `certificate`.
+    /// - Throws: ``ReceiverError`` with `certificate` if the certificate or its key is invalid.
     static func make(_ certificate: ServerCertificate) throws(ReceiverError) -> NIOSSLContext {
         do {
             let chain = try NIOSSLCertificate.fromPEMBytes(Array(certificate.chain.utf8))

@@ -1,11 +1,11 @@
 internal import FileStorage
 internal import Glibc
 
-/// openat2(2), which resolves a whole path without leaving a directory.
+/// openat2(2): resolves a complete path without leaving a directory.
 ///
-/// `RESOLVE_BENEATH` refuses `..`, absolute links and links that lead out, in the kernel and without races;
-/// `RESOLVE_NO_MAGICLINKS` the links of /proc. Where the kernel has no such call (before Linux 5.6, or a sandbox that
-/// forbids it) the path is walked name by name and no link is followed at all.
+/// `RESOLVE_BENEATH` refuses `..`, absolute symlinks and symlinks that lead out, in the kernel and without races;
+/// `RESOLVE_NO_MAGICLINKS` refuses those of /proc. If the call is not available (before Linux 5.6, or in a sandbox that
+/// forbids it), the path is resolved name by name and no symlink is followed.
 enum BeneathOpen {
     /// `struct open_how`.
     private struct How {
@@ -17,16 +17,17 @@ enum BeneathOpen {
     private typealias SystemCall =
         @convention(c) (Int, Int, UnsafePointer<CChar>, UnsafeRawPointer, Int) -> Int
 
-    /// syscall(2): its arguments lie in registers, so that calling it as a function of a fixed number of them is the same.
+    /// syscall(2): its arguments are passed in registers, so a variadic call equals one with a fixed number of
+    /// arguments.
     private static let call = unsafeBitCast(dlsym(nil, "syscall"), to: SystemCall?.self)
-    /// `__NR_openat2`, one number on every architecture.
+    /// `__NR_openat2`, the same number on every architecture.
     private static let number = 437
     /// `RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS`.
     private static let beneath: UInt64 = 0x08 | 0x02
     /// `RESOLVE_NO_SYMLINKS`.
     private static let noLinks: UInt64 = 0x04
 
-    /// `O_PATH`: to look at something without opening it.
+    /// `O_PATH`: refers to a file without opening it.
     static let pathOnly: Int32 = 0o10_000_000
 
     /// Opens a path below a directory.
@@ -36,8 +37,8 @@ enum BeneathOpen {
     /// - Parameters:
     ///   - directory: The open directory.
     ///   - names: The path's names, none of which may be `..`.
-    ///   - flags: Those of open(2), without `O_CREAT`.
-    ///   - followingLinks: Whether links that stay below are followed; otherwise a link is `ELOOP`.
+    ///   - flags: The flags of open(2), without `O_CREAT`.
+    ///   - followingLinks: Whether symlinks that stay below are followed; otherwise a symlink is `ELOOP`.
     /// - Returns: The descriptor, or the error number.
     static func open(
         _ directory: OpenFile,
@@ -45,7 +46,7 @@ enum BeneathOpen {
         _ flags: Int32,
         followingLinks: Bool = true
     ) -> Result<OpenFile, SystemError> {
-        // With `O_PATH` nothing is opened that could block, and the call takes no further flags.
+        // `O_PATH` opens nothing that could block, and openat2(2) rejects other flags with it.
         let flags = flags | O_CLOEXEC | (flags & self.pathOnly != 0 ? 0 : O_NONBLOCK | O_NOCTTY)
         let path = names.isEmpty ? "." : names.count == 1 ? names[0] : names.joined(separator: "/")
         guard let call else { return self.walk(directory, names, flags) }
@@ -60,7 +61,7 @@ enum BeneathOpen {
             if raw >= 0 { return .success(OpenFile(Int32(raw))) }
             switch errno {
             case EINTR: continue
-            // Something was renamed on the way: the kernel asks to try again.
+            // A component was renamed during the lookup: openat2(2) says to try again.
             case EAGAIN where patience > 0: patience -= 1
             case ENOSYS, EPERM: return self.walk(directory, names, flags)
             case let number: return .failure(SystemError(number: number))
@@ -68,7 +69,7 @@ enum BeneathOpen {
         }
     }
 
-    /// The same without the call, following no link.
+    /// The same without openat2(2); follows no symlink.
     static func walk(_ directory: OpenFile, _ names: [String], _ flags: Int32) -> Result<OpenFile, SystemError> {
         var current = directory
         for (index, name) in (names.isEmpty ? ["."] : names).enumerated() {

@@ -1,40 +1,40 @@
 internal import FileStorage
 internal import Glibc
 
-/// What is in a directory.
+/// The contents of a directory.
 struct DirectoryListing: Sendable, Hashable {
-    /// One entry.
+    /// An entry of a directory.
     struct Entry: Sendable, Hashable {
         var name: String
         var isDirectory: Bool
-        /// In bytes; 0 for a directory.
+        /// The size in bytes; 0 for a directory.
         var size: Int64
-        /// Seconds since 1970.
+        /// The modification time, in seconds since 1970.
         var modified: Int64
     }
 
     /// Directories first, then by name.
     var entries: [Entry]
-    /// Whether there were more than are listed.
+    /// Whether the listing was truncated.
     var isCut: Bool
 
-    /// The most entries of one listing.
+    /// The maximum number of entries in a listing.
     static let longest = 100_000
 
     /// Reads a directory; blocks.
     ///
     /// - Parameters:
     ///   - directory: The open directory.
-    ///   - tree: The tree it is in, which says what may be seen.
-    ///   - path: Its names from the tree's root on.
-    /// - Returns: What is in it.
-    /// - Throws: ``TreeError`` where it cannot be read.
+    ///   - tree: The tree that contains it and decides which names are visible.
+    ///   - path: The directory's names from the tree's root.
+    /// - Returns: The listing.
+    /// - Throws: ``TreeError`` if the directory cannot be read.
     static func read(
         _ directory: OpenFile,
         of tree: ServedTree,
         at path: [String]
     ) throws(TreeError) -> DirectoryListing {
-        // A descriptor of its own: the stream keeps a place in it and closes it.
+        // A separate descriptor: closedir(3) closes it, and it has its own read position.
         let copy = openat(directory.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0 else { throw TreeError(number: errno) }
         guard let stream = fdopendir(copy) else {
@@ -59,7 +59,7 @@ struct DirectoryListing: Sendable, Hashable {
         return DirectoryListing(entries: entries, isCut: isCut)
     }
 
-    /// A file or directory; links are shown as what they lead to, where that lies in the tree.
+    /// The entry for a file or directory; a symlink is listed as its target if that is in the tree.
     private static func entry(_ directory: OpenFile, _ name: String, _ tree: ServedTree, _ path: [String]) -> Entry? {
         var status = stat()
         guard fstatat(directory.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else { return nil }

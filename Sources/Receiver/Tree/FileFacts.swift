@@ -1,11 +1,11 @@
 internal import Glibc
 internal import TransferCore
 
-/// What fstat(2) says of a plain file.
+/// The metadata of a regular file, from fstat(2).
 struct FileFacts: Sendable, Hashable {
-    /// In bytes.
+    /// The length in bytes.
     var length: Int64
-    /// When its content was changed, seconds since 1970.
+    /// The modification time of the content, in seconds since 1970.
     var modified: Int64
     /// The strong entity tag, with its quotes.
     var entityTag: String
@@ -16,10 +16,10 @@ struct FileFacts: Sendable, Hashable {
         self.entityTag = entityTag
     }
 
-    /// Makes an entity tag of everything that changes with a file's bytes.
+    /// Creates the metadata, with an entity tag of all attributes that change with the file's content.
     ///
-    /// The size, the time of its last change in nanoseconds, the time of the inode's (which no program can set back), and
-    /// the inode's number: a file that another takes the place of by rename(2) has another one.
+    /// These are the size, the modification time and the status change time in nanoseconds (no program can set the
+    /// latter back), and the inode number, which differs after a rename(2) of another file to the name.
     init(_ status: stat) {
         self.length = Int64(status.st_size)
         self.modified = Int64(status.st_mtim.tv_sec)
@@ -36,7 +36,7 @@ struct FileFacts: Sendable, Hashable {
         self.entityTag = String(decoding: tag, as: UTF8.self)
     }
 
-    /// The state that conditions are about.
+    /// The state for the evaluation of conditional requests.
     var state: Conditions.State { Conditions.State(entityTag: self.entityTag, modified: self.modified) }
 
     private static func nanoseconds(_ time: timespec) -> UInt64 {

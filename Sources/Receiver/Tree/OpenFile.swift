@@ -1,4 +1,4 @@
 internal import FileStorage
 
-/// An open file that is closed once, at the latest with the last reference; NIO has another type of its name.
+/// An open file that is closed with its last reference at the latest; NIO has another type of its name.
 typealias OpenFile = FileStorage.FileDescriptor

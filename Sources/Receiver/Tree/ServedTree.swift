@@ -2,24 +2,27 @@ internal import FileStorage
 internal import Glibc
 internal import TransferCore
 
-/// The directory that is served: nothing outside it is ever opened.
+/// The served directory.
+///
+/// Nothing outside it is ever opened.
 final class ServedTree: Sendable {
-    /// Its path, for messages.
+    /// The directory's path, for messages.
     let path: String
     /// The open directory.
     let root: OpenFile
-    /// Whether names that begin with a dot are served.
+    /// Whether names that start with a dot are served.
     let servesHidden: Bool
 
-    /// Names of ours: unfinished uploads and records.
+    /// The receiver's own names: unfinished uploads and records.
     static let ownDirectory = ".martlet-uploads"
     static let recordSuffix = ".martlet.json"
-    /// That of records beside files whose names are too long for the other: so that none is another file's.
+    /// The suffix of a record whose file name is too long for ``recordSuffix``; it differs so that records cannot
+    /// collide.
     private static let longRecordSuffix = ".martlet-json"
 
     /// Opens the directory.
     ///
-    /// - Throws: ``ReceiverError`` with `directory` where it is missing, is none or cannot be read.
+    /// - Throws: ``ReceiverError`` with `directory` if it is missing, is not a directory or cannot be read.
     init(_ path: String, servesHidden: Bool = false) throws(ReceiverError) {
         let raw = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard raw >= 0 else {
@@ -37,9 +40,9 @@ final class ServedTree: Sendable {
         self.servesHidden = servesHidden
     }
 
-    /// Opens what lies under a path.
+    /// Opens the file or directory at a path.
     ///
-    /// - Throws: ``TreeError``. What is neither a file nor a directory is not found.
+    /// - Throws: ``TreeError``. Anything but a regular file or a directory is not found.
     func open(_ path: TreePath) throws(TreeError) -> TreeEntry {
         guard path.names.allSatisfy(self.isServed), !self.isSpecial(path) else { throw .notFound }
         let file: OpenFile
@@ -57,8 +60,9 @@ final class ServedTree: Sendable {
         }
     }
 
-    /// Opens a path of names that are not ours; what is ours is not there by a link either.
+    /// Opens a path below the root; a symlink to one of the receiver's own files fails with `ENOENT`.
     ///
+    /// - Precondition: No name is one of the receiver's own.
     /// - Returns: The descriptor, or the error number.
     func resolve(_ names: [String], _ flags: Int32) -> Result<OpenFile, SystemError> {
         let plain = BeneathOpen.open(self.root, names, flags, followingLinks: false)
@@ -68,9 +72,9 @@ final class ServedTree: Sendable {
         return linked
     }
 
-    /// Whether there is a FIFO, a socket or a device: opening one has effects, such as a FIFO's writer going on.
+    /// Whether the path is a FIFO, a socket or a device: opening one has effects, such as unblocking a FIFO's writer.
     ///
-    /// Looked at before it is opened, by a path that may lead out of the tree: nobody hears where.
+    /// Checked before the file is opened. The check follows symlinks out of the tree, but its result reveals no target.
     private func isSpecial(_ path: TreePath) -> Bool {
         var status = stat()
         guard !path.names.isEmpty, fstatat(self.root.raw, path.names.joined(separator: "/"), &status, 0) == 0 else {
@@ -79,7 +83,7 @@ final class ServedTree: Sendable {
         return status.st_mode & S_IFMT != S_IFREG && status.st_mode & S_IFMT != S_IFDIR
     }
 
-    /// Whether something that was opened by a link is ours, or lies in what is ours.
+    /// Whether a file that was opened through a symlink is one of the receiver's own, or is in one of its directories.
     ///
     /// - Source: proc_pid_fd(5).
     private func isOwn(_ file: OpenFile) -> Bool {
@@ -95,15 +99,16 @@ final class ServedTree: Sendable {
         return count > 0 ? String(decoding: target[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
     }
 
-    /// Whether a name may be seen: hidden ones only where they are served, ours never.
+    /// Whether a name may be served: hidden names if ``servesHidden`` is set, the receiver's own names never.
     func isServed(_ name: String) -> Bool {
         guard name.utf8.first == 0x2E else { return true }
         return self.servesHidden && !Self.isOwn(name)
     }
 
-    /// Whether a name is one of those the receiver itself makes.
+    /// Whether a name is one of those that the receiver creates.
     ///
-    /// By bytes, in which a mark behind a letter makes no other letter of it, and in any case, for filesystems that know none.
+    /// Compares bytes, because a combining mark would change the last character of a suffix, and ignores case, for
+    /// case-insensitive filesystems.
     static func isOwn(_ name: String) -> Bool {
         guard name.utf8.first == 0x2E else { return false }
         let bytes = name.utf8.map(ASCII.lowercase)
@@ -114,7 +119,7 @@ final class ServedTree: Sendable {
                 }
     }
 
-    /// The name of the record beside a file; of a name that is too long for that, its begin and its digest.
+    /// The name of a file's record; for a name that is too long, it has a prefix of the name and the name's digest.
     static func recordName(_ name: String) -> String {
         let whole = ".\(name)\(self.recordSuffix)"
         guard whole.utf8.count > 255 else { return whole }

@@ -1,26 +1,26 @@
 internal import FileStorage
 internal import Glibc
 
-/// Something that was found below the served directory, open.
+/// An open file or directory below the served directory.
 enum TreeEntry: Sendable {
-    /// A plain file.
+    /// A regular file.
     case file(OpenFile, FileFacts)
     /// A directory.
     case directory(OpenFile)
 }
 
-/// Why nothing is served under a path.
+/// The reason why a path is not served.
 enum TreeError: Error, Hashable, Sendable {
-    /// There is nothing, or nothing that is served: a device, a FIFO, a socket, a hidden name, a way out of the tree.
+    /// It does not exist or is not served: a device, a FIFO, a socket, a hidden name, a symlink out of the tree.
     case notFound
-    /// The system does not let us read it.
+    /// Permission denied.
     case forbidden
     /// Too many files are open.
     case busy
-    /// The device failed.
+    /// An I/O error.
     case failed
 
-    /// What an error number of open(2) means.
+    /// Maps an `errno` value of open(2).
     init(number: Int32) {
         switch number {
         case EACCES, EPERM: self = .forbidden

@@ -1,26 +1,26 @@
 internal import NIOCore
 
-/// One request that brings content: how it is begun, finished and given up.
+/// The steps of one request that uploads content.
 ///
-/// The steps that block run on the pool.
+/// The blocking steps run on the pool.
 protocol UploadFlow: AnyObject, Sendable {
-    /// Checks what can be checked, and opens what the content goes to; blocks.
+    /// Validates the request and opens the sink; blocks.
     func open() throws(UploadRefusal) -> UploadOpening
-    /// The content is whole; blocks.
+    /// Completes the upload after all content was received; blocks.
     func finish() -> Answer
-    /// Nothing more comes: the connection was lost, or the content refused. Does not block.
+    /// Aborts the upload: the connection was lost or the content refused. Does not block.
     func interrupted()
 }
 
-/// What an upload was opened with.
+/// The result of opening an upload.
 struct UploadOpening: Sendable {
-    /// Where the content goes.
+    /// The sink of the content.
     var sink: any BodySink
-    /// An interim response that is sent at once.
+    /// An interim response to send immediately.
     var interim: Answer?
 }
 
-/// Brings a request's content to its flow and answers with what the flow says.
+/// Passes a request's content to its flow and sends the flow's response.
 final class UploadExchange: Exchange {
     private enum Stage {
         case opening
@@ -36,8 +36,8 @@ final class UploadExchange: Exchange {
     private let cut: CutSwitch?
 
     /// - Parameters:
-    ///   - flow: What the content is for.
-    ///   - cut: What cuts the request off, where a later one may.
+    ///   - flow: The flow that consumes the content.
+    ///   - cut: The switch by which a later request can abort this one, or `nil`.
     init(_ flow: any UploadFlow, cut: CutSwitch? = nil) {
         self.flow = flow
         self.cut = cut
@@ -57,7 +57,7 @@ final class UploadExchange: Exchange {
     private func opened(_ result: Result<UploadOpening, UploadRefusal>) {
         switch result {
         case .success(let opening):
-            // The client went away meanwhile.
+            // The client disconnected meanwhile.
             guard case .opening = self.stage else { return self.flow.interrupted() }
             self.stage = .receiving(opening.sink)
             if let interim = opening.interim { self.connection?.interim(interim.status, interim.fields) }
@@ -80,7 +80,7 @@ final class UploadExchange: Exchange {
     func ended() {
         guard case .receiving = self.stage else { return }
         self.stage = .finishing
-        // From here on a later request waits: the content is whole, and its answer is worth having.
+        // From here on, a later request waits instead of aborting this one: the content is complete.
         self.cut?.disconnect()
         let flow = self.flow
         self.connection?

@@ -1,24 +1,24 @@
 internal import Control
 internal import TransferCore
 
-/// What is known of an upload beside its bytes.
+/// The metadata of an upload.
 struct UploadFacts: Sendable, Hashable {
-    /// The name it had where it came from, as the client says.
+    /// The original name, as stated by the client.
     var originalName: String?
-    /// The media type, as the client says.
+    /// The media type, as stated by the client.
     var type: String?
-    /// The address of the sender.
+    /// The sender's address.
     var address: String
-    /// Who the sender is, where credentials say so.
+    /// The authenticated user, if the credentials name one.
     var user: String?
-    /// Chosen header fields.
+    /// The header fields selected by the configuration.
     var headers: [JSON.Member] = []
-    /// Chosen cookies.
+    /// The cookies selected by the configuration.
     var cookies: [JSON.Member] = []
-    /// Fields of a form, and what else the protocol brings.
+    /// The fields of a form, and other metadata from the protocol.
     var fields: [JSON.Member] = []
 
-    /// Takes what is chosen of a request.
+    /// Extracts the selected facts from a request.
     init(_ request: Request, originalName: String?, type: String?, choice: RecordChoice?) {
         self.originalName = originalName
         self.type = type
@@ -34,7 +34,7 @@ struct UploadFacts: Sendable, Hashable {
         }
     }
 
-    /// The facts as they are kept with an unfinished upload.
+    /// The facts as stored in the record of an unfinished upload.
     var json: JSON {
         .object([
             JSON.Member("originalName", .optional(self.originalName)), JSON.Member("type", .optional(self.type)),
@@ -44,7 +44,7 @@ struct UploadFacts: Sendable, Hashable {
         ])
     }
 
-    /// Reads what ``json`` wrote.
+    /// Parses the output of ``json``.
     init(json: JSON?) {
         self.originalName = json?["originalName"]?.string
         self.type = json?["type"]?.string
@@ -55,7 +55,7 @@ struct UploadFacts: Sendable, Hashable {
         self.fields = json?["fields"]?.object ?? []
     }
 
-    /// The record that lies beside the file.
+    /// The record stored next to the file.
     func record(of file: LandedFile, received: Int64) -> JSON {
         .object([
             JSON.Member("name", .optional(file.path.name)),
@@ -76,13 +76,13 @@ struct UploadFacts: Sendable, Hashable {
 }
 
 extension UploadArea {
-    /// Writes the record beside a file that has landed, where records are kept; blocks.
+    /// Writes the record of a landed file, if records are configured; blocks.
     ///
-    /// For the owner alone (mode 0600). A record that cannot be written does not undo the upload: the bytes are worth more.
+    /// Only the owner can read it (mode 0600). A failure to write the record does not fail the upload.
     func writeRecord(_ facts: UploadFacts, of file: LandedFile) {
         guard self.records != nil, let name = file.path.name else { return }
         let bytes = facts.record(of: file, received: Timestamp.now).bytes + [0x0A]
-        // Of two that landed under one name, the later one's record is written last, or alone.
+        // If two files landed under one name, the later one's record is written last, or only that one.
         let lock = self.recordLocks[Int(name.hashValue.magnitude % UInt(self.recordLocks.count))]
         lock.hold {
             guard self.isCurrent(file) else { return }

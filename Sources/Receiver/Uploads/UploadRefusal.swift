@@ -1,13 +1,13 @@
 internal import Glibc
 internal import TransferCore
 
-/// Why an upload is not taken, or not gone on with.
+/// The reason for refusing to create or resume an upload, as an HTTP status and a message.
 struct UploadRefusal: Error, Sendable {
-    /// The status that tells the client.
+    /// The HTTP status code.
     var status: Int
-    /// What is wrong, for a person.
+    /// A message for a person.
     var message: String
-    /// Further fields of the answer.
+    /// Additional header fields of the response.
     var fields = HTTPFields()
 
     init(_ status: Int, _ message: String, _ fields: HTTPFields = [:]) {
@@ -16,10 +16,10 @@ struct UploadRefusal: Error, Sendable {
         self.fields = fields
     }
 
-    /// The answer, which ends the connection where content may still be on its way.
+    /// The response to the client.
     var answer: Answer { .message(self.status, self.message, self.fields) }
 
-    /// Translates an error number of the system.
+    /// Maps an `errno` value to a status; `doing` names the failed operation.
     init(number: Int32, _ doing: String) {
         switch number {
         case ENOSPC, EDQUOT: self.init(507, "there is no space left to store this")
@@ -35,14 +35,14 @@ struct UploadRefusal: Error, Sendable {
 
     /// The name is taken.
     static let exists = UploadRefusal(409, "a file of this name exists, and is not replaced")
-    /// The upload is larger than one may be.
+    /// The upload exceeds the maximum size.
     static func tooLarge(_ limit: Int64) -> UploadRefusal {
         UploadRefusal(413, "an upload may have at most \(limit) bytes here")
     }
-    /// The space that uploads may take is used up.
+    /// The quota of all uploads is exhausted.
     static let quota = UploadRefusal(507, "the space for uploads is used up")
-    /// The filesystem would be too full.
+    /// The upload would leave too little free space on the filesystem.
     static let noSpace = UploadRefusal(507, "there is not enough free space to store this")
-    /// There is no such upload.
+    /// The upload does not exist.
     static let unknown = UploadRefusal(404, "there is no such upload; it may have expired")
 }

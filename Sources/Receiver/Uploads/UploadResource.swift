@@ -1,15 +1,15 @@
 internal import TransferCore
 
-/// HEAD and DELETE of an upload's own resource, in the protocol that the request speaks; blocks.
+/// Handles HEAD and DELETE of an upload's resource, for the protocol that the request uses; blocks.
 struct UploadResource: Sendable {
     let area: UploadArea
     let name: UploadName
     let fields: HTTPFields
 
-    /// Where the upload stands.
+    /// Responds with the state of the upload.
     ///
-    /// A request that still writes to it is cut off first: a client that asks has lost its connection, and must not be told
-    /// an offset that still moves.
+    /// A request that still writes to it is aborted first: a client that queries the offset has lost its connection,
+    /// and the offset must not change after the response.
     func head() -> Answer {
         if let refusal = self.versionRefusal { return refusal }
         let isFree = self.area.active.take(self.name.id) {}
@@ -27,12 +27,12 @@ struct UploadResource: Sendable {
         }
     }
 
-    /// The answer to a version of tus that is not spoken.
+    /// The response to an unsupported version of tus.
     private var versionRefusal: Answer? {
         TusProtocol.isSpoken(self.fields) ? TusProtocol.versionRefusal(self.fields)?.answer : nil
     }
 
-    /// Lets an upload land whose content is whole: the receiver died after the last byte and before that.
+    /// Lands an upload whose content is complete: the receiver died between the last byte and the landing.
     private func land(_ standing: inout UploadStanding) throws(UploadRefusal) {
         guard standing.upload.endsByLength, !standing.isComplete, standing.offset == standing.upload.length else {
             return
@@ -53,7 +53,7 @@ struct UploadResource: Sendable {
         return Answer(200, fields)
     }
 
-    /// Ends the upload.
+    /// Deletes the upload.
     func delete() -> Answer {
         if let refusal = self.versionRefusal { return refusal }
         let isFree = self.area.active.take(self.name.id) {}

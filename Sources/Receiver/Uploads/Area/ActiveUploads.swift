@@ -1,12 +1,12 @@
 internal import Glibc
 internal import Synchronization
 
-/// Which uploads are being written to, and how to end that: of one upload only one request writes at a time.
+/// The uploads that requests are writing to, each with a way to abort its request: one writer per upload.
 ///
-/// A client that lost its connection comes back before this side has noticed. So a later request has precedence: the
-/// earlier one is cut off, and the later one waits until it has let go.
+/// A client that lost its connection often reconnects before the receiver notices the loss. A later request therefore
+/// takes precedence: it aborts the earlier one and waits until that has released the upload.
 final class ActiveUploads: Sendable {
-    /// The most requests that wait: the others need the threads, also those that are waited for.
+    /// The maximum number of waiting requests: they block threads that the aborted requests need, too.
     private static let mostWaiting = 4
 
     private let cancels = Mutex<[String: @Sendable () -> Void]>([:])
@@ -14,12 +14,13 @@ final class ActiveUploads: Sendable {
 
     init() {}
 
-    /// Takes an upload; blocks, at most a few seconds, while an earlier request is cut off.
+    /// Acquires an upload; blocks for at most about five seconds while an earlier request is aborted.
     ///
     /// - Parameters:
     ///   - id: The upload.
-    ///   - cancel: Cuts the request off that takes it; called from any thread.
-    /// - Returns: Whether it was taken: not where the earlier request does not let go, nor where many wait already.
+    ///   - cancel: Aborts the acquiring request; called on any thread.
+    /// - Returns: Whether it was acquired: false if the earlier request does not release it, or if too many requests
+    ///   wait.
     func take(_ id: String, cancel: @escaping @Sendable () -> Void) -> Bool {
         guard let earlier = self.takeNow(id, cancel) else { return true }
         earlier()
@@ -33,7 +34,7 @@ final class ActiveUploads: Sendable {
         return false
     }
 
-    /// Takes an upload that nobody has; otherwise what cuts off who has it.
+    /// Acquires an upload that has no owner; otherwise returns the function that aborts its owner.
     private func takeNow(_ id: String, _ cancel: @escaping @Sendable () -> Void) -> (@Sendable () -> Void)? {
         self.cancels.withLock { cancels in
             if let earlier = cancels[id] { return earlier }
@@ -42,9 +43,9 @@ final class ActiveUploads: Sendable {
         }
     }
 
-    /// Lets go of an upload.
+    /// Releases an upload.
     func release(_ id: String) { self.cancels.withLock { _ = $0.removeValue(forKey: id) } }
 
-    /// Whether somebody writes to it.
+    /// Whether a request owns the upload.
     func contains(_ id: String) -> Bool { self.cancels.withLock { $0[id] != nil } }
 }

@@ -2,9 +2,9 @@ internal import FileStorage
 internal import Synchronization
 internal import TransferCore
 
-/// One request that goes on with a resumable upload, or begins one: holds it against others, and its sink.
+/// One request that creates or resumes a resumable upload: owns the upload while it runs, and its sink.
 ///
-/// What tus and the draft have in common.
+/// Shared by tus and the IETF draft.
 final class AppendSession: Sendable {
     private struct State {
         var upload: ResumableUpload?
@@ -18,19 +18,19 @@ final class AppendSession: Sendable {
     private let cut: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - area: Where uploads lie.
-    ///   - cut: Cuts this request off, for a later one.
+    ///   - area: The upload area.
+    ///   - cut: Aborts this request when a later one takes over the upload.
     init(_ area: UploadArea, cut: @escaping @Sendable () -> Void) {
         self.area = area
         self.cut = cut
     }
 
-    /// What is being gone on with.
+    /// The upload that receives the content; `nil` before ``create(_:checking:)`` or ``resume(_:checking:_:)``.
     var upload: ResumableUpload? { self.state.withLock { $0.upload } }
-    /// The sink, once there is one.
+    /// The sink of the content; `nil` before the upload is open.
     var sink: UploadSink? { self.state.withLock { $0.sink } }
 
-    /// Begins a new upload; blocks.
+    /// Creates an upload; blocks.
     func create(_ upload: ResumableUpload, checking: ExpectedDigest?) throws(UploadRefusal) -> UploadSink {
         try self.hold(upload.name)
         do throws(UploadRefusal) {
@@ -41,14 +41,15 @@ final class AppendSession: Sendable {
         }
     }
 
-    /// Goes on with an upload; blocks, also while an earlier request is cut off.
+    /// Resumes an upload; blocks, also while an earlier request for the same upload is aborted.
     ///
     /// - Parameters:
     ///   - name: The upload.
-    ///   - checking: The digest that this request's content must have.
-    ///   - check: Looks at where the upload stands, may change what is known of it, and throws where it does not fit.
-    /// - Returns: Where the content goes.
-    /// - Throws: ``UploadRefusal``: 404 and 410 where there is no such upload, 423 where somebody else holds it.
+    ///   - checking: The expected digest of this request's content.
+    ///   - check: Validates the request against the upload's state, may update the upload, and throws if they do not
+    ///     match.
+    /// - Returns: The sink of the content.
+    /// - Throws: ``UploadRefusal``: 404 or 410 if the upload does not exist, 423 if another request owns it.
     func resume(
         _ name: UploadName,
         checking: ExpectedDigest?,
@@ -98,7 +99,7 @@ final class AppendSession: Sendable {
         self.state.withLock { $0.held = name }
     }
 
-    /// The content was checked: it counts.
+    /// Marks the content as checked.
     func accept() throws(UploadRefusal) {
         let (upload, mustCheck) = self.state.withLock { state -> (ResumableUpload?, Bool) in
             defer { state.mustCheck = false }
@@ -107,16 +108,16 @@ final class AppendSession: Sendable {
         if mustCheck, let upload { try self.area.markUnchecked(upload.name, from: nil) }
     }
 
-    /// Takes back what this request brought; blocks.
+    /// Discards the content of this request; blocks.
     func takeBack() {
         guard let sink = self.sink else { return }
-        // What cannot be cut off stays marked as what must not be believed.
+        // If the truncation fails, unchecked content stays marked.
         guard sink.file.truncate(sink.start) == 0 else { return }
         self.area.budget.give(sink.offset - sink.start)
         if sink.file.syncData() == 0 { try? self.accept() }
     }
 
-    /// Lets go of the upload; what has come of it stays.
+    /// Releases the upload; the content received so far is kept.
     func release() {
         let held = self.state.withLock { state -> UploadName? in
             defer { state.held = nil }

@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import Synchronization
 
-/// Cuts a request off from any thread, once it is known which connection it is on.
+/// Aborts a request from any thread, as soon as its connection is known.
 final class CutSwitch: Sendable {
     private struct State {
         var cut: (@Sendable () -> Void)?
@@ -13,12 +13,12 @@ final class CutSwitch: Sendable {
 
     init() {}
 
-    /// The connection that is to be cut.
+    /// Sets the connection of the request.
     func connect(_ connection: any ExchangeConnection) {
         let loop = connection.eventLoop
         let bound = NIOLoopBound(connection, eventLoop: loop)
         let cut: @Sendable () -> Void = { [weak self] in
-            // On the loop the request may have ended by then, and its answer be on its way.
+            // When this runs on the event loop, the request may have ended and its response may be on the way.
             loop.execute { [weak self] in if self?.isOver == false { bound.value.abort() } }
         }
         let isCut = self.state.withLock { state -> Bool in
@@ -28,7 +28,7 @@ final class CutSwitch: Sendable {
         if isCut { cut() }
     }
 
-    /// Cuts it, now or as soon as it is known.
+    /// Aborts the request, now or once its connection is known.
     func cut() {
         let cut = self.state.withLock { state -> (@Sendable () -> Void)? in
             defer { state.isCut = true }
@@ -37,7 +37,7 @@ final class CutSwitch: Sendable {
         cut?()
     }
 
-    /// The request is over: what comes on its connection afterwards must not be cut.
+    /// The request has ended: later requests on its connection must not be aborted.
     func disconnect() {
         self.state.withLock { state in
             state.cut = nil

@@ -1,18 +1,18 @@
 internal import TransferCore
 
-/// Where an upload goes when it is whole.
+/// The destination of an upload.
 struct LandingPlace: Sendable, Hashable {
-    /// The names of the directory, from the served one on; directories that are missing are made.
+    /// The names of the directory, relative to the served one; missing directories are created.
     var directory: [String]
     /// The file's name.
     var name: String
-    /// Whether another name is found where this one is taken.
+    /// Whether a numbered name is used if this one is taken.
     var mayRename: Bool
 
-    /// The place that a path names exactly.
+    /// Creates the place that a path names exactly.
     ///
-    /// - Throws: ``UploadRefusal`` with 400 where a name is not one that files are given here: those rules are the same as
-    ///   for downloads (``FileName``).
+    /// - Throws: ``UploadRefusal`` with 400 if a name is not valid by the rules for downloads (``FileName``), 409 if
+    ///   the path names a directory.
     init(exactly path: TreePath) throws(UploadRefusal) {
         guard let last = path.names.last else { throw UploadRefusal(409, "this is a directory; name a file in it") }
         guard !path.endsWithSlash else { throw UploadRefusal(409, "a file's name does not end in a slash") }
@@ -21,14 +21,14 @@ struct LandingPlace: Sendable, Hashable {
         self.mayRename = false
     }
 
-    /// A place in a directory, under a name that is proposed from outside.
+    /// Creates a place in a directory, with a name proposed by the client.
     ///
     /// - Parameters:
     ///   - directory: The directory's path.
-    ///   - proposed: The name that the client would like, or `nil`.
-    ///   - type: The media type, for a name's extension where none is proposed.
-    ///   - now: Seconds since 1970, for such a name.
-    /// - Throws: ``UploadRefusal`` with 400 where the directory's path has names that are not given here.
+    ///   - proposed: The name that the client proposes, or `nil`.
+    ///   - type: The media type, for the extension of a generated name.
+    ///   - now: The current time in seconds since 1970, for a generated name.
+    /// - Throws: ``UploadRefusal`` with 400 if a name in the directory's path is not valid.
     init(in directory: TreePath, proposed: String?, type: String?, now: Int64) throws(UploadRefusal) {
         self.directory = try Self.checked(directory.names[...])
         self.mayRename = true
@@ -52,10 +52,12 @@ struct LandingPlace: Sendable, Hashable {
         return checked
     }
 
-    /// The name as it is written, where it is one that needs no change but perhaps that of its normal form: what exists may
-    /// have another one, and what is put must be got by the same path.
+    /// Returns the name if the rules for file names leave it unchanged, except for Unicode normalization.
+    ///
+    /// The client's normal form is kept: existing files may have another one, and a GET must find the file by the same
+    /// path.
     private static func checked(_ name: String) throws(UploadRefusal) -> String {
-        // Strings that are equal in Swift may still differ in their normal form.
+        // Equal strings in Swift may still differ in their normal form.
         guard let clean = FileName.sanitize(name), clean == name, !ServedTree.isOwn(name) else {
             throw UploadRefusal(
                 400,
@@ -66,6 +68,6 @@ struct LandingPlace: Sendable, Hashable {
         return name
     }
 
-    /// The path of the file under some name.
+    /// The path of a file with some name in the directory.
     func path(_ name: String) -> TreePath { TreePath(names: self.directory + [name]) }
 }

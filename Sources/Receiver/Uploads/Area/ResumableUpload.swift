@@ -1,32 +1,32 @@
 internal import Control
 internal import TransferCore
 
-/// An upload that can be gone on with: what it is to become.
+/// The description of a resumable upload, stored as its record.
 ///
-/// Its offset is the length of its partial file.
+/// The upload's offset is the length of its partial file.
 struct ResumableUpload: Sendable, Hashable {
-    /// Its name.
+    /// The name of the upload.
     var name: UploadName
-    /// Where it goes.
+    /// The destination of the file.
     var place: LandingPlace
-    /// Its whole length, where it is known.
+    /// The complete length in bytes, if known.
     var length: Int64?
-    /// When it was begun, seconds since 1970.
+    /// The time of creation, in seconds since 1970.
     var created: Int64
-    /// What is known of it.
+    /// The facts that the client announced about the file.
     var facts: UploadFacts
-    /// tus's metadata as they were sent.
+    /// The value of tus's `Upload-Metadata` as sent.
     var metadata: String?
-    /// The conditions that the request which began it put on the file's state.
+    /// The conditional request fields of the request that created the upload.
     var conditions: [JSON.Member] = []
-    /// `Repr-Digest` as it was sent: what the whole must have (RFC 9530 §3).
+    /// The value of `Repr-Digest` as sent: the digest of the complete representation (RFC 9530 §3).
     var digest: String?
-    /// Whether it is whole when it has its length: tus has no other sign.
+    /// Whether the upload is complete once it has its length, as in tus, which has no other end marker.
     var endsByLength = false
-    /// The path of the file where it has landed.
+    /// The path of the file after it has landed.
     var landed: String?
 
-    /// The record as it lies beside the partial file.
+    /// The record stored next to the partial file.
     var json: JSON {
         .object([
             JSON.Member("version", 1), JSON.Member("directory", .array(self.place.directory.map { .string($0) })),
@@ -59,7 +59,7 @@ struct ResumableUpload: Sendable, Hashable {
         self.endsByLength = endsByLength
     }
 
-    /// What of a request's fields are conditions for a change.
+    /// Extracts the conditional fields of a request.
     static func conditions(of fields: HTTPFields) -> [JSON.Member] {
         let names: [(String, StaticString)] = [
             ("If-Match", "If-Match"), ("If-None-Match", "If-None-Match"),
@@ -68,12 +68,12 @@ struct ResumableUpload: Sendable, Hashable {
         return names.compactMap { name, field in fields.joined(field).map { JSON.Member(name, .string($0)) } }
     }
 
-    /// The conditions as fields of a request.
+    /// The conditions as request header fields.
     var conditionFields: HTTPFields {
         HTTPFields(self.conditions.compactMap { member in member.value.string.map { (member.name, $0) } })
     }
 
-    /// Reads what ``json`` wrote; `nil` where it is something else.
+    /// Parses a record written by ``json``; `nil` if it is not one.
     init?(name: UploadName, json: JSON) {
         guard json["version"]?.integer == 1, let directory = json["directory"]?.array,
             let last = json["name"]?.string, let mayRename = json["mayRename"]?.bool,
@@ -92,14 +92,14 @@ struct ResumableUpload: Sendable, Hashable {
     }
 }
 
-/// Where an upload stands.
+/// The state of an upload.
 struct UploadStanding: Sendable {
-    /// What it is.
+    /// The upload.
     var upload: ResumableUpload
-    /// How much of it is on disk.
+    /// The number of bytes on disk.
     var offset: Int64
-    /// Whether it is whole and in its place.
+    /// Whether the upload is complete and has landed.
     var isComplete: Bool
-    /// When it ends by itself, seconds since 1970.
+    /// The time of expiry, in seconds since 1970.
     var expires: Int64
 }

@@ -6,21 +6,21 @@ internal import TransferEngine
 
 /// A file that has landed.
 struct LandedFile: Sendable {
-    /// Where it is.
+    /// The path in the served tree.
     var path: TreePath
-    /// What is known of it.
+    /// The file's metadata.
     var facts: FileFacts
-    /// Whether it took another file's place.
+    /// Whether it replaced another file.
     var hasReplaced: Bool
 }
 
 extension UploadArea {
-    /// Whether a place can be taken, as far as can be told now; blocks.
+    /// Checks whether a file may be created at a place, in its current state; blocks.
     ///
     /// - Parameters:
-    ///   - place: The place.
-    ///   - fields: The request's fields, for their conditions.
-    /// - Throws: ``UploadRefusal``: 409 where the name is taken, 412 where a condition does not hold.
+    ///   - place: The destination.
+    ///   - fields: The request header fields, for their conditions.
+    /// - Throws: ``UploadRefusal``: 409 if the name is taken, 412 if a condition fails.
     func check(_ place: LandingPlace, _ fields: HTTPFields) throws(UploadRefusal) {
         guard !place.mayRename else { return }
         let current = self.current(place.directory + [place.name])
@@ -31,15 +31,16 @@ extension UploadArea {
         if self.isDirectory(place) { throw UploadRefusal(409, "this is a directory; name a file in it") }
     }
 
-    /// Makes a partial file a file: syncs it, gives it its name, and syncs that; blocks.
+    /// Publishes a partial file: syncs it, renames it to its destination and syncs the directory; blocks.
     ///
     /// - Parameters:
     ///   - part: The partial file's name in the area.
-    ///   - file: The same, open.
-    ///   - place: Where it goes.
-    ///   - fields: The request's fields, for their conditions.
-    /// - Returns: Where it is now.
-    /// - Throws: ``UploadRefusal``; the partial file is as it was.
+    ///   - file: The open partial file.
+    ///   - place: The destination.
+    ///   - fields: The request header fields, for their conditions.
+    /// - Returns: The landed file.
+    /// - Throws: ``UploadRefusal``. The partial file is then unchanged, unless the rename succeeded and the error
+    ///   concerns the directory's sync or the file's metadata.
     func land(
         _ part: String,
         _ file: OpenFile,
@@ -59,14 +60,14 @@ extension UploadArea {
         return LandedFile(path: place.path(named.name), facts: facts, hasReplaced: named.hasReplaced)
     }
 
-    /// Whether a file that has landed is still the one under its name.
+    /// Whether the name of a landed file still refers to that file.
     func isCurrent(_ file: LandedFile) -> Bool { self.current(file.path.names) == file.facts }
 
-    /// A partial file that got its name.
+    /// A partial file after its rename.
     private struct Named {
         var name: String
         var hasReplaced: Bool
-        /// As it was before another could land under the same name.
+        /// Read under the landing lock, before another upload can land under the same name.
         var facts: FileFacts?
     }
 
@@ -77,7 +78,7 @@ extension UploadArea {
         _ fields: HTTPFields
     ) throws(UploadRefusal) -> Named {
         if let named = try self.rename(part, of: self.directory, place, target, fields) { return named }
-        // Another filesystem. Copied while the lock is not held: others land meanwhile.
+        // Another filesystem. The copy runs without the landing lock, so that other uploads can land meanwhile.
         let copy: String
         do throws(StorageError) {
             copy = try FileMover.bring(part, of: self.directory, to: target)
@@ -96,7 +97,7 @@ extension UploadArea {
         }
     }
 
-    /// rename(2) to the first name that may be taken; `nil` where the directory is another filesystem.
+    /// Renames to the first free name; returns `nil` if the directory is on another filesystem (EXDEV).
     private func rename(
         _ part: String,
         of source: DirectoryHandle,
@@ -109,7 +110,8 @@ extension UploadArea {
             if !place.mayRename, Conditions.verdict(fields, current?.state, isRead: false) != .proceed {
                 return .failure(UploadRefusal(412, "the file is in another state than the request asks for"))
             }
-            // A FIFO or a link that leads nowhere has no state, but it is there (RFC 9110 §13.1.2).
+            // A FIFO or a dangling symlink has no state but exists: If-None-Match must not replace it (RFC 9110
+            // §13.1.2).
             let replacing =
                 self.overwrites && !place.mayRename && (current != nil || fields["If-None-Match"] == nil)
             for attempt in 0...(place.mayRename ? 10_000 : 0) {
@@ -117,7 +119,7 @@ extension UploadArea {
                 switch source.rename(part, to: target, name, replacing: replacing) {
                 case 0:
                     let hasReplaced = current != nil && replacing
-                    // What was known of the file before is not true of this one.
+                    // The record of the replaced file does not describe the new one.
                     if hasReplaced { try? target.unlink(ServedTree.recordName(name)) }
                     let status = (try? target.status(name)) ?? nil
                     return .success(Named(name: name, hasReplaced: hasReplaced, facts: status.map { FileFacts($0) }))
@@ -131,7 +133,7 @@ extension UploadArea {
         return try outcome.get()
     }
 
-    /// What lies at a place now, where that is a plain file.
+    /// The metadata of the regular file at a path; `nil` if there is none.
     private func current(_ names: [String]) -> FileFacts? {
         guard case .success(let file) = BeneathOpen.open(self.tree.root, names, BeneathOpen.pathOnly),
             let status = file.status(), status.st_mode & S_IFMT == S_IFREG
@@ -150,7 +152,7 @@ extension UploadArea {
         return file.status().map { $0.st_mode & S_IFMT == S_IFDIR } ?? false
     }
 
-    /// Opens a directory of the tree, and makes what is missing of it; never by a link that leads out.
+    /// Opens a directory of the tree and creates its missing components; never follows a symlink out of the tree.
     private func makeDirectory(_ names: [String]) throws(UploadRefusal) -> DirectoryHandle {
         let path = ([self.tree.path] + names).joined(separator: "/")
         var made: [String] = []

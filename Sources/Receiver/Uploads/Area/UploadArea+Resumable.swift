@@ -4,14 +4,14 @@ internal import Glibc
 internal import TransferCore
 internal import TransferEngine
 
-/// Unfinished uploads on disk; everything here blocks.
+/// Resumable uploads on disk. Every method blocks.
 extension UploadArea {
-    /// The largest record that is read back.
+    /// The maximum size of a record that is read, in bytes.
     private static let largestRecord = 256 << 10
 
-    /// Begins an upload: after this it survives the receiver's death.
+    /// Creates an upload, which then survives a crash of the receiver.
     ///
-    /// The partial file is made first, so that a record always has one.
+    /// The partial file is created first, so every record has one.
     func create(_ upload: ResumableUpload) throws(UploadRefusal) -> OpenFile {
         try self.admit(length: upload.length)
         try self.check(upload.place, upload.conditionFields)
@@ -34,18 +34,18 @@ extension UploadArea {
         }
     }
 
-    /// Where an upload stands.
+    /// Returns the state of an upload.
     ///
-    /// The offset is what is on disk, but for content that came with a digest and was not checked against it: where that is
-    /// because the receiver died, whoever holds the upload cuts it off. A record without its partial file is that of a file
-    /// that has landed.
+    /// The offset is the length of the partial file. Content that was sent with a digest and has not passed the check
+    /// does not count; this happens when the receiver dies during a request, and the session that owns the upload
+    /// truncates such content. A record without a partial file belongs to an upload that has landed.
     ///
     /// - Parameters:
     ///   - name: The upload.
-    ///   - now: Seconds since 1970.
-    ///   - isOurs: Whether the caller is the one that holds it.
-    /// - Returns: Where it stands.
-    /// - Throws: ``UploadRefusal`` with 404 where there is none, 410 where it has expired.
+    ///   - now: The current time, in seconds since 1970.
+    ///   - isOurs: Whether the caller owns the upload in ``ActiveUploads``.
+    /// - Returns: The state of the upload.
+    /// - Throws: ``UploadRefusal`` with 404 if the upload does not exist, 410 if it has expired.
     func standing(_ name: UploadName, now: Int64, isOurs: Bool = false) throws(UploadRefusal) -> UploadStanding {
         let bytes: [UInt8]?
         do throws(StorageError) {
@@ -77,7 +77,7 @@ extension UploadArea {
         return UploadStanding(upload: upload, offset: offset, isComplete: false, expires: expires)
     }
 
-    /// Opens an upload's partial file to go on with it.
+    /// Opens an upload's partial file for appending.
     func openPart(_ name: UploadName) throws(UploadRefusal) -> OpenFile {
         switch self.directory.open(name.part, O_RDWR) {
         case .success(let file): return file
@@ -86,7 +86,7 @@ extension UploadArea {
         }
     }
 
-    /// Lets an upload land and remembers where; one that has not the digest it was announced with is deleted.
+    /// Lands an upload and records its path; deletes it if it does not match the announced `Repr-Digest`.
     func complete(_ upload: ResumableUpload, _ file: OpenFile) throws(UploadRefusal) -> LandedFile {
         if let digest = upload.digest {
             for expected in DigestFields.representation(["Repr-Digest": digest])
@@ -100,7 +100,7 @@ extension UploadArea {
         var upload = upload
         upload.length = landed.facts.length
         upload.landed = landed.path.url
-        // A client that never heard of it may ask again.
+        // The response may be lost; the client can then query the upload again.
         try? self.save(upload)
         return landed
     }
@@ -119,15 +119,15 @@ extension UploadArea {
         }
     }
 
-    /// Ends an upload and deletes what there is of it.
+    /// Deletes an upload: its record, its partial file and its mark of unchecked content.
     func remove(_ name: UploadName) {
         let size = self.status(name.part).map { Int64($0.st_size) } ?? 0
-        // The record first: without its partial file it would be that of a file that has landed.
+        // The record first: a record without a partial file would stand for a file that has landed.
         for file in [name.record, name.part, name.unchecked] { try? self.directory.unlink(file) }
         self.budget.give(size)
     }
 
-    /// Notes that content from an offset on must not be believed before it was checked; or that it was.
+    /// Marks the content from `offset` on as unchecked; `nil` removes the mark.
     func markUnchecked(_ name: UploadName, from offset: Int64?) throws(UploadRefusal) {
         do throws(StorageError) {
             if let offset {
@@ -140,7 +140,7 @@ extension UploadArea {
         }
     }
 
-    /// The offset from which on content must not be believed, where there is some.
+    /// The offset at which unchecked content starts; `nil` if all content is checked.
     private func checked(_ name: UploadName) -> Int64? {
         (try? AtomicFile.read(self.path(name.unchecked), atMost: 32)).flatMap { $0 }.flatMap { DecimalNumber.parse($0) }
     }
@@ -153,11 +153,12 @@ extension UploadArea {
         try self.markUnchecked(name, from: nil)
     }
 
-    /// Deletes what has expired, and what a receiver that died left of uploads that nobody can go on with.
+    /// Deletes expired uploads and the orphans of a receiver that crashed.
     ///
     /// - Parameters:
-    ///   - now: Seconds since 1970.
-    ///   - isFirst: Whether nothing of this run can be in the area: then a partial file without a record is nobody's.
+    ///   - now: The current time, in seconds since 1970.
+    ///   - isFirst: Whether this process has not created an upload yet. Partial files without a record are then
+    ///     orphans.
     func sweep(now: Int64, isFirst: Bool) {
         let names = self.names()
         let lifetime = Int64(clamping: self.limits.expiry.components.seconds)
@@ -175,7 +176,7 @@ extension UploadArea {
             else { continue }
             for file in [name.unchecked, name.record] { try? self.directory.unlink(file) }
         }
-        // What is left of small files that were being replaced when the process died.
+        // Temporary files of atomic replacements that a crash interrupted.
         if isFirst { for file in names where file.hasPrefix(".martlet-") { try? self.directory.unlink(file) } }
     }
 

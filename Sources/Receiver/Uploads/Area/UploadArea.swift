@@ -5,9 +5,9 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-/// Where uploads lie until they are whole: a directory of ours inside the served one, which nobody else may look into.
+/// The storage of unfinished uploads: a private directory (mode 0700) inside the served one.
 ///
-/// On the same filesystem as the place they go to, as a rule, so that landing is a rename.
+/// It is usually on the same filesystem as the destinations, so that landing is a rename.
 final class UploadArea: Sendable {
     let tree: ServedTree
     let limits: ReceiverLimits
@@ -16,17 +16,17 @@ final class UploadArea: Sendable {
     let active = ActiveUploads()
     let records: RecordChoice?
     let pool: NIOThreadPool
-    /// Held while a name is looked at and taken, so that what was looked at is what is replaced.
+    /// Held from the check of a name until the rename, so that the checked file is the one that is replaced.
     let landing = Mutex(())
-    /// One is held while a record is written, chosen by the file's name.
+    /// One lock is held while a record is written, selected by the hash of the file's name.
     let recordLocks = (0..<64).map { _ in RecordLock() }
     /// The open directory.
     let directory: DirectoryHandle
     private let lock: OpenFile
 
-    /// Opens the area, makes it where it is missing, and takes it for this process.
+    /// Opens the area, creates it if it is missing, and locks it for this process.
     ///
-    /// - Throws: ``ReceiverError``: `directory` where it cannot be made, `busy` where another receiver has it.
+    /// - Throws: ``ReceiverError``: `directory` if it cannot be created, `busy` if another receiver has locked it.
     init(_ tree: ServedTree, _ configuration: ReceiverConfiguration, pool: NIOThreadPool) throws(ReceiverError) {
         self.tree = tree
         self.limits = configuration.limits
@@ -54,7 +54,9 @@ final class UploadArea: Sendable {
         }
     }
 
-    /// Gives the area to the next receiver; nothing of this one writes to it any more.
+    /// Unlocks the area for another receiver.
+    ///
+    /// - Precondition: This receiver does not write to it any more.
     func close() { self.lock.unlock() }
 
     private static func cannotWrite(_ path: String, _ number: Int32) -> ReceiverError {
@@ -65,26 +67,26 @@ final class UploadArea: Sendable {
         )
     }
 
-    /// Checks whether an upload may begin.
+    /// Checks whether an upload may start.
     ///
     /// - Parameters:
-    ///   - length: The bytes that it will bring, or `nil` where that is not known.
-    ///   - whole: The bytes that it will have, where some are there already.
-    /// - Throws: ``UploadRefusal``: 413 where it is too large, 507 where there is no room for it.
+    ///   - length: The number of bytes to be received, or `nil` if unknown.
+    ///   - whole: The complete length of an upload that has some bytes already.
+    /// - Throws: ``UploadRefusal``: 413 if it is too large, 507 if there is not enough space.
     func admit(length: Int64?, of whole: Int64? = nil) throws(UploadRefusal) {
-        // Of an unknown length at least a byte.
+        // Of unknown length: at least one byte.
         let length = length ?? 1
         if let limit = self.limits.upload, whole ?? length > limit { throw .tooLarge(limit) }
         guard self.budget.fits(length) else { throw .quota }
         if let free = FreeSpace.bytes(self.lock), length > free - min(free, self.limits.reserve) { throw .noSpace }
     }
 
-    /// The bounds of a sink.
+    /// The bounds of a sink for an upload of `length` bytes.
     func bounds(length: Int64?) -> UploadSink.Bounds {
         UploadSink.Bounds(length: length, limit: self.limits.upload, reserve: self.limits.reserve)
     }
 
-    /// Makes an empty partial file.
+    /// Creates an empty partial file.
     func makePart(_ name: String) throws(UploadRefusal) -> OpenFile {
         switch self.directory.open(name, O_RDWR | O_CREAT | O_EXCL) {
         case .success(let file): return file
@@ -94,7 +96,7 @@ final class UploadArea: Sendable {
         }
     }
 
-    /// Deletes a file of the area, on the pool: that may take its time for a large one.
+    /// Deletes a file of the area on the pool: for a large file that takes time.
     func discard(_ name: String, giving bytes: Int64 = 0) {
         self.pool.submit { _ in
             try? self.directory.unlink(name)
@@ -103,7 +105,7 @@ final class UploadArea: Sendable {
     }
 }
 
-/// Lets one record of a file be written after the other.
+/// Serializes the writing of records.
 final class RecordLock: Sendable {
     private let mutex = Mutex(())
 

@@ -1,21 +1,21 @@
 internal import Synchronization
 
-/// How many bytes all uploads of a run may bring together.
+/// The number of bytes that all uploads of a run may occupy.
 final class UploadBudget: Sendable {
     private let limit: Int64?
     private let used = Atomic<Int64>(0)
 
-    /// - Parameter limit: The most bytes, or `nil` for any number.
+    /// - Parameter limit: The maximum number of bytes, or `nil` for no limit.
     init(limit: Int64?) { self.limit = limit }
 
-    /// Whether so many more bytes would fit now.
+    /// Whether `count` more bytes currently fit.
     func fits(_ count: Int64) -> Bool {
         guard let limit else { return true }
         let used = self.used.load(ordering: .relaxed)
         return count <= limit - min(used, limit)
     }
 
-    /// Takes room for some bytes; false where there is none.
+    /// Reserves bytes; returns false if they exceed the limit.
     func take(_ count: Int64) -> Bool {
         guard let limit else { return true }
         let (_, new) = self.used.add(count, ordering: .relaxed)
@@ -24,12 +24,12 @@ final class UploadBudget: Sendable {
         return false
     }
 
-    /// Takes room for bytes that are there already, whether there is any or not.
+    /// Reserves bytes that already exist, even beyond the limit.
     func charge(_ count: Int64) {
         if self.limit != nil { self.used.add(count, ordering: .relaxed) }
     }
 
-    /// Gives room back.
+    /// Releases bytes.
     func give(_ count: Int64) {
         if self.limit != nil { self.used.subtract(count, ordering: .relaxed) }
     }

@@ -1,17 +1,17 @@
 internal import TransferCore
 
-/// The names of one upload's files in the area.
+/// The file names of one upload in the area.
 struct UploadName: Sendable, Hashable {
-    /// 128 random bits in hexadecimal digits: who knows it may go on with the upload.
+    /// A capability of 128 random bits as hexadecimal digits: a client that knows it may resume the upload.
     let id: String
 
-    /// A new one.
+    /// Creates a random name.
     init() {
         var random = SystemRandomNumberGenerator()
         self.id = Hexadecimal.encode((0..<16).map { _ in UInt8.random(in: 0...255, using: &random) })
     }
 
-    /// One that came from outside; `nil` where it cannot be one of ours.
+    /// Parses an id received from a client; `nil` if it is not 32 lower-case hexadecimal digits.
     init?(_ id: String) {
         guard id.utf8.count == 32, id.utf8.allSatisfy({ ($0 >= 0x30 && $0 <= 0x39) || ($0 >= 0x61 && $0 <= 0x66) })
         else {
@@ -20,12 +20,12 @@ struct UploadName: Sendable, Hashable {
         self.id = id
     }
 
-    /// The content.
+    /// The partial file.
     var part: String { self.id + ".part" }
-    /// What it is to become.
+    /// The record.
     var record: String { self.id + ".json" }
-    /// The offset from which on content has not been checked against the digest that came with it.
+    /// The file with the offset at which unchecked content starts: content that has not passed its digest check.
     var unchecked: String { self.id + ".unchecked" }
-    /// The path of the upload's own resource.
+    /// The path of the upload's resource.
     var path: String { "/\(ServedTree.ownDirectory)/\(self.id)" }
 }

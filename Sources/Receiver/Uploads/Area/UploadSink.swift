@@ -3,24 +3,24 @@ internal import Glibc
 internal import Synchronization
 internal import TransferCore
 
-/// Takes the content of one request, on the loop that reads it.
+/// Consumes the content of one request, on the event loop of its connection.
 protocol BodySink: Sendable {
-    /// Takes bytes, valid only during the call.
+    /// Consumes bytes; the buffer is valid only during the call.
     func take(_ bytes: UnsafeRawBufferPointer) throws(UploadRefusal)
 }
 
-/// Writes content behind what a partial file holds already.
+/// Appends content to a partial file.
 ///
-/// The loop writes while content comes, the pool finishes when it has come: never both at once, so that the lock is never
-/// waited for.
+/// The event loop writes while content arrives, and the pool finishes the upload after that. The two never overlap, so
+/// the lock is not contended.
 final class UploadSink: BodySink {
-    /// What one request may bring.
+    /// The limits for the content of one request.
     struct Bounds: Sendable {
-        /// The offset at which the whole upload must not go on.
+        /// The complete length of the upload; more content is refused.
         var length: Int64?
-        /// The most bytes of one upload.
+        /// The maximum size of one upload, in bytes.
         var limit: Int64?
-        /// The bytes that are left free.
+        /// The free space that must remain on the filesystem, in bytes.
         var reserve: Int64 = 0
     }
 
@@ -30,12 +30,12 @@ final class UploadSink: BodySink {
         var digests: [DigestAlgorithm: RunningDigest] = [:]
     }
 
-    /// After how many bytes the free space is looked at again.
+    /// The number of bytes after which the free space is checked again.
     private static let spaceInterval: Int64 = 1 << 20
 
     /// The partial file.
     let file: OpenFile
-    /// Where this request's content begins.
+    /// The offset at which this request's content starts.
     let start: Int64
     private let bounds: Bounds
     private let budget: UploadBudget
@@ -43,10 +43,10 @@ final class UploadSink: BodySink {
 
     /// - Parameters:
     ///   - file: The partial file.
-    ///   - start: How long it is.
-    ///   - bounds: What may come.
-    ///   - budget: What all uploads together may take.
-    ///   - digests: The digests of this request's content that are computed on the way.
+    ///   - start: Its current length.
+    ///   - bounds: The limits for the content.
+    ///   - budget: The budget of all uploads.
+    ///   - digests: The digests of this request's content to compute.
     init(
         _ file: OpenFile,
         start: Int64 = 0,
@@ -63,10 +63,10 @@ final class UploadSink: BodySink {
         self.state = Mutex(state)
     }
 
-    /// How long the partial file is now.
+    /// The current length of the partial file.
     var offset: Int64 { self.state.withLock { $0.offset } }
 
-    /// The finished digest of this request's content.
+    /// The digest of this request's content.
     func digest(_ algorithm: DigestAlgorithm) -> [UInt8]? { self.state.withLock { $0.digests[algorithm]?.finalized() } }
 
     func take(_ bytes: UnsafeRawBufferPointer) throws(UploadRefusal) {
@@ -90,7 +90,7 @@ final class UploadSink: BodySink {
         }
         let number = self.file.write(bytes, at: state.offset)
         guard number == 0 else {
-            // What of it was written does not count: the partial file is as long as what was taken.
+            // A partial write does not count: the partial file has exactly the accepted bytes.
             _ = self.file.truncate(state.offset)
             self.budget.give(count)
             return UploadRefusal(number: number, "writing")

@@ -1,9 +1,9 @@
 internal import FileStorage
 internal import TransferCore
 
-/// A request of the resumable upload draft that brings content: one that begins an upload, or PATCH.
+/// A request with content in the IETF draft's protocol: one that creates an upload, or a PATCH.
 final class DraftUpload: UploadFlow {
-    /// What the request does.
+    /// The operation of the request.
     enum Act: Sendable {
         case create(LandingPlace, UploadFacts)
         case append(UploadName)
@@ -22,11 +22,11 @@ final class DraftUpload: UploadFlow {
         self.session = session
         self.fields = request.head.fields
         self.length = request.head.contentLength
-        // The digest of one message's content (RFC 9530 §2); the draft names it for appends.
+        // The digest of one message's content (RFC 9530 §2); the draft specifies it for appends.
         self.checksum = DigestFields.content(self.fields).first
     }
 
-    /// Whether this request brings the rest; without the field an append of the first version does.
+    /// Whether this request completes the upload; true for an append of version 3 without the field.
     private var isLast: Bool { self.version.isComplete(self.fields) ?? true }
 
     func open() throws(UploadRefusal) -> UploadOpening {
@@ -91,7 +91,7 @@ final class DraftUpload: UploadFlow {
         return UploadOpening(sink: sink)
     }
 
-    /// The upload's whole length, by what the request declares.
+    /// The complete length of the upload, as far as the request declares it.
     private func length(_ declared: Int64?, at offset: Int64) throws(UploadRefusal) -> Int64? {
         guard let content = self.length else { return declared }
         let (end, overflow) = offset.addingReportingOverflow(content)

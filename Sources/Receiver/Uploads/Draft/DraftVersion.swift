@@ -1,6 +1,6 @@
 internal import TransferCore
 
-/// The interop versions of the resumable upload draft that are spoken here.
+/// The supported interop versions of the IETF resumable upload draft.
 ///
 /// - Source: draft-ietf-httpbis-resumable-upload, interop versions 3 (`Upload-Incomplete`), 5 and 6 (`Upload-Complete`;
 ///   6 has a media type for PATCH and `Upload-Length`).
@@ -10,26 +10,26 @@ enum DraftVersion: Int, Sendable, Comparable {
     case v6 = 6
 
     static let field = "Upload-Draft-Interop-Version"
-    /// The newest, for answers to those that name none.
+    /// The newest version, for responses to requests that name none.
     static let latest = DraftVersion.v6
     /// The media type of an append.
     static let contentType = "application/partial-upload"
 
     static func < (left: DraftVersion, right: DraftVersion) -> Bool { left.rawValue < right.rawValue }
 
-    /// The version that a request speaks; `nil` where it speaks none that is known.
+    /// The version of a request; `nil` if it names no supported version.
     init?(fields: HTTPFields) {
         guard let text = fields["Upload-Draft-Interop-Version"], let number = Int(text) else { return nil }
         self.init(rawValue: number)
     }
 
-    /// Whether the content of a request is the rest of the upload; `nil` where the field is missing or malformed.
+    /// Whether the content of a request completes the upload; `nil` if the field is missing or malformed.
     func isComplete(_ fields: HTTPFields) -> Bool? {
         if self >= .v5 { return StructuredItem.boolean(fields["Upload-Complete"]) }
         return StructuredItem.boolean(fields["Upload-Incomplete"]).map { !$0 }
     }
 
-    /// The fields that tell how far an upload is.
+    /// The header fields with the state of an upload.
     func fields(offset: Int64, isComplete: Bool) -> HTTPFields {
         var fields = HTTPFields()
         fields.append(Self.field, "\(self.rawValue)")
@@ -42,7 +42,7 @@ enum DraftVersion: Int, Sendable, Comparable {
         return fields
     }
 
-    /// The answer to HEAD.
+    /// The response to HEAD.
     func standing(_ standing: UploadStanding, _ limits: ReceiverLimits) -> Answer {
         var fields = self.fields(offset: standing.offset, isComplete: standing.isComplete)
         if self >= .v6, let length = standing.upload.length { fields.append("Upload-Length", "\(length)") }

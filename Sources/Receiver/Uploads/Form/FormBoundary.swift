@@ -1,12 +1,12 @@
 internal import TransferCore
 
-/// The boundary of a form's content.
+/// Parses the boundary of a form.
 ///
 /// - Source: RFC 2046 §5.1.1, RFC 7578 §4.1.
 enum FormBoundary {
-    /// The boundary, or `nil` where the type is another.
+    /// Returns the boundary, or `nil` if the media type is not a form's.
     ///
-    /// - Throws: ``UploadRefusal`` with 400 where a form has none, or none that may be.
+    /// - Throws: ``UploadRefusal`` with 400 if a form has no valid boundary.
     static func of(_ type: String?) throws(UploadRefusal) -> [UInt8]? {
         guard let type, type.prefix(19).lowercased() == "multipart/form-data" else { return nil }
         for parameter in type.split(separator: ";").dropFirst() {

@@ -1,61 +1,62 @@
 internal import TransferCore
 
-/// Finds the parts in a form's content, over any split of the input.
+/// Parses a form's content incrementally, at any split of the input.
 ///
-/// Pure value: it keeps no more than a boundary's length of content, and a part's head while that is incomplete.
+/// Pure value: it buffers at most a delimiter's length of content, and a part's head while that is incomplete.
 ///
 /// - Source: RFC 7578; RFC 2046 §5.1 for the delimiters.
 struct FormParser: Sendable {
-    /// What was found.
+    /// An element of the form.
     enum Event {
-        /// A part begins.
+        /// A part starts.
         case part(name: String, fileName: String?, type: String?)
-        /// Content of the part, a range of what ``takeContent`` was given, or bytes that were held back before.
+        /// Content of the part: a slice of the input, or bytes that were held back earlier.
         case content(UnsafeRawBufferPointer)
-        /// The part is whole.
+        /// The part is complete.
         case partEnd
-        /// The form is whole.
+        /// The form is complete.
         case end
     }
 
     private enum State: Sendable {
         /// Before the first delimiter.
         case preamble
-        /// Behind a delimiter: `--` ends the form, a line end begins a part.
+        /// After a delimiter: `--` ends the form, a line end starts a part.
         case afterDelimiter
-        /// In the fields of a part.
+        /// In the header fields of a part.
         case head
-        /// At the line end of the blank line behind a part's fields.
+        /// At the CR LF of the blank line after a part's header fields.
         case blankLine
         case content
-        /// Behind the last delimiter.
+        /// After the last delimiter.
         case end
     }
 
-    /// The most bytes of a part's fields.
+    /// The maximum size of a part's header fields, in bytes.
     static let longestHead = 8 * 1024
-    /// The most parts.
+    /// The maximum number of parts.
     static let mostParts = 1000
 
     private let delimiter: [UInt8]
     private var state = State.preamble
-    /// What cannot be judged yet: the begin of a delimiter, a head that is incomplete.
+    /// Input that is still undecided: a possible prefix of a delimiter, or an incomplete head.
     private var held: [UInt8]
     private var parts = 0
 
     /// - Parameter boundary: The boundary without its dashes.
     init(boundary: [UInt8]) {
         self.delimiter = [0x0D, 0x0A, 0x2D, 0x2D] + boundary
-        // The first delimiter needs no line end before it.
+        // The first delimiter may be at the very start, without a CR LF before it.
         self.held = [0x0D, 0x0A]
     }
 
-    /// Whether the last delimiter has come.
+    /// Whether the last delimiter was found.
     var isAtEnd: Bool { if case .end = self.state { true } else { false } }
 
-    /// Takes input and tells what is in it.
+    /// Parses input and passes each element to the callback.
     ///
-    /// - Throws: ``UploadRefusal``: 400 where it is malformed, 431 where a part's fields are too large; or what `tell` throws.
+    /// - Throws: ``UploadRefusal``: 400 if the form is malformed, 431 if a part's header fields are too large; errors
+    ///   of the callback are rethrown.
     mutating func take(
         _ input: UnsafeRawBufferPointer,
         _ tell: (Event) throws(UploadRefusal) -> Void
@@ -77,7 +78,7 @@ struct FormParser: Sendable {
         self.held = try result.get()
     }
 
-    /// Parses as far as can be judged; the offset of what remains.
+    /// Parses as much as can be decided; returns the offset of the rest.
     private mutating func parse(
         _ bytes: UnsafeRawBufferPointer,
         _ tell: (Event) throws(UploadRefusal) -> Void
@@ -97,7 +98,7 @@ struct FormParser: Sendable {
                 self.state = .afterDelimiter
             case .afterDelimiter:
                 guard let end = Self.lineEnd(bytes, from: position) else {
-                    // `--` ends the form even where no line end follows.
+                    // `--` ends the form even without a line end after it.
                     if bytes.count - position >= 2, bytes[position] == 0x2D, bytes[position + 1] == 0x2D {
                         self.state = .end
                         try tell(.end)
@@ -115,7 +116,7 @@ struct FormParser: Sendable {
                 guard line.allSatisfy({ $0 == 0x20 || $0 == 0x09 }) else { throw Self.malformed }
                 self.parts += 1
                 guard self.parts <= Self.mostParts else { throw UploadRefusal(400, "the form has too many parts") }
-                // The line end stays: a part without fields is a blank line at once.
+                // The line end is not consumed: in a part without header fields, the blank line follows at once.
                 position = end
                 self.state = .head
             case .head:
@@ -128,13 +129,13 @@ struct FormParser: Sendable {
                 guard end - position <= Self.longestHead else {
                     throw UploadRefusal(431, "a part of the form has too large fields")
                 }
-                // Another reader would end the part there.
+                // A delimiter inside the head: another parser would end the part there.
                 guard self.search(bytes, from: position).offset >= end else { throw Self.malformed }
                 try tell(try Self.part(bytes[(position + 2)..<max(position + 2, end)]))
                 position = end
                 self.state = .blankLine
             case .blankLine:
-                // A part without content may have its delimiter at once, whose line end is that of the blank line.
+                // In a part without content, the line end of the blank line can be the start of the delimiter.
                 let count = min(bytes.count - position, self.delimiter.count)
                 if bytes[position..<position + count].elementsEqual(self.delimiter.prefix(count)) {
                     guard count == self.delimiter.count else { return position }
@@ -147,7 +148,8 @@ struct FormParser: Sendable {
         }
     }
 
-    /// The offset of the delimiter, or of what may be its begin; whether it is there whole.
+    /// Finds the delimiter, or a prefix of it at the end of the input; without either, the offset is the end of the
+    /// input.
     private func search(_ bytes: UnsafeRawBufferPointer, from start: Int) -> (found: Bool, offset: Int) {
         var index = start
         while index < bytes.count {
@@ -174,7 +176,7 @@ struct FormParser: Sendable {
         return nil
     }
 
-    /// The offset of the second of two line ends that follow each other; `start` is at a line end.
+    /// The offset of the second CR LF of two in a row; `start` is at a CR LF.
     private static func headEnd(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
         var index = start
         while index + 3 < bytes.count {
@@ -190,7 +192,7 @@ struct FormParser: Sendable {
         var name: String?
         var fileName: String?
         var type: String?
-        // A line end is CR and LF, nothing else, and there is no other control character.
+        // CR and LF occur only as a pair; HTAB is the only other control character allowed.
         let isClean = head.indices.allSatisfy { index in
             switch head[index] {
             case 0x0D: index + 1 < head.endIndex && head[index + 1] == 0x0A
@@ -209,7 +211,7 @@ struct FormParser: Sendable {
                 guard disposition.type == "form-data" else { throw Self.malformed }
                 name = disposition.name
                 fileName = disposition.fileName
-                // A file field that was left empty has an empty name.
+                // A file field that the user left empty has an empty name.
                 if fileName == nil, value.contains("filename=") { fileName = "" }
             case "content-type": type = value
             default: break

@@ -3,13 +3,15 @@ internal import FileStorage
 internal import Synchronization
 internal import TransferCore
 
-/// Files sent by a form: each is written to a partial file of its own as it comes, and all land when the form is whole.
+/// Files sent by a form.
+///
+/// Each is written to a separate partial file, and all land when the form is complete.
 ///
 /// - Source: RFC 7578.
 final class FormUpload: UploadFlow {
     private struct File {
         var part: UploadName
-        /// While it comes: a form has more files than a process has descriptors.
+        /// Open only while the content arrives: a form can have more files than a process has descriptors.
         var sink: UploadSink?
         var size: Int64 = 0
         var hasLanded = false
@@ -35,7 +37,7 @@ final class FormUpload: UploadFlow {
 
     private enum Current { case nothing, file, field }
 
-    /// The most bytes of all fields that are no files.
+    /// The maximum total size of all fields except files, in bytes.
     private static let mostFieldBytes = 64 * 1024
 
     private let area: UploadArea
@@ -51,7 +53,7 @@ final class FormUpload: UploadFlow {
     }
 
     func open() throws(UploadRefusal) -> UploadOpening {
-        // Somewhat more than the files themselves.
+        // The length of the form slightly exceeds that of its files.
         try self.area.admit(length: self.request.head.contentLength)
         return UploadOpening(sink: Sink(upload: self))
     }
@@ -83,7 +85,7 @@ final class FormUpload: UploadFlow {
                 return
             }
             state.current = .nothing
-            // A file field that was left empty.
+            // A file field that the user left empty.
             guard !fileName.isEmpty else { return }
             let place = try LandingPlace(in: self.directory, proposed: fileName, type: type, now: Timestamp.now)
             let part = UploadName()
@@ -142,7 +144,7 @@ final class FormUpload: UploadFlow {
         }
     }
 
-    /// To a browser the directory again, where the files are to be seen; to a program their names.
+    /// Redirects a browser to the directory; responds to other clients with a JSON list of the files.
     private func answer(_ landed: [LandedFile]) -> Answer {
         let format = AcceptedFormat.choose(self.request.head.fields.joined("Accept"), preferring: .json)
         if format == .html {

@@ -2,9 +2,9 @@ internal import FileStorage
 internal import Synchronization
 internal import TransferCore
 
-/// A file as the whole content of one PUT or POST.
+/// An upload whose file is the complete content of one PUT or POST.
 ///
-/// What was broken off is deleted: nothing tells a later request that it is the same.
+/// An interrupted upload is deleted, because a later request cannot be matched with it.
 ///
 /// - Source: RFC 9110 §9.3.3, §9.3.4.
 final class RawUpload: UploadFlow {
@@ -18,22 +18,22 @@ final class RawUpload: UploadFlow {
     private let sink = Mutex<UploadSink?>(nil)
 
     /// - Parameters:
-    ///   - area: Where it lies meanwhile.
-    ///   - place: Where it goes.
+    ///   - area: The area for the partial file.
+    ///   - place: The destination.
     ///   - request: The request.
-    ///   - facts: What is known of it.
+    ///   - facts: The facts to record.
     init(_ area: UploadArea, _ place: LandingPlace, _ request: Request, _ facts: UploadFacts) {
         self.area = area
         self.place = place
         self.facts = facts
         self.fields = request.head.fields
         self.length = request.head.contentLength
-        // The whole representation is the content here (RFC 9530 §2, §3).
+        // The content is the complete representation here, so both digest fields apply (RFC 9530 §2, §3).
         self.expected = DigestFields.representation(self.fields) + DigestFields.content(self.fields)
     }
 
     func open() throws(UploadRefusal) -> UploadOpening {
-        // Part of a file cannot be put (RFC 9110 §14.5).
+        // A PUT cannot replace a part of a file (RFC 9110 §14.5).
         guard self.fields["Content-Range"] == nil else {
             throw UploadRefusal(400, "a part of a file cannot be put; use tus or the resumable upload draft")
         }
@@ -71,9 +71,9 @@ final class RawUpload: UploadFlow {
     }
 }
 
-/// Answers that uploads have in common.
+/// Responses that all uploads have in common.
 enum UploadAnswer {
-    /// The file is there: 201, or 204 where it took another one's place.
+    /// The file has landed: 201 (Created), or 204 (No Content) if it replaced another file.
     static func landed(_ file: LandedFile) -> Answer {
         var fields = HTTPFields()
         fields.append("ETag", file.facts.entityTag)

@@ -1,6 +1,6 @@
 internal import TransferCore
 
-/// What tus 1.0 says in header fields.
+/// The header fields of tus 1.0.
 ///
 /// - Source: the tus resumable upload protocol 1.0.0: core, creation, creation-with-upload, creation-defer-length,
 ///   expiration, checksum, termination.
@@ -11,12 +11,12 @@ enum TusProtocol {
     static let algorithms = "sha1,md5,sha256,sha512"
     static let contentType = "application/offset+octet-stream"
 
-    /// Whether a request speaks tus.
+    /// Whether a request uses tus.
     static func isSpoken(_ fields: HTTPFields) -> Bool { fields["Tus-Resumable"] != nil }
 
-    /// The method that a POST stands for, where its client cannot send others.
+    /// The method in `X-HTTP-Method-Override` of a tus POST, for clients that cannot send other methods.
     ///
-    /// Only for tus, which asks for it, and only for methods that change something, as POST does.
+    /// Only `PATCH` and `DELETE`, which change state as POST does. Other protocols than tus do not define the field.
     static func overridingMethod(_ head: RequestHead) -> String? {
         guard head.method == "POST", self.isSpoken(head.fields),
             let method = head.fields["X-HTTP-Method-Override"], method == "PATCH" || method == "DELETE"
@@ -24,25 +24,25 @@ enum TusProtocol {
         return method
     }
 
-    /// The refusal of another version, or `nil`.
+    /// The refusal of a request for another tus version; `nil` if the version matches.
     static func versionRefusal(_ fields: HTTPFields) -> UploadRefusal? {
         guard fields["Tus-Resumable"] != self.version else { return nil }
         return self.told(UploadRefusal(412, "only tus \(self.version) is spoken here", ["Tus-Version": self.version]))
     }
 
-    /// A refusal to a client that speaks tus: every answer tells the version.
+    /// Adds `Tus-Resumable` to a refusal: every response carries the version.
     static func told(_ refusal: UploadRefusal) -> UploadRefusal {
         var refusal = refusal
         if refusal.fields["Tus-Resumable"] == nil { refusal.fields.append("Tus-Resumable", self.version) }
         return refusal
     }
 
-    /// An answer's fields, with the version in front.
+    /// The header fields of a response, starting with `Tus-Resumable`.
     static func fields(_ more: [(String, String)] = []) -> HTTPFields {
         HTTPFields([("Tus-Resumable", self.version)] + more)
     }
 
-    /// What OPTIONS tells.
+    /// The header fields of an OPTIONS response.
     static func capabilities(_ limits: ReceiverLimits) -> [(String, String)] {
         var fields = [
             ("Tus-Resumable", self.version), ("Tus-Version", self.version), ("Tus-Extension", self.extensions),
@@ -52,9 +52,9 @@ enum TusProtocol {
         return fields
     }
 
-    /// A number of bytes; `nil` where the field is missing.
+    /// Parses a number of bytes; `nil` if the field is missing.
     ///
-    /// - Throws: ``UploadRefusal`` with 400 where it is no number.
+    /// - Throws: ``UploadRefusal`` with 400 if the value is not a number.
     static func number(_ field: String?, _ name: String) throws(UploadRefusal) -> Int64? {
         guard let field else { return nil }
         guard let number = DecimalNumber.parse(field.utf8) else {
@@ -63,9 +63,9 @@ enum TusProtocol {
         return number
     }
 
-    /// The digest in `Upload-Checksum`, such as `sha1 BASE64`.
+    /// Parses the digest in `Upload-Checksum`, such as `sha1 BASE64`.
     ///
-    /// - Throws: ``UploadRefusal`` with 400 where it is none, or of an algorithm that is not known.
+    /// - Throws: ``UploadRefusal`` with 400 if the value is malformed or the algorithm is not supported.
     static func checksum(_ field: String?) throws(UploadRefusal) -> ExpectedDigest? {
         guard let field else { return nil }
         let words = field.split(separator: " ")
@@ -75,9 +75,9 @@ enum TusProtocol {
         return ExpectedDigest(algorithm: algorithm, bytes: bytes, source: "Upload-Checksum")
     }
 
-    /// The keys and values of `Upload-Metadata`.
+    /// Parses the keys and values of `Upload-Metadata`.
     ///
-    /// - Throws: ``UploadRefusal`` with 400 where a value is not Base64.
+    /// - Throws: ``UploadRefusal`` with 400 if a value is not Base64.
     static func metadata(_ field: String?) throws(UploadRefusal) -> [(key: String, value: String)] {
         guard let field else { return [] }
         var pairs: [(key: String, value: String)] = []

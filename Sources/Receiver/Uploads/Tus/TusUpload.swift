@@ -2,9 +2,9 @@ internal import Control
 internal import FileStorage
 internal import TransferCore
 
-/// A tus request that brings content: POST that begins an upload, perhaps with its first bytes, or PATCH.
+/// A tus request with content: a POST that creates an upload, possibly with its first bytes, or a PATCH.
 final class TusUpload: UploadFlow {
-    /// What the request does.
+    /// The operation of the request.
     enum Act: Sendable {
         case create(LandingPlace, UploadFacts)
         case append(UploadName)
@@ -49,7 +49,7 @@ final class TusUpload: UploadFlow {
         guard (length != nil) != (self.fields["Upload-Defer-Length"] == "1") else {
             throw UploadRefusal(400, "either Upload-Length or 'Upload-Defer-Length: 1' is needed")
         }
-        // creation-with-upload: content of another type is none of the file's.
+        // creation-with-upload: content of another type does not belong to the file.
         if self.length != 0, !self.hasContentType {
             throw UploadRefusal(415, "content that begins an upload is \(TusProtocol.contentType)")
         }
@@ -112,7 +112,7 @@ final class TusUpload: UploadFlow {
             if isWhole {
                 _ = try self.session.area.complete(upload, sink.file)
             } else {
-                // What is acknowledged is on disk.
+                // Only bytes on disk are acknowledged.
                 let number = sink.file.syncData()
                 guard number == 0 else { throw UploadRefusal(number: number, "syncing") }
             }
