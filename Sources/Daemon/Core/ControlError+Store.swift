@@ -2,7 +2,7 @@ internal import Control
 internal import QueueStore
 
 extension ControlError {
-    /// Tells a store's error in the interface's words.
+    /// Translates an error of the store.
     init(_ error: QueueStoreError) {
         switch error.code {
         case .full:

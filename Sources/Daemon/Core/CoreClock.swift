@@ -6,7 +6,7 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// The wall clock, as the core reads it: a port that a test can set.
+/// A wall clock; tests can replace it.
 package struct CoreClock: Sendable {
     /// Seconds since 1970.
     package var now: @Sendable () -> Double

@@ -2,31 +2,31 @@ package import Control
 package import Logging
 package import Martlet
 
-/// What the daemon's core is made with.
+/// The configuration of the daemon's core.
 package struct CoreConfiguration: Sendable {
     /// The state directory; absolute.
     package var stateDirectory: String
-    /// Where files go whose transfer names no directory; absolute.
+    /// The directory of files whose transfer does not name one; absolute.
     package var directory: String
-    /// Global options that hold where none were stored.
+    /// The global options unless stored ones replace them.
     package var options = TransferOptions()
-    /// How the shared queue's transfers are made where their options say nothing.
+    /// The settings of the shared queue's transfers that their options do not set.
     package var shared = SessionConfiguration.ephemeral
     /// Seconds after which ended transfers of the shared queue leave the history.
     package var historyAge: Double = 30 * 86_400
-    /// Hears of everything that happens to transfers; must return at once.
+    /// Observes all events of transfers; must return at once.
     package var onEvent: (@Sendable (ServiceEvent) -> Void)?
-    /// Takes messages; never a URL's query, user information, or a header field.
+    /// The logger; messages never contain a URL's query, user information or a header field.
     package var logger = Logger(label: "martletd")
-    /// Power and network, as the machine has them.
+    /// The power and network conditions of the machine.
     package var conditions: any SystemConditions = LocalConditions()
-    /// The present; a port for tests.
+    /// The wall clock; tests can replace it.
     package var clock = CoreClock()
-    /// The maximum number of running transfers over all queues, for which there are file descriptors.
+    /// The maximum number of running transfers over all queues, limited by file descriptors.
     package var mostAtOnce = Int.max
-    /// Seconds between two attempts to write to a full disk.
+    /// The interval between two attempts to write to a full disk, in seconds.
     package var fullRetry: Double = 3
-    /// Seconds for which a program may take to begin reading after it opened its session.
+    /// The time within which a program must start to read after it opened its session, in seconds.
     package var sessionLease: Double = 10
 
     /// Creates the configuration of a state directory.

@@ -2,7 +2,7 @@ internal import Control
 internal import QueueStore
 internal import TransferCore
 
-/// What the core reads from the store at its start.
+/// The state that the core reads from the store at its start.
 struct CoreStart: Sendable {
     var counts: [String?: LaneCounts] = [:]
     var sessions: [String: SessionState] = [:]
@@ -20,7 +20,7 @@ struct CoreStart: Sendable {
                 wakeCommand: SessionState.wakeCommand(stored.configuration),
                 acknowledged: stored.acknowledged,
                 last: stored.last,
-                // Whether somebody was woken for them before the daemon went away is not known.
+                // Whether a program was woken for them before the restart is not known.
                 hasNews: stored.last > stored.acknowledged
             )
         }
@@ -37,7 +37,7 @@ struct CoreStart: Sendable {
 }
 
 extension LaneCounts {
-    /// The counts that the store gives.
+    /// Creates the counts from the store's counts by state.
     init(_ counts: [TransferRecord.State: Int]) {
         self.init()
         for (state, count) in counts { self.add(count, state) }
@@ -54,7 +54,7 @@ extension LaneCounts {
     }
 }
 
-/// The names of what is stored beside the transfers.
+/// The names of the stored settings.
 enum SettingName: String {
     case options
     case hostLimits = "host-limits"
@@ -62,7 +62,7 @@ enum SettingName: String {
 }
 
 extension SessionState {
-    /// The command that a stored configuration names.
+    /// Returns the wake command in a stored configuration; empty if there is none.
     static func wakeCommand(_ text: String) -> [String] {
         (try? JSON(parsing: text))?["wakeCommand"]?.array?.compactMap(\.string) ?? []
     }

@@ -5,7 +5,7 @@ internal import TransferCore
 internal import TransferEngine
 
 extension DaemonCore {
-    /// Adds transfers, all or none, in their order.
+    /// Adds transfers in the given order, all or none.
     package func add(_ entries: [NewTransfer], at position: Int?) async throws(ControlError) -> [GID] {
         guard !self.isStopping else { throw Self.stopping }
         guard !self.isFull else { throw ControlError(QueueStoreError(.full, "")) }
@@ -34,7 +34,7 @@ extension DaemonCore {
         return transfers.map(\.id)
     }
 
-    /// Reads an entry; nothing invalid gets into the queue.
+    /// Validates an entry and returns the transfer to store.
     private func check(_ entry: NewTransfer, _ now: Double) throws(ControlError) -> StoredTransfer {
         if let session = entry.session, self.sessions[session] == nil {
             throw ControlError(.notFound, "there is no session '\(session)'", remedy: "open it first")
@@ -52,7 +52,7 @@ extension DaemonCore {
             stored.upload = upload
             stored.path = upload.path
         }
-        // What has become a member of its own is not stored twice.
+        // Options that have become members are not stored twice.
         for name in [OptionName.gid, .pause, .position, .dir] { stored.options[name] = nil }
         stored.priority = try RequestPlan.priority(entry.options)
         try self.checkFirst(stored)
@@ -60,7 +60,7 @@ extension DaemonCore {
         return stored
     }
 
-    /// Throws where a file that is to be sent is not there: nobody may look before the transfer's turn.
+    /// Throws if a file to send cannot be opened: otherwise that would be noticed only when the transfer starts.
     private func checkFiles(_ stored: StoredTransfer) throws(ControlError) {
         for path in stored.upload?.files ?? [] {
             do throws(StorageError) {
@@ -71,7 +71,7 @@ extension DaemonCore {
         }
     }
 
-    /// Throws where a transfer cannot be made, and keeps what it is to be until it is staged.
+    /// Throws if a transfer's options are invalid; otherwise keeps its plan until it is staged.
     private func checkFirst(_ stored: StoredTransfer) throws(ControlError) {
         guard stored.state == .waiting, self.plans.count < Self.mostPlans, let lane = self.lanes[stored.session] else {
             return try self.checkOptions(stored)
@@ -79,7 +79,7 @@ extension DaemonCore {
         self.plans[stored.id] = try lane.plan(stored)
     }
 
-    /// Throws where a transfer cannot be made from what is stored about it.
+    /// Throws if no request can be made from the stored transfer.
     nonisolated func checkOptions(_ stored: StoredTransfer) throws(ControlError) {
         _ = try RequestPlan(
             urls: stored.urls,
@@ -91,7 +91,7 @@ extension DaemonCore {
         )
     }
 
-    /// Where a transfer's file goes.
+    /// Returns the absolute directory of a transfer's file.
     nonisolated func directory(_ options: TransferOptions) throws(ControlError) -> String {
         let directory = options[.dir] ?? self.globalOptions[.dir] ?? self.configuration.directory
         guard directory.hasPrefix("/"), !directory.utf8.contains(0) else {
@@ -100,7 +100,7 @@ extension DaemonCore {
         return directory
     }
 
-    /// Entries one after the other that go to the same queue.
+    /// Groups entries by queue, in their order.
     private static func groups(_ transfers: [StoredTransfer]) -> [[StoredTransfer]] {
         guard let first = transfers.first else { return [] }
         if transfers.allSatisfy({ $0.session == first.session }) { return [transfers] }
@@ -122,12 +122,12 @@ extension DaemonCore {
         self.nowWaits(session, priority: priority, mayPrecede: position != nil)
     }
 
-    /// Something waits that did not.
+    /// Opens a queue's lane and notifies the machine of newly waiting transfers.
     ///
     /// - Parameters:
-    ///   - session: Its queue.
-    ///   - priority: The greatest priority among what was added.
-    ///   - mayPrecede: Whether it may have its place before some that wait.
+    ///   - session: The queue.
+    ///   - priority: The greatest priority among the added transfers.
+    ///   - mayPrecede: Whether they may precede transfers that wait already.
     func nowWaits(_ session: String?, priority: Int, mayPrecede: Bool) {
         self.lane(session)
         self.machine.added(session, priority: priority, mayPrecede: mayPrecede)

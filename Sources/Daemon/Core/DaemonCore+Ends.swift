@@ -5,9 +5,9 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-/// Ends of transfers, which are reported once they are stored.
+/// Ends of transfers, which are stored before they are reported.
 extension DaemonCore {
-    /// A transfer has ended by itself.
+    /// Records the end of a transfer that finished or failed, to be stored.
     func ended(
         _ lane: Lane,
         _ transfer: StoredTransfer,
@@ -18,7 +18,7 @@ extension DaemonCore {
         let id = transfer.id
         guard self.machine.entry(id.rawValue, in: lane.session).map({ $0.phase != .ended }) ?? false else { return }
         guard self.machine.ended(lane.session, id.rawValue) else {
-            // The end of a removed one is stored.
+            // The transfer was removed: that end is stored already.
             lane.left(id)
             return self.wake(id)
         }
@@ -48,7 +48,7 @@ extension DaemonCore {
         self.wake(id)
     }
 
-    /// What a session hears of a good end; of an upload with the server's answer.
+    /// Returns the session event of a finished transfer; for an upload it includes the server's response.
     private static func finished(
         _ id: GID,
         _ completion: TransferEvent.Completion,
@@ -72,12 +72,12 @@ extension DaemonCore {
 
     // MARK: Storing
 
-    /// Stores what is recorded, one group at a time: what comes meanwhile is the next.
+    /// Stores the recorded ends and events, one batch at a time; later ones form the next batch.
     func storeRecords() {
         var batch = self.pending
         self.pending = EndBatch()
         for index in batch.items.indices where batch.items[index].event != nil {
-            // A session that was forgotten is not made again by what comes after.
+            // A late event must not create a deleted session again.
             guard let session = batch.items[index].session, self.sessions[session] == nil else { continue }
             batch.items[index].event = nil
         }
@@ -119,7 +119,7 @@ extension DaemonCore {
         if let session = item.session, outcome.number > 0 { self.stored(session, outcome.number) }
         guard let end = item.end else { return }
         let lane = self.lanes[item.session]
-        // Before anything reports the end: it is stored, and no request can be made twice any more.
+        // Before the end is reported: it is stored, so no request can be repeated any more.
         if !item.before.mayBeCut { self.parts.notes.clear(item.id) }
         if outcome.before != nil {
             self.endedInAll += 1

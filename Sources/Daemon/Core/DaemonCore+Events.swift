@@ -8,9 +8,9 @@ internal import TransferEngine
 
 /// Events of engines.
 extension DaemonCore {
-    /// Takes what engines and the store reported, and performs what follows.
+    /// Handles the reports of engines and the store, and performs the resulting effects.
     ///
-    /// - Returns: How much it was.
+    /// - Returns: The number of reports.
     @discardableResult
     func drain() -> Int {
         var heard = 0
@@ -108,7 +108,7 @@ extension DaemonCore {
         self.machine.hostReleased(lane.session, HostKey(origin).rawValue)
     }
 
-    /// The option that a failure's setting is, for its remedy.
+    /// Returns the advice that names a failure's setting by the daemon's option, for its remedy.
     private static func option(_ setting: TransferFailure.Setting) -> String {
         switch setting {
         case .existingFiles: "set 'if-exists'"
@@ -121,15 +121,15 @@ extension DaemonCore {
         }
     }
 
-    /// An engine has cancelled a transfer: it is as the store has it.
+    /// An engine cancelled a transfer, whose state the store has already.
     private func cancelled(_ lane: Lane, _ transfer: StoredTransfer, _ entry: QueueLane.Entry) {
         let id = transfer.id
         let live = lane.live[id]
         lane.left(id)
-        // One that is cut off by the daemon's end is not known to be repeatable.
+        // If the daemon's stop interrupted the request, its outcome is unknown and the note stays.
         if !transfer.mayBeCut, !self.isStopping { self.parts.notes.clear(id) }
         if entry.hasStarted, let live, live.bytes > 0 {
-            // What a paused one has is shown from the store.
+            // The progress of a paused transfer is shown from the store.
             let progress = (id: id, bytes: live.bytes, total: live.total, path: live.path)
             self.later(
                 { (writer) throws(QueueStoreError) in try writer.setProgress([progress]) },

@@ -4,14 +4,14 @@ internal import TransferCore
 
 /// The history of the shared queue.
 extension DaemonCore {
-    /// Tells the machine how many ended transfers are kept.
+    /// Sets the machine's limit of kept ended transfers from the global options; 1000 by default.
     func setHistory() {
         let limit =
             (try? OptionReader(options: self.globalOptions).count(.maxDownloadResult, 0...1_000_000_000)) ?? nil ?? 1000
         self.machine.setHistory(limit: limit, forgetsFailed: false)
     }
 
-    /// Forgets what is too much or too old.
+    /// Deletes ended transfers beyond the count or older than the history age.
     func trim(keeping count: Int) {
         let before = self.now - self.configuration.historyAge
         self.later(

@@ -3,9 +3,9 @@ internal import QueueStore
 internal import Synchronization
 internal import TransferCore
 
-/// Limits of hosts, and the schedule.
+/// Connection limits of hosts, and the schedule.
 extension DaemonCore {
-    /// Sets the most connections to one host, by its name; `nil` takes the limit off.
+    /// Sets the maximum number of connections to a host, given by name; `nil` removes the limit.
     package func setHostLimit(_ host: String, _ connections: Int?) async throws(ControlError) {
         let name = host.lowercased()
         guard !name.isEmpty, name.utf8.count <= 255, name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != 0x2F })
@@ -44,7 +44,7 @@ extension DaemonCore {
         _ = try result.get()
     }
 
-    /// Sets when transfers run.
+    /// Sets the schedule; `nil` removes it.
     package func setSchedule(_ schedule: Schedule?) async throws(ControlError) {
         if let schedule {
             guard (0...1440).contains(schedule.start), (0...1440).contains(schedule.end),

@@ -3,7 +3,7 @@ internal import QueueStore
 internal import TransferCore
 
 extension DaemonCore {
-    /// The one transfer whose identifier begins with `prefix`.
+    /// Returns the only transfer whose identifier begins with `prefix`.
     package func resolve(_ prefix: String) async throws(ControlError) -> GID {
         guard !prefix.isEmpty, prefix.utf8.count <= 16, prefix.allSatisfy(\.isHexDigit) else {
             throw ControlError(
@@ -17,7 +17,7 @@ extension DaemonCore {
         return found
     }
 
-    /// One transfer.
+    /// Returns one transfer.
     package func record(_ id: GID) async throws(ControlError) -> TransferRecord {
         let (stored, place) = try await self.read { (reader) throws(QueueStoreError) in
             (try reader.transfer(id), try reader.place(of: id))
@@ -28,10 +28,10 @@ extension DaemonCore {
         return record
     }
 
-    /// A page of transfers.
+    /// Returns a page of transfers.
     ///
-    /// What runs waits in the store: where only those that wait are asked for, those that run are left out by their
-    /// places.
+    /// A running transfer is stored as waiting: a query for waiting transfers without active ones skips the places of
+    /// running transfers.
     package func list(_ query: ListQuery) async throws(ControlError) -> [TransferRecord] {
         let states = query.states.isEmpty ? Set(TransferRecord.State.allCases) : query.states
         let limit = max(0, query.limit)
@@ -47,7 +47,7 @@ extension DaemonCore {
             return try await self.page(stored, query.session, offset, limit, isBackward)
         }
         if states.contains(.active) {
-            // Those that run stand first, then the others.
+            // Running transfers come first, then the others.
             let running = self.active(query.session)
             let ids = Set(running.map(\.id))
             if isBackward {
@@ -102,7 +102,7 @@ extension DaemonCore {
         return found.map { self.record($0) }
     }
 
-    /// A page of those in states without some.
+    /// Returns a page of the transfers in some states, without the transfers in `left`.
     private func page(
         without left: Set<GID>,
         _ states: Set<TransferRecord.State>,
@@ -112,7 +112,7 @@ extension DaemonCore {
         _ isBackward: Bool
     ) async throws(ControlError) -> [TransferRecord] {
         let found = try await self.read { (reader) throws(QueueStoreError) in
-            // Where the page begins once those before it are counted that are left out.
+            // The stored offset: the requested one plus the number of skipped transfers before it.
             var raw = offset
             let places = try reader.places(of: left, in: states, session: session, fromEnd: isBackward)
             for place in places.sorted() where place <= raw { raw += 1 }

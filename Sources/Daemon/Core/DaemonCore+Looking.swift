@@ -4,14 +4,14 @@ internal import Martlet
 internal import QueueStore
 internal import TransferCore
 
-/// What is looked at from time to time.
+/// Periodic checks.
 extension DaemonCore {
     private static let progressInterval = 5.0
     private static let gateInterval = 5.0
 
-    /// Looks at everything that nobody tells of.
+    /// Checks the schedule, the conditions, wake commands, speeds and progress.
     ///
-    /// - Returns: The seconds until the next look, or `nil` where there is none.
+    /// - Returns: The seconds until the next check, or `nil` when the core is stopping.
     func tick() -> Double? {
         guard !self.isStopping else { return nil }
         let now = self.now
@@ -40,7 +40,7 @@ extension DaemonCore {
         return isActive ? 0.2 : 1
     }
 
-    /// Finds those that are too slow, and tells sessions how far theirs have come.
+    /// Cancels transfers that are too slow, and sends progress to the session's reader.
     private func sample(_ lane: Lane, _ now: Double) {
         let reader = lane.session.flatMap { self.sessions[$0]?.reader }
         for (id, live) in lane.live where self.machine.entry(id.rawValue, in: lane.session)?.phase == .running {
@@ -67,20 +67,20 @@ extension DaemonCore {
 
     // MARK: Schedule and conditions
 
-    /// Whether the schedule allows transfers at this moment.
+    /// Whether the schedule allows transfers now.
     var isInSchedule: Bool {
         guard let schedule = self.schedule else { return true }
         let (minute, weekday) = self.configuration.clock.local()
         return schedule.allows(minute: minute, weekday: weekday)
     }
 
-    /// Holds the queue outside the schedule; what ran continues from its bytes later.
+    /// Holds the queue outside the schedule; interrupted transfers resume from their bytes later.
     func lookAtSchedule() {
         if self.isInSchedule { self.machine.release(.schedule) } else { self.machine.hold(.schedule) }
         self.pump()
     }
 
-    /// Holds the lanes whose conditions do not hold.
+    /// Holds the lanes whose conditions are not met, and releases the others.
     func lookAtConditions() {
         for lane in self.lanes.values {
             if lane.settings.gate?.isOpen ?? true {
@@ -92,9 +92,9 @@ extension DaemonCore {
         self.pump()
     }
 
-    // MARK: What is stored now and then
+    // MARK: Stored progress
 
-    /// How far those have come that run.
+    /// Returns the progress of all started transfers that have not ended.
     func progressToStore() -> [(id: GID, bytes: Int64, total: Int64?, path: String?)] {
         self.lanes.values.flatMap { lane in
             lane.live.compactMap { id, live in
@@ -112,7 +112,7 @@ extension DaemonCore {
         self.store.writeLater(
             { (writer) throws(QueueStoreError) in try writer.setProgress(progress) },
             done: { [logger = self.configuration.logger] result in
-                // Lost are numbers that are shown after a crash, no more.
+                // Only numbers that are shown after a crash are lost.
                 if case .failure(let error) = result { logger.debug("progress was not stored: \(error.message)") }
             }
         )

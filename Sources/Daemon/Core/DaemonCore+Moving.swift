@@ -2,9 +2,9 @@ package import Control
 internal import QueueStore
 internal import TransferCore
 
-/// Moving transfers in their line.
+/// Moving transfers in their queue.
 extension DaemonCore {
-    /// Moves a transfer in the line; what runs keeps running.
+    /// Moves a transfer in its queue; running transfers keep running.
     package func move(_ id: GID, by offset: Int, from origin: MoveOrigin) async throws(ControlError) -> Int {
         let (place, session) = try await self.change(
             { (writer) throws(QueueStoreError) -> (Int, String?) in

@@ -5,7 +5,7 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-/// Options and URLs of transfers, and the options that hold for all.
+/// Options and URLs of transfers, and the global options.
 extension DaemonCore {
     /// A transfer before and after a change.
     fileprivate struct Edit: Sendable {
@@ -13,7 +13,7 @@ extension DaemonCore {
         var after: StoredTransfer
     }
 
-    /// Reads a transfer, changes it and writes it, in one transaction: two clients at once each change their own.
+    /// Reads, changes and writes a transfer in one transaction, so that concurrent changes do not overwrite each other.
     private func edit(
         _ id: GID,
         _ change: @escaping @Sendable (inout StoredTransfer) throws(ControlError) -> Void,
@@ -55,7 +55,7 @@ extension DaemonCore {
         return try result.get()
     }
 
-    /// Changes a transfer's options; one that runs takes limits at once and restarts for the others.
+    /// Changes a transfer's options; a running one applies limits at once and restarts for other options.
     package func changeOptions(_ id: GID, _ options: TransferOptions) async throws(ControlError) {
         let edit: Edit = try await self.edit(
             id,
@@ -88,7 +88,7 @@ extension DaemonCore {
         }
     }
 
-    /// Replaces a transfer's URLs and keeps its bytes, and with them the file's name.
+    /// Replaces a transfer's URLs; it keeps its bytes and the name of its partial file.
     package func replaceURLs(_ id: GID, with urls: [String]) async throws(ControlError) {
         let known = try await self.read { (reader) throws(QueueStoreError) in try reader.transfer(id) }
         let name = known.flatMap { self.partialName(of: $0) }
@@ -105,12 +105,12 @@ extension DaemonCore {
         self.publish()
     }
 
-    /// The name of a download's partial file, if it has one under a name that its URLs or responses gave.
+    /// Returns the name of a download's partial file, if that name was derived from its URLs or responses.
     ///
-    /// Other URLs would give another name, and the download would restart under that.
+    /// With other URLs the name could change, and the download would restart under the new name.
     private func partialName(of transfer: StoredTransfer) -> String? {
         guard transfer.upload == nil, transfer.options[.out]?.isEmpty ?? true else { return nil }
-        // A running one's file is known to its engine; the store may not have it yet.
+        // The engine knows the file of a running transfer; the store may not have it yet.
         let running = self.lanes[transfer.session]?.target(of: transfer.id)
         let stored = transfer.path.flatMap { path in
             path.lastIndex(of: "/")
@@ -131,7 +131,7 @@ extension DaemonCore {
         return nil
     }
 
-    // MARK: For all
+    // MARK: Global options
 
     /// Changes the global options; they survive a restart.
     package func changeGlobalOptions(_ options: TransferOptions) async throws(ControlError) {
@@ -158,7 +158,7 @@ extension DaemonCore {
         _ = try result.get()
     }
 
-    /// Throws if transfers cannot be made with these defaults.
+    /// Throws if no transfer can be made with these defaults.
     private nonisolated func checkGlobal(_ options: TransferOptions) throws(ControlError) {
         let settings = try LaneSettings(shared: self.configuration.shared, options: options)
         _ = try self.directory(options)
@@ -186,7 +186,7 @@ extension DaemonCore {
         let isRenewed = lane.settings.defaults != settings.defaults
         lane.change(settings, renewsEngines: false)
         self.machine.setLimit(settings.engine.concurrentTransfers, of: nil)
-        // What has not begun begins with the new defaults.
+        // Transfers that have not started are staged again with the new defaults.
         if isRenewed { self.machine.restaged(nil) }
         for (id, live) in lane.live {
             let name = RequestPlan.rateOption(live.transfer.upload)
@@ -195,7 +195,7 @@ extension DaemonCore {
         }
     }
 
-    /// Sessions have defaults of their own, but for the time for which outages are waited out.
+    /// Updates the lanes of sessions, which have their own defaults except for the outage timeout.
     private func adoptInSessions() {
         for (session, lane) in self.lanes {
             guard let session else { continue }
@@ -206,12 +206,12 @@ extension DaemonCore {
 }
 
 extension DaemonCore.Edit {
-    /// The options that differ.
+    /// The options whose values differ.
     fileprivate var differing: Set<OptionName> {
         Set(OptionName.allCases.filter { self.before.options[all: $0] != self.after.options[all: $0] })
     }
 
-    /// Whether the request is another one.
+    /// Whether the change requires another request.
     fileprivate var restarts: Bool {
         !self.differing.subtracting(RequestPlan.liveOptions).isEmpty || self.before.directory != self.after.directory
     }

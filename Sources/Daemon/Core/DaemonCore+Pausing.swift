@@ -2,9 +2,9 @@ package import Control
 internal import QueueStore
 internal import TransferCore
 
-/// Actions on transfers, and pausing, resuming and retrying: what is asked is stored first, then the engines follow.
+/// Actions on transfers: an action is stored first, then the engines follow.
 extension DaemonCore {
-    /// Does the same to each of a selection.
+    /// Performs an action on each selected transfer.
     @discardableResult
     package func perform(
         _ action: TransferAction,
@@ -20,7 +20,7 @@ extension DaemonCore {
 
     private func perform(_ action: TransferAction, _ ids: [GID]) async throws(ControlError) -> Int {
         guard !ids.isEmpty else { return 0 }
-        // What ended a moment ago has ended.
+        // A transfer whose end is being stored cannot change any more.
         for id in ids where action != .forget {
             for lane in self.lanes.values where lane.live[id] != nil {
                 guard self.machine.entry(id.rawValue, in: lane.session)?.phase == .ended else { continue }
@@ -57,7 +57,7 @@ extension DaemonCore {
         return before.count + held.count
     }
 
-    /// One that its server asked to come back later waits by itself, whatever becomes of the hold: it starts again.
+    /// Restarts a started transfer that waits for its own retry (such as after `Retry-After`), not for its host's hold.
     private func tryAtOnce(_ transfer: StoredTransfer) {
         guard let live = self.lanes[transfer.session]?.live[transfer.id], live.rate == 0, live.connections == 0,
             let entry = self.machine.entry(transfer.id.rawValue, in: transfer.session), entry.hasStarted
@@ -65,7 +65,7 @@ extension DaemonCore {
         self.machine.changed(transfer.session, transfer.id.rawValue)
     }
 
-    /// Those of some transfers that wait for a held host.
+    /// Returns those of the given transfers that wait for a held host.
     private func held(_ ids: [GID]) async throws(ControlError) -> [StoredTransfer] {
         guard self.lanes.values.contains(where: { $0.networkHold != nil || !$0.holds.isEmpty }) else { return [] }
         let found = try await self.read { (reader) throws(QueueStoreError) in
@@ -88,12 +88,12 @@ extension DaemonCore {
         }
     }
 
-    /// A thousand at a time, so that others come between.
+    /// Performs an action on a thousand transfers per transaction, so that other changes can run in between.
     private func performInPages(_ action: TransferAction, _ session: String?) async throws(ControlError) -> Int {
         let isRetry = action == .retry
         let states: Set<TransferRecord.State> = isRetry ? [.failed] : [.waiting, .paused]
         var (offset, changed) = (0, 0)
-        // Removed from the end of the line, so that none of them begins meanwhile.
+        // Removal runs from the end of the queue, so that none of the transfers starts meanwhile.
         let isBackward = action.isRemoval
         let counts = self.machine.counts(of: session)
         var left = isRetry ? counts.failed : counts.unfinished
@@ -124,7 +124,7 @@ extension DaemonCore {
         return changed
     }
 
-    /// What is stored of transfers that are in an engine's hands.
+    /// Returns the paths and byte counts of transfers on engines, to be stored.
     private func liveFacts(_ ids: [GID]) -> [GID: LiveFacts] {
         var facts: [GID: LiveFacts] = [:]
         for lane in self.lanes.values where !lane.live.isEmpty {
@@ -136,9 +136,9 @@ extension DaemonCore {
         return facts
     }
 
-    // MARK: What follows
+    // MARK: Following a stored action
 
-    /// The machine follows what was stored, before anything that is stored later.
+    /// Applies a stored action to the machine, before any later transaction.
     private func apply(_ action: TransferAction, _ before: [StoredTransfer]) {
         for (session, transfers) in Dictionary(grouping: before, by: \.session) {
             let ids = transfers.map(\.id.rawValue)
@@ -166,7 +166,7 @@ extension DaemonCore {
         }
     }
 
-    /// What is reported, once the engines have followed.
+    /// Reports an action when the engines have followed it.
     private func follow(_ action: TransferAction, _ before: [StoredTransfer], at now: Double) async {
         for (session, transfers) in Dictionary(grouping: before, by: \.session) {
             switch action {
@@ -216,14 +216,14 @@ extension DaemonCore {
         )
     }
 
-    /// The transfers that were taken of a queue.
+    /// Returns the claimed transfers of a queue.
     private func taken(_ session: String?) -> [QueueMachine.ID] {
         self.machine[lane: session].map { Array($0.entries.keys) } ?? []
     }
 
     private func paused(_ session: String?, _ transfers: [StoredTransfer]) async {
         await self.waitUntilLeft(transfers.map(\.id), session)
-        // One that ended in the same moment was not paused.
+        // A transfer that ended meanwhile was not paused.
         for var one in transfers where self.machine.entry(one.id.rawValue, in: session)?.phase != .ended {
             one.state = .paused
             if self.isHeard { self.tell(.paused(TransferRecord(one))) }

@@ -4,7 +4,7 @@ internal import TransferCore
 internal import TransferEngine
 
 extension TransferRecord {
-    /// A transfer as the store has it.
+    /// Creates the record of a stored transfer.
     init(_ stored: StoredTransfer) {
         self.init(
             id: stored.id,
@@ -24,7 +24,7 @@ extension TransferRecord {
         self.ended = stored.ended
     }
 
-    /// A transfer that has ended so.
+    /// Creates the record of a transfer with its end.
     init(_ stored: StoredTransfer, end: StoredEnd) {
         self.init(stored)
         self.state = end.state
@@ -37,7 +37,7 @@ extension TransferRecord {
 }
 
 extension DaemonCore {
-    /// A transfer that a lane has, as it is now.
+    /// Returns the current record of a transfer on a lane.
     func record(_ lane: Lane, _ stored: StoredTransfer, _ state: TransferRecord.State) -> TransferRecord {
         var record = TransferRecord(stored)
         record.state = state
@@ -53,7 +53,7 @@ extension DaemonCore {
         return record
     }
 
-    /// A transfer that was read, with what memory knows besides.
+    /// Returns the record of a stored transfer, with the state and progress that are in memory.
     func record(_ stored: StoredTransfer) -> TransferRecord {
         if stored.state.isEnd { return TransferRecord(stored) }
         let lane = self.lanes[stored.session]
@@ -70,7 +70,7 @@ extension DaemonCore {
         return self.record(lane, stored, .active)
     }
 
-    /// Says why a transfer waits besides its turn.
+    /// Sets the reason why a transfer waits, other than its place in the queue.
     private func explain(_ record: inout TransferRecord, _ stored: StoredTransfer, _ lane: Lane?) {
         let holds = self.machine.holds(of: stored.session)
         let reasons: [(QueueMachine.Hold, TransferRecord.WaitReason)] = [
@@ -90,7 +90,7 @@ extension DaemonCore {
         )
     }
 
-    /// Those that run, of a session, of the shared queue, or all; in the order in which they were taken.
+    /// Returns the running transfers of a session, of the shared queue, or of all; in the order of their claims.
     func active(_ session: String??) -> [TransferRecord] {
         let lanes: [Lane] =
             switch session {

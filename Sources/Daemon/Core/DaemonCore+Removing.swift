@@ -5,16 +5,16 @@ internal import QueueStore
 internal import TransferCore
 internal import TransferEngine
 
-/// Removing transfers, and forgetting those that have ended.
+/// Removing transfers, and deleting those that have ended.
 extension DaemonCore {
-    /// Transfers were removed: returns when their engines are done with them.
+    /// Reports removed transfers and deletes their partial files, when their engines have released them.
     func removed(
         _ session: String?,
         _ transfers: [StoredTransfer],
         _ deletesPartial: Bool,
         at now: Double
     ) async {
-        // What an engine has begun it deletes itself.
+        // An engine deletes the partial files of transfers that it has started.
         let left = transfers.filter {
             self.beingCancelled.remove($0.id) == nil && self.lanes[session]?.live[$0.id] == nil
         }
@@ -28,7 +28,7 @@ extension DaemonCore {
         if let session { await self.lookAtEvents(session) }
     }
 
-    /// Deletes what a transfer has left that no engine has.
+    /// Deletes the partial file or upload of a transfer that no engine has.
     private func discard(_ transfer: StoredTransfer) {
         guard transfer.upload == nil else { return self.lane(transfer.session).giveUp(transfer) }
         guard let target = transfer.path.flatMap(Self.target) else { return }

@@ -5,9 +5,9 @@ internal import QueueStore
 internal import TransferCore
 internal import TransferEngine
 
-/// Performs what the machine decides.
+/// Performs the machine's actions.
 extension DaemonCore {
-    /// Performs the machine's effects until there is none.
+    /// Performs the machine's actions until there are none.
     func pump() {
         guard !self.hasStopped else { return }
         while let action = self.machine.next(now: self.uptime) {
@@ -24,7 +24,7 @@ extension DaemonCore {
             case .wake(let time): self.wake(at: time)
             }
         }
-        // A session that has nothing left needs no engine.
+        // A session without transfers does not need an engine.
         for session in self.lanes.keys where session != nil && self.machine.isIdle(session) {
             guard self.lanes[session]?.live.isEmpty == true else { continue }
             self.machine.close(session)
@@ -45,9 +45,9 @@ extension DaemonCore {
         }
     }
 
-    // MARK: Taking
+    // MARK: Claiming
 
-    /// Reads what is next, in the order of the store's transactions: nothing that was heard of before is missing.
+    /// Reads the next transfers to run, in the order of the store's transactions, so that it sees every earlier change.
     private func claim(_ session: String?, _ claim: QueueMachine.Claim) {
         var query = TurnQuery(session: session, limit: claim.limit)
         query.excluded = Set(claim.excluded.compactMap { GID(rawValue: $0) })
@@ -108,7 +108,7 @@ extension DaemonCore {
 
     // MARK: Waiting for an engine
 
-    /// Returns when none of these is being cancelled any more.
+    /// Returns when none of these transfers is being cancelled any more.
     func waitUntilLeft(_ ids: [GID], _ session: String?) async {
         for id in ids {
             guard self.machine.entry(id.rawValue, in: session)?.phase == .leaving else { continue }
@@ -116,9 +116,9 @@ extension DaemonCore {
         }
     }
 
-    /// Returns when a claim that is under way has been answered: then what has not begun is in the order of the store.
+    /// Returns when a pending claim has completed: then transfers that have not started are in the store's order.
     ///
-    /// Reordering is limited to a pace; a claim that has to wait for that is not waited for.
+    /// The rate of reordering is limited; this does not wait for a claim that the limit delays.
     func waitUntilOrdered(_ session: String?) async {
         guard !self.hasStopped, self.machine.isClaiming(session) else { return }
         await withCheckedContinuation { self.orderWaiters[session, default: []].append($0) }

@@ -8,13 +8,13 @@ internal import TransferCore
 internal import TransferEngine
 
 extension DaemonCore {
-    /// Waits for programs that were woken.
+    /// The queue that waits for the exit of wake commands.
     private static let children = DispatchQueue(label: "martlet.woken", attributes: .concurrent)
 
-    /// The longest identifier of a session.
+    /// The maximum length of a session's identifier in bytes.
     private static let longestIdentifier = 200
 
-    /// Opens a session for one program, or again for the same instance.
+    /// Opens a session for one program, or reopens it for the same instance.
     package func openSession(
         _ identifier: String,
         instance: String,
@@ -53,14 +53,14 @@ extension DaemonCore {
             )
             return (try writer.reader.session(identifier), transfers)
         })
-        // Another program may have come in between.
+        // Another program may have opened the session meanwhile.
         try self.checkHold(identifier, instance)
         let stored = opened.0 ?? StoredSession(identifier: identifier, configuration: text, acknowledged: 0, last: 0)
         var state =
             self.sessions[identifier]
             ?? SessionState(text: text, wakeCommand: [], acknowledged: 0, last: 0, hasNews: false)
         let isChanged = state.text != text
-        // What is stored may be ahead of what was heard of: the reader that is there is told of it here, or never.
+        // The store may be ahead of the stored events reported so far: only this wakes the present reader for them.
         let isAhead = stored.last > state.last
         state.text = text
         state.wakeCommand = SessionState.wakeCommand(text)
@@ -92,7 +92,7 @@ extension DaemonCore {
         guard let state = self.sessions[identifier],
             state.hold.isHeld(at: self.now, againstAnotherThan: instance)
         else { return }
-        // The end of a killed program's connection may be heard of after the next one has come.
+        // The end of a killed program's connection may be observed after the next program has connected.
         if let holder = state.hold.instance.flatMap({ ProgramProcess(instance: $0) }), holder.isGone {
             self.sessions[identifier]?.hold.closed()
             return
@@ -108,7 +108,7 @@ extension DaemonCore {
         )
     }
 
-    /// The session's events after a number, those that are stored first, then as they come.
+    /// Returns the session's events after a number: stored events first, then new ones.
     package func sessionEvents(
         _ identifier: String,
         instance: String,
@@ -126,7 +126,7 @@ extension DaemonCore {
         let reader = SessionReader(number: number, session: identifier, store: self.store, after: after)
         state.reader?.finish()
         self.sessions[identifier]?.reader = reader
-        // The stream keeps this: where nobody holds the stream any more, the program has gone.
+        // Only the stream retains this: when the stream is released, the program has disconnected.
         let end = CallOnce { [weak self] in
             reader.finish()
             Task { await self?.readingEnded(identifier, number) }
@@ -148,12 +148,12 @@ extension DaemonCore {
         self.configuration.logger.debug("nobody reads the session \(identifier) any more")
     }
 
-    /// Forgets the session's events up to a number, inclusive.
+    /// Deletes the session's events up to a number, inclusive.
     package func acknowledge(_ identifier: String, upTo number: Int64) async throws(ControlError) {
         guard self.sessions[identifier] != nil else {
             throw ControlError(.notFound, "there is no session '\(identifier)'", remedy: "open it first")
         }
-        // The store decides which events there are: a reader has them before this core has heard that they are stored.
+        // The store decides which events exist: a reader may have them before the store's report reaches this core.
         let last = try await self.change(
             { (writer) throws(QueueStoreError) in
                 let last = try writer.reader.session(identifier)?.last ?? 0
@@ -171,7 +171,7 @@ extension DaemonCore {
         self.publish()
     }
 
-    /// Ends a session's work, or leaves it to go on; forgets the session once it is empty.
+    /// Closes a session: removes its transfers or leaves them running; deletes the session if it is empty.
     package func closeSession(
         _ identifier: String,
         instance: String,
@@ -188,7 +188,7 @@ extension DaemonCore {
         let state = self.sessions[identifier]
         let isEmpty = state.map { $0.last <= $0.acknowledged } ?? true
         if unfinished == 0, !keepsTransfers || isEmpty {
-            // What is written from now on is no event of this session: that would make it again.
+            // From now on no event is written for this session: that would create it again.
             self.sessions[identifier] = nil
             do throws(ControlError) {
                 try await self.change({ (writer) throws(QueueStoreError) in try writer.removeSession(identifier) })
@@ -207,7 +207,7 @@ extension DaemonCore {
         }
     }
 
-    /// The sessions there are.
+    /// Returns all sessions.
     package func sessions() async throws(ControlError) -> [SessionSummary] {
         guard !self.isStopping else { throw Self.stopping }
         let now = self.now
@@ -222,9 +222,9 @@ extension DaemonCore {
             }
     }
 
-    // MARK: What happens to its transfers
+    // MARK: Session events
 
-    /// An event of a session is stored.
+    /// Records that an event of a session is stored, and wakes the session's reader.
     func stored(_ session: String, _ number: Int64) {
         guard let last = self.sessions[session]?.last, number > last else { return }
         self.sessions[session]?.last = number
@@ -235,19 +235,19 @@ extension DaemonCore {
         }
     }
 
-    /// Events were stored beside the transfers' ends.
+    /// Reads the number of a session's last event, for events that were stored in another way than with ends.
     func lookAtEvents(_ session: String) async {
         let stored = try? await self.read { (reader) throws(QueueStoreError) in try reader.session(session) }
         if let last = stored?.last { self.stored(session, last) }
     }
 
-    /// Something that is not stored: for the program that reads, if there is one.
+    /// Passes an event that is not stored to the session's reader, if there is one.
     func pass(_ session: String?, _ id: GID, _ event: JSON) {
         guard let session else { return }
         self.sessions[session]?.reader?.put(id, event)
     }
 
-    /// Wakes the programs whose events are ready and who are not there.
+    /// Runs the wake commands of sessions that have new events and no program.
     func wakePrograms(_ now: Double) {
         for (identifier, state) in self.sessions where state.wantsWaking(at: now) {
             self.sessions[identifier]?.hasNews = false
@@ -259,7 +259,7 @@ extension DaemonCore {
                         "MARTLET_SESSION": identifier, "MARTLET_STATE_DIR": self.configuration.stateDirectory,
                     ]
                 )
-                // It may run as long as it likes; only its end has to be taken.
+                // The command may run for any time; only its exit must be collected.
                 Self.children.async {
                     child.write([])
                     _ = child.wait()

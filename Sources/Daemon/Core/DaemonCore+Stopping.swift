@@ -6,7 +6,7 @@ internal import TransferCore
 internal import TransferEngine
 
 extension DaemonCore {
-    /// Writes everything that is not durable yet.
+    /// Writes the state that is not durable yet.
     package func save() async throws(ControlError) {
         let progress = self.progressToStore()
         try await self.change({ (writer) throws(QueueStoreError) in
@@ -14,7 +14,7 @@ extension DaemonCore {
         })
     }
 
-    /// Begins to stop; returns at once.
+    /// Starts stopping; returns at once.
     package nonisolated func stop(isForced: Bool) {
         let isFirst = self.snapshot.withLock { snapshot in
             defer { if snapshot.stop == .no { snapshot.stop = .asked } }
@@ -38,7 +38,7 @@ extension DaemonCore {
         await Self.stop(engines, within: isForced ? .milliseconds(500) : .seconds(4))
         self.drain()
         let progress = self.progressToStore()
-        // Also where there is none: behind it, what was being written is known, so that ends that came meanwhile follow.
+        // Also without progress: after this transaction the results of earlier ones are known, and later ends follow.
         do throws(QueueStoreError) {
             try await self.store.write { (writer) throws(QueueStoreError) in
                 if !progress.isEmpty { try writer.setProgress(progress) }
@@ -46,7 +46,7 @@ extension DaemonCore {
         } catch {
             self.configuration.logger.warning("progress was not stored: \(error.message)")
         }
-        // The store closes behind what was asked of it: ends that came meanwhile are among that.
+        // The store closes after all enqueued transactions, which include ends that occurred meanwhile.
         self.drain()
         await self.store.close()
         self.drain()
@@ -64,10 +64,10 @@ extension DaemonCore {
         self.stopWaiters = []
     }
 
-    /// Stops engines; a disk that does not answer must not hold up the rest for ever.
+    /// Stops engines, and returns after `limit` even if a disk does not respond.
     private static func stop(_ engines: [TransferEngine], within limit: Duration) async {
         await withCheckedContinuation { continuation in
-            // No group of tasks: it would wait for an engine that does not come to its end.
+            // Not a task group around both: it would wait for an engine that never stops.
             let end = CallOnce { continuation.resume() }
             let timer = Task {
                 try? await Task.sleep(for: limit)

@@ -8,22 +8,22 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-/// The daemon's queue: what the store has is run by engines, and what becomes of it is stored before it is told.
+/// The daemon's queue: runs stored transfers on engines, and stores their ends before it reports them.
 ///
-/// The store is the truth about what waits, is paused and has ended; memory holds what runs or is about to. It decides on
-/// one actor; the bytes never come here.
+/// The store is authoritative for waiting, paused and ended transfers; memory holds those that run or are about to run.
+/// All decisions are made on this actor; the transferred bytes never cross it.
 package actor DaemonCore: TransferService {
-    /// What can be asked without waiting.
+    /// The state that can be read without entering the actor.
     struct Snapshot: Sendable {
         var counts = QueueCounts()
-        /// Bytes of bodies, over the transfers that have ended.
+        /// Body bytes received for the transfers that finished since the start.
         var receivedBytes: Int64 = 0
         var options: TransferOptions
         var hostLimits: [String: Int]
         var schedule: Schedule?
-        /// Why nothing can be stored.
+        /// The reason why the queue cannot be stored, or `nil`.
         var trouble: String?
-        /// When that was logged last.
+        /// The time of the last log message about ``trouble``.
         var troubleLogged: ContinuousClock.Instant?
         var stop = Stop.no
 
@@ -42,40 +42,40 @@ package actor DaemonCore: TransferService {
     let parts: EngineParts
     private nonisolated let beginning = ContinuousClock.now
 
-    /// Decides what is taken out of the store, given to engines and taken back.
+    /// Decides which transfers are claimed from the store, staged on engines and withdrawn.
     var machine = QueueMachine()
     var lanes: [String?: Lane] = [:]
     var sessions: [String: SessionState]
     var nextReader = 0
-    /// What is recorded to be stored.
+    /// The ends and events that are not stored yet.
     var pending = EndBatch()
-    /// The transfers that have ended since the start.
+    /// The number of transfers that have ended since the start.
     var endedInAll = 0
-    /// What transfers that were added lately are to be, so that it is read once; bounded by ``mostPlans``.
+    /// The plans of recently added transfers, so that options are parsed once; bounded by ``mostPlans``.
     var plans: [GID: RequestPlan] = [:]
     var isStopping = false
     var hasStopped = false
     var wasBusy = false
     var lastProgressWrite = 0.0
     var lastGateLook = 0.0
-    /// The callers whose changes have taken effect.
+    /// The continuations of callers whose changes have taken effect.
     var answered: [() -> Void] = []
-    /// Removed transfers that their engines had begun.
+    /// Removed transfers that an engine had started.
     var beingCancelled: Set<GID> = []
-    /// Those who wait until a transfer has left its engine.
+    /// The callers that wait until a transfer has left its engine.
     var leaveWaiters: [GID: [CheckedContinuation<Void, Never>]] = [:]
-    /// Those who wait until what a session's engine has follows the store's order.
+    /// The callers that wait until the transfers staged for a session follow the store's order.
     var orderWaiters: [String?: [CheckedContinuation<Void, Never>]] = [:]
     var stopWaiters: [CheckedContinuation<Void, Never>] = []
-    /// The timer of the machine's next wake-up.
+    /// The timer for the machine's next wake-up.
     var timer: Task<Void, Never>?
     var work: [Task<Void, Never>] = []
 
-    /// Opens the queue that a store holds, and begins to run it.
+    /// Opens the queue in a store and starts to run it.
     ///
     /// The core closes the store when it has stopped.
     ///
-    /// - Throws: `storage`, `diskFull`, or `badParameter` where the configuration's own options cannot be used.
+    /// - Throws: `storage`, `diskFull`, or `badParameter` if the configuration's own options are invalid.
     package static func open(
         _ configuration: CoreConfiguration,
         store: QueueStore
@@ -115,9 +115,9 @@ package actor DaemonCore: TransferService {
         for (session, counts) in start.counts { self.machine.counted(session, counts) }
     }
 
-    /// The time in which events are gathered before they are looked at again: more where there are many.
+    /// Returns the time for which events are collected before the next drain: longer after many events.
     private static func gathering(after heard: Int) -> Duration { .milliseconds(heard < 64 ? 10 : 30) }
-    /// The plans that are kept of transfers that were added and not staged.
+    /// The maximum number of plans kept for transfers that were added and not staged.
     static let mostPlans = 2048
 
     private func begin() throws(ControlError) {
@@ -130,8 +130,8 @@ package actor DaemonCore: TransferService {
             Task { [weak self, signals = self.signals] in
                 for await _ in signals {
                     let heard = await self?.drain() ?? 0
-                    // What comes meanwhile is looked at, stored and told together: with many small files that is most of
-                    // what a transfer costs here.
+                    // Events of this time are handled, stored and reported together: with many small files this is
+                    // most of a transfer's cost here.
                     try? await Task.sleep(for: Self.gathering(after: heard))
                 }
             },
@@ -153,7 +153,7 @@ package actor DaemonCore: TransferService {
 
     // MARK: Lanes
 
-    /// A session's lane, or the shared queue's; made if there is none.
+    /// Returns the lane of a session or of the shared queue; creates it if there is none.
     @discardableResult
     func lane(_ session: String?) -> Lane {
         if let lane = self.lanes[session] { return lane }
@@ -171,7 +171,7 @@ package actor DaemonCore: TransferService {
         return lane
     }
 
-    /// How a lane's transfers are made; what was stored is what was checked when it came.
+    /// Returns a lane's settings; stored configurations and options were checked before they were stored.
     func settings(_ session: String?) -> LaneSettings {
         guard let session, let state = self.sessions[session] else {
             let usual = LaneSettings(session: self.configuration.shared)
@@ -185,19 +185,19 @@ package actor DaemonCore: TransferService {
         }
         configuration.conditions = self.configuration.conditions
         var settings = LaneSettings(session: configuration)
-        // A session's configuration does not say how long an outage is waited out.
+        // A session's configuration has no outage timeout.
         settings.defaults[.outageTimeout] = self.globalOptions[.outageTimeout]
         return settings
     }
 
-    // MARK: What everyone may ask
+    // MARK: Nonisolated state
 
-    /// The counts of now.
+    /// The current counts.
     package nonisolated var counts: QueueCounts { self.snapshot.withLock { $0.counts } }
-    /// Why the queue does not go on, where it cannot: for `/health`.
+    /// The reason why the queue cannot continue, or `nil`; for `/health`.
     nonisolated var trouble: String? { self.snapshot.withLock { $0.trouble } }
 
-    /// Reports failing writes, and logs them once a minute.
+    /// Observes failing writes: keeps the reason for `/health` and logs it at most once a minute.
     private func watchStore() {
         self.store.onFailure { [weak self] failure in
             guard let self, let failure else { return }
@@ -213,9 +213,9 @@ package actor DaemonCore: TransferService {
         }
     }
 
-    /// Something was written.
+    /// Clears the trouble after a successful write.
     func storeWorks() {
-        // Small changes may fit while ends do not.
+        // On a full disk small changes may succeed while ends do not.
         guard !self.isFull else { return }
         let hadTrouble = self.snapshot.withLock { snapshot in
             defer { (snapshot.trouble, snapshot.troubleLogged) = (nil, nil) }
@@ -224,21 +224,21 @@ package actor DaemonCore: TransferService {
         if hadTrouble { self.configuration.logger.notice("the queue can be stored again") }
     }
 
-    /// Bytes of bodies that were received for the transfers that have ended since the start.
+    /// Body bytes received for the transfers that finished since the start.
     package nonisolated var receivedBytes: Int64? { self.snapshot.withLock { $0.receivedBytes } }
-    /// The queue's own options, and the defaults.
+    /// The queue's own options, and the defaults for transfers.
     package nonisolated var globalOptions: TransferOptions { self.snapshot.withLock { $0.options } }
-    /// The limits set for hosts.
+    /// The connection limits by host name.
     package nonisolated var hostLimits: [String: Int] { self.snapshot.withLock { $0.hostLimits } }
-    /// When transfers run.
+    /// The times at which transfers run; `nil` means always.
     package nonisolated var schedule: Schedule? { self.snapshot.withLock { $0.schedule } }
 
-    /// What happens from now on.
+    /// Returns the daemon's events from now on.
     package nonisolated func events(capacity: Int) -> AsyncStream<ServiceEvent> {
         self.broadcast.listen(capacity: capacity)
     }
 
-    /// Whether somebody wants to hear of single transfers.
+    /// Whether there is an observer of events.
     var isHeard: Bool { self.configuration.onEvent != nil || self.broadcast.isHeard }
 
     func tell(_ event: ServiceEvent) {
@@ -248,7 +248,7 @@ package actor DaemonCore: TransferService {
 
     var now: Double { self.configuration.clock.now() }
 
-    /// Makes the counts visible.
+    /// Updates the counts of the snapshot, and reports `drained` when no transfer waits or runs any more.
     func publish() {
         var counts = QueueCounts()
         var rate: Int64 = 0
@@ -268,19 +268,19 @@ package actor DaemonCore: TransferService {
         self.wasBusy = isBusy
     }
 
-    /// Nanoseconds since the core was made.
+    /// Nanoseconds since the core was created.
     nonisolated var uptime: Int64 {
         let time = (ContinuousClock.now - self.beginning).components
         return time.seconds * 1_000_000_000 + time.attoseconds / 1_000_000_000
     }
 
-    /// Changes the store, and what follows from it, in the order of the store's transactions.
+    /// Changes the store, then the core's state, in the order of the store's transactions.
     ///
     /// - Parameters:
     ///   - work: The change.
-    ///   - touched: The sessions whose transfers are counted afterwards.
-    ///   - apply: What follows, once it is stored; after it the machine's effects are performed.
-    /// - Returns: What `work` returns.
+    ///   - touched: The sessions whose transfers are counted after the change.
+    ///   - apply: Called on the core after the commit; then the machine's effects are performed.
+    /// - Returns: The result of `work`.
     /// - Throws: The store's error.
     @discardableResult
     func change<T: Sendable>(
@@ -302,7 +302,7 @@ package actor DaemonCore: TransferService {
         }
     }
 
-    /// Asks the store for a change; `done` is called on the core, in the order of the store's transactions.
+    /// Enqueues a change of the store; `done` is called on the core, in the order of the store's transactions.
     func later<T: Sendable>(
         _ work: @escaping @Sendable (borrowing QueueWriter) throws(QueueStoreError) -> T,
         touching touched: @escaping @Sendable (T) -> Set<String?> = { _ in [] },
@@ -329,13 +329,13 @@ package actor DaemonCore: TransferService {
                         done(core, result.map(\.0))
                     }
                 )
-                // A client waits: it is not gathered with what comes next.
+                // A client waits: drain without delay.
                 if isAwaited { Task { await self?.drain() } }
             }
         )
     }
 
-    /// Reads a consistent state; errors are in the interface's words.
+    /// Reads a consistent state of the store, and translates its errors.
     func read<T: Sendable>(
         _ work: @escaping @Sendable (borrowing QueueReader) throws(QueueStoreError) -> T
     ) async throws(ControlError) -> T {
@@ -349,7 +349,7 @@ package actor DaemonCore: TransferService {
 
     static let stopping = ControlError(.stopping, "the daemon is stopping", remedy: "start it again")
 
-    /// Whether nothing can be stored for want of room.
+    /// Whether the disk under the queue is full, so that nothing can be stored.
     var isFull: Bool { self.machine.holds.contains(.diskFull) }
 
     func endSignals() { self.signal.finish() }

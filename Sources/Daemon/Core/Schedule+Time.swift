@@ -1,18 +1,18 @@
 package import Control
 
 extension Schedule {
-    /// Whether transfers may run at a minute of a day of the week.
+    /// Returns whether transfers may run at a minute of the day on a day of the week (0 for Sunday).
     package func allows(minute: Int, weekday: Int) -> Bool {
         if self.start == self.end { return self.isDay(weekday) }
         if self.start < self.end { return minute >= self.start && minute < self.end && self.isDay(weekday) }
-        // Over midnight: the early hours belong to the period that began the day before.
+        // Over midnight: the early hours belong to the period that began on the day before.
         if minute >= self.start { return self.isDay(weekday) }
         return minute < self.end && self.isDay((weekday + 6) % 7)
     }
 
     private func isDay(_ weekday: Int) -> Bool { self.days.isEmpty || self.days.contains(weekday) }
 
-    /// The schedule as it is stored.
+    /// The JSON in which the schedule is stored.
     package var stored: JSON {
         [
             "start": .integer(Int64(self.start)), "end": .integer(Int64(self.end)),
@@ -20,7 +20,7 @@ extension Schedule {
         ]
     }
 
-    /// Reads what ``stored`` writes.
+    /// Parses the JSON that ``stored`` returns.
     package init?(stored: JSON) {
         guard let start = stored["start"]?.integer, let end = stored["end"]?.integer else { return nil }
         let days = (stored["days"]?.array ?? []).compactMap(\.integer).map { Int(clamping: $0) }

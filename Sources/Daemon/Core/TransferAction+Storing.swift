@@ -1,7 +1,7 @@
 internal import Control
 internal import QueueStore
 
-/// What memory knows of a transfer that the store does not.
+/// The path and progress of a transfer in memory, which are newer than the stored ones.
 struct LiveFacts: Sendable {
     var path: String?
     var bytes: Int64
@@ -9,13 +9,13 @@ struct LiveFacts: Sendable {
 }
 
 extension TransferAction {
-    /// Whether it removes.
+    /// Whether the action removes transfers.
     var isRemoval: Bool { if case .remove = self { true } else { false } }
 
-    /// Whether somebody wants transfers to be tried now, also those that wait for a held host.
+    /// Whether the action also tries transfers at once that wait for a held host.
     var triesAtOnce: Bool { self == .resume || self == .retry }
 
-    /// Whether it can be done to a transfer that stands so in the store.
+    /// Returns whether the action is allowed in a stored state.
     func applies(to state: TransferRecord.State) -> Bool {
         switch self {
         case .pause: state == .waiting
@@ -26,7 +26,7 @@ extension TransferAction {
         }
     }
 
-    /// Stores it for transfers that it can be done to.
+    /// Stores the action for transfers whose states allow it.
     func write(
         _ transfers: [StoredTransfer],
         _ facts: [GID: LiveFacts],

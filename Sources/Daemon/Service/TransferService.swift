@@ -1,97 +1,103 @@
 package import Control
 
-/// What the daemon does for whoever asks: the RPC's methods and the sessions are translations of this.
+/// The daemon's operations on transfers and sessions, which the RPC methods translate to and from JSON.
 ///
-/// Every method may be called from any thread. A method that changes something returns when the change is durable.
+/// Every method may be called from any thread. A method that changes state returns when the change is durable.
 package protocol TransferService: AnyObject, Sendable {
     // MARK: Adding
 
-    /// Adds transfers, all or none, in their order.
+    /// Adds transfers in the given order, all or none.
     ///
     /// - Parameters:
-    ///   - entries: What to add.
-    ///   - position: The place of the first among those that have not ended, or `nil` for the end.
+    ///   - entries: The transfers to add.
+    ///   - position: The index of the first one among the unfinished transfers, or `nil` for the end.
     /// - Returns: Their identifiers, in the same order.
     /// - Throws: `badParameter` (names the entry), `duplicate`, `diskFull`, `stopping`.
     func add(_ entries: [NewTransfer], at position: Int?) async throws(ControlError) -> [GID]
 
     // MARK: Reading
 
-    /// The one transfer whose identifier begins with `prefix` (1 to 16 hexadecimal digits).
+    /// Returns the only transfer whose identifier begins with `prefix` (1 to 16 hexadecimal digits).
     ///
     /// - Throws: `notFound`, `ambiguous`, `badParameter`.
     func resolve(_ prefix: String) async throws(ControlError) -> GID
 
-    /// One transfer.
+    /// Returns one transfer.
     ///
     /// - Throws: `notFound`.
     func record(_ id: GID) async throws(ControlError) -> TransferRecord
 
-    /// A page of transfers.
+    /// Returns a page of transfers.
     func list(_ query: ListQuery) async throws(ControlError) -> [TransferRecord]
 
-    /// Copies transfers as they are now into a list: those that have not ended in the line's order, then those that have.
+    /// Copies the current transfers into a list: the unfinished ones in queue order, then those that have ended.
     ///
-    /// - Parameter query: The states and the session; what is running counts as waiting.
-    /// - Returns: The list's name, and how many there are.
+    /// - Parameter query: The states and the session; a running transfer counts as waiting.
+    /// - Returns: The list's name, and the number of its transfers.
     /// - Throws: `diskFull`, `storage`.
     func openList(_ query: ListQuery) async throws(ControlError) -> (list: String, count: Int)
 
-    /// The next transfers of a list; none at its end, when it is dropped. One that nobody reads for a minute is dropped too.
+    /// Returns the next transfers of a list; at its end returns none and drops the list.
+    ///
+    /// A list that has not been read for a minute is dropped too.
     ///
     /// - Throws: `notFound`, `storage`.
     func readList(_ name: String, limit: Int) async throws(ControlError) -> [TransferRecord]
 
-    /// The counts of now, without any I/O; of the shared queue and all sessions together.
+    /// The current counts of the shared queue and all sessions together; performs no I/O.
     var counts: QueueCounts { get }
 
     // MARK: Changing
 
-    /// Does the same to each; those that stand otherwise are left alone for `.all`, and are errors when named.
+    /// Performs an action on each selected transfer.
     ///
-    /// - Returns: Those that were changed.
-    /// - Throws: `notFound`, `wrongState` for the first that is named and cannot; then nothing was changed.
+    /// A transfer whose state does not allow the action is skipped for `.all` and is an error for `.ids`.
+    ///
+    /// - Returns: The number of changed transfers.
+    /// - Throws: `notFound` or `wrongState` for the first named transfer that fails; then nothing was changed.
     @discardableResult
     func perform(_ action: TransferAction, on selection: TransferSelection) async throws(ControlError) -> Int
 
-    /// Moves a transfer in the line.
+    /// Moves a transfer in its queue.
     ///
-    /// - Returns: Its new place, from 0.
+    /// - Returns: Its new index, from 0.
     /// - Throws: `notFound`, `wrongState`.
     func move(_ id: GID, by offset: Int, from origin: MoveOrigin) async throws(ControlError) -> Int
 
-    /// Changes a transfer's options; one that runs takes limits at once and starts anew for the others, keeping its bytes.
+    /// Changes a transfer's options.
+    ///
+    /// A running transfer applies limits at once; for other options it restarts and keeps its bytes.
     func changeOptions(_ id: GID, _ options: TransferOptions) async throws(ControlError)
 
-    /// The queue's own options, and the defaults of those to come.
+    /// The queue's own options, and the defaults for transfers.
     var globalOptions: TransferOptions { get }
 
-    /// Changes them; they survive a restart.
+    /// Changes the global options; they survive a restart.
     func changeGlobalOptions(_ options: TransferOptions) async throws(ControlError)
 
-    /// Replaces a transfer's URLs; the bytes that are there are kept.
+    /// Replaces a transfer's URLs; the bytes received so far are kept.
     func replaceURLs(_ id: GID, with urls: [String]) async throws(ControlError)
 
-    /// Sets the most connections to one host, by its name; `nil` takes the limit off.
+    /// Sets the maximum number of connections to a host, given by name; `nil` removes the limit.
     func setHostLimit(_ host: String, _ connections: Int?) async throws(ControlError)
-    /// The limits set for hosts.
+    /// The connection limits by host name.
     var hostLimits: [String: Int] { get }
 
-    /// Sets when transfers run.
+    /// Sets the schedule; `nil` removes it.
     func setSchedule(_ schedule: Schedule?) async throws(ControlError)
-    /// When transfers run; `nil` is always.
+    /// The times at which transfers run; `nil` means always.
     var schedule: Schedule? { get }
 
     // MARK: Background sessions
 
-    /// Opens a session for one program, or opens it again for the same instance after a lost connection.
+    /// Opens a session for one program, or reopens it for the same instance after a lost connection.
     ///
     /// - Parameters:
     ///   - identifier: The session's name.
     ///   - instance: A text that the program chose at random when it opened the session.
-    ///   - program: What others are told of it, such as `imagequeue (pid 17)`.
-    ///   - configuration: How its transfers are made, see `SessionSettings`; replaces the one that was stored.
-    /// - Returns: What there is of it.
+    ///   - program: A name of the program for messages, such as `imagequeue (pid 17)`.
+    ///   - configuration: The JSON of its `SessionConfiguration`; replaces the stored one.
+    /// - Returns: The session's transfers and event numbers.
     /// - Throws: `sessionInUse`, `badParameter`.
     func openSession(
         _ identifier: String,
@@ -100,63 +106,63 @@ package protocol TransferService: AnyObject, Sendable {
         configuration: JSON
     ) async throws(ControlError) -> SessionOpening
 
-    /// The session's events after `after`, those that are stored first, then as they come; progress among the latter.
+    /// Returns the session's events after number `after`: stored events first, then new events and progress.
     ///
-    /// The session counts as connected as long as the sequence is being read.
+    /// The session counts as connected while the sequence is being read.
     ///
-    /// - Throws: `sessionInUse` where `instance` is not the one that opened it.
+    /// - Throws: `sessionInUse` if `instance` is not the one that opened it.
     func sessionEvents(
         _ identifier: String,
         instance: String,
         after: Int64
     ) async throws(ControlError) -> AsyncStream<SessionEvent>
 
-    /// Forgets the session's events up to a number, inclusive.
+    /// Deletes the session's events up to a number, inclusive.
     func acknowledge(_ identifier: String, upTo number: Int64) async throws(ControlError)
 
-    /// Removes a session's transfers that have not ended (`keepsTransfers` false), and forgets the session once it is empty.
+    /// Closes a session: removes its unfinished transfers unless `keepsTransfers`; deletes an empty session.
     func closeSession(_ identifier: String, instance: String, keepsTransfers: Bool) async throws(ControlError)
 
-    /// The sessions there are.
+    /// Returns all sessions.
     func sessions() async throws(ControlError) -> [SessionSummary]
 
     // MARK: The daemon
 
-    /// What happens to transfers of the shared queue and of all sessions, from now on.
+    /// Returns the events of the shared queue and of all sessions from now on.
     ///
-    /// - Parameter capacity: Beyond that many unread events, progress is dropped first, then the sequence ends.
+    /// - Parameter capacity: The maximum of unread events; beyond it progress is dropped, then the sequence ends.
     /// - Returns: The events, for one consumer.
     func events(capacity: Int) -> AsyncStream<ServiceEvent>
 
-    /// Bytes received for the transfers that have ended since the start, without any I/O; `nil` where nobody counts them.
+    /// Bytes received for the transfers that finished since the start; `nil` if not counted.
     var receivedBytes: Int64? { get }
 
-    /// Writes everything that is not durable yet.
+    /// Writes the state that is not durable yet.
     func save() async throws(ControlError)
 
-    /// Begins to stop the daemon; returns at once. `isForced` does not wait for what can be cut off.
+    /// Starts stopping the daemon and returns at once; `isForced` waits a shorter time for the engines.
     func stop(isForced: Bool)
 }
 
 extension TransferService {
-    /// Nobody counts them.
+    /// Received bytes are not counted by default.
     package var receivedBytes: Int64? { nil }
 }
 
-/// Which transfers are listed.
+/// Selects the transfers to list.
 package struct ListQuery: Sendable, Hashable {
-    /// The states; empty is all.
+    /// The states; empty means all.
     package var states: Set<TransferRecord.State> = []
-    /// The session: `.some(nil)` the shared queue alone, `nil` everything.
+    /// The session: `.some(nil)` means the shared queue alone, `nil` everything.
     package var session: String??
-    /// How many to leave out; negative counts from the end: -1 begins with the last, and goes backwards (aria2).
+    /// The number of transfers to skip; a negative offset lists backwards from the end, -1 from the last one (aria2).
     package var offset = 0
-    /// At most how many.
+    /// The maximum number of transfers.
     package var limit = 1000
 
-    /// Everything, at most a thousand.
+    /// Creates a query; by default for everything, at most a thousand transfers.
     ///
-    /// Order: those that have not ended in the line's order; those that have by the time of their end, oldest first.
+    /// Order: unfinished transfers in queue order, then ended ones by the time of their end, oldest first.
     package init(
         states: Set<TransferRecord.State> = [],
         session: String?? = nil,
@@ -170,47 +176,47 @@ package struct ListQuery: Sendable, Hashable {
     }
 }
 
-/// What can be done to a transfer.
+/// An action on a transfer.
 package enum TransferAction: Sendable, Hashable {
-    /// Stops it until it is resumed; it keeps what it has.
+    /// Stops it until it is resumed; it keeps its bytes.
     case pause
-    /// Puts a paused one in line again, at its old place.
+    /// Returns a paused transfer to its old place in the queue.
     case resume
-    /// Puts a failed or removed one in line again, at the end; the bytes that are there are kept.
+    /// Queues a failed or removed transfer again, at the end; the bytes received so far are kept.
     case retry
-    /// Ends one that has not ended as removed; `deletesPartial` deletes the partial file.
+    /// Ends an unfinished transfer as removed; `deletesPartial` deletes the partial file.
     case remove(deletesPartial: Bool)
-    /// Forgets one that has ended.
+    /// Deletes an ended transfer from the history.
     case forget
     /// Changes the priority.
     case setPriority(Int)
 }
 
-/// Which transfers something is done to.
+/// Selects the transfers of an action.
 package enum TransferSelection: Sendable, Hashable {
-    /// These.
+    /// The given transfers.
     case ids([GID])
-    /// All, of the shared queue or of one session.
+    /// All transfers of one session, or of the shared queue (`nil`).
     case all(session: String?)
 }
 
-/// What an offset is counted from (aria2's `how`).
+/// The origin of an offset (aria2's `how`).
 package enum MoveOrigin: String, Sendable, Hashable {
-    /// `POS_SET`: the beginning.
+    /// `POS_SET`: the beginning of the queue.
     case start = "POS_SET"
-    /// `POS_CUR`: where it is.
+    /// `POS_CUR`: the transfer's current place.
     case current = "POS_CUR"
-    /// `POS_END`: the end.
+    /// `POS_END`: the end of the queue.
     case end = "POS_END"
 }
 
-/// When transfers run, in local time.
+/// The daily period in which transfers run, in local time.
 package struct Schedule: Sendable, Hashable {
-    /// Minutes since midnight at which transfers may begin; one that equals ``end`` is always.
+    /// The start of the period in minutes since midnight; equal to ``end`` means the whole day.
     package var start: Int
-    /// Minutes since midnight at which they are paused; may lie before `start`, over midnight.
+    /// The end of the period in minutes since midnight; less than `start` means a period over midnight.
     package var end: Int
-    /// The days that a period begins on, 0 for Sunday; empty is every day.
+    /// The days of the week on which a period begins, 0 for Sunday; empty means every day.
     package var days: Set<Int>
 
     /// Creates a schedule.
@@ -221,33 +227,33 @@ package struct Schedule: Sendable, Hashable {
     }
 }
 
-/// Something that happened in the daemon.
+/// An event of the daemon.
 package enum ServiceEvent: Sendable {
-    /// It began to run.
+    /// The transfer started to run.
     case started(TransferRecord)
-    /// It was paused.
+    /// The transfer was paused.
     case paused(TransferRecord)
-    /// It was removed.
+    /// The transfer was removed.
     case removed(TransferRecord)
-    /// It is whole and durable.
+    /// The transfer is complete and durable.
     case finished(TransferRecord)
-    /// It failed.
+    /// The transfer failed.
     case failed(TransferRecord)
-    /// It was added, or put in line again.
+    /// The transfer was added or queued again.
     case queued(TransferRecord)
-    /// Those that run, about five times a second while any does.
+    /// The running transfers of the shared queue, about five times a second while any transfer runs.
     case progress([TransferRecord])
-    /// Nothing waits or runs any more.
+    /// No transfer waits or runs any more.
     case drained
 }
 
-/// What a program learns when it opens a session.
+/// The state of a session that a program receives when it opens it.
 package struct SessionOpening: Sendable {
-    /// All its transfers that have not ended, and those whose end was not acknowledged.
+    /// The session's unfinished transfers, and those whose end has not been acknowledged.
     package var transfers: [TransferRecord]
-    /// The number of the last event that was acknowledged.
+    /// The number of the last acknowledged event.
     package var acknowledged: Int64
-    /// The number of the last event there is.
+    /// The number of the last stored event.
     package var last: Int64
 
     /// Creates one.
@@ -260,10 +266,10 @@ package struct SessionOpening: Sendable {
 
 /// An event of a session.
 package struct SessionEvent: Sendable, Hashable {
-    /// Its number, from 1 on without gaps; 0 for progress, which is not stored.
+    /// Its number, from 1 on without gaps; 0 for events that are not stored, such as progress.
     package var number: Int64
-    /// The event as the program is given it: `kind` (`response`, `progress`, `finished`, `failed`, `removed`), `id`, and
-    /// what belongs to it; see Docs/rpc.md.
+    /// The event as the program receives it: `kind` (such as `response`, `progress`, `finished`, `failed`, `removed`),
+    /// `id` and members that depend on the kind; see Docs/rpc.md.
     package var json: JSON
 
     /// Creates one.
@@ -273,15 +279,15 @@ package struct SessionEvent: Sendable, Hashable {
     }
 }
 
-/// A session, for people.
+/// A session, as shown to users.
 package struct SessionSummary: Sendable, Hashable {
     /// Its identifier.
     package var identifier: String
-    /// Its transfers that have not ended.
+    /// The number of its unfinished transfers.
     package var unfinished: Int
-    /// Its events that were not acknowledged.
+    /// The number of its events that were not acknowledged.
     package var unacknowledged: Int
-    /// The program that has it open.
+    /// The program that has the session open, if any.
     package var program: String?
 
     /// Creates one.

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Calls once, at the latest when nobody holds it any more.
+/// Calls a closure exactly once, at the latest when it is released.
 final class CallOnce: Sendable {
     private let call: Mutex<(@Sendable () -> Void)?>
 

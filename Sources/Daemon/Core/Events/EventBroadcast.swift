@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Gives what happens to everybody who listens, each with a bounded buffer.
+/// Sends events to all listeners, each with a bounded buffer.
 final class EventBroadcast: Sendable {
     private struct State {
         var listeners: [Int: Listener] = [:]
@@ -10,10 +10,10 @@ final class EventBroadcast: Sendable {
 
     private let state = Mutex(State())
 
-    /// Whether anybody listens.
+    /// Whether there is a listener.
     var isHeard: Bool { self.state.withLock { !$0.listeners.isEmpty } }
 
-    /// What happens from now on.
+    /// Returns the events from now on, with a buffer for `capacity` events.
     func listen(capacity: Int) -> AsyncStream<ServiceEvent> {
         let listener = Listener(capacity: max(1, capacity))
         let (number, isFinished) = self.state.withLock { state in
@@ -22,7 +22,7 @@ final class EventBroadcast: Sendable {
             return (state.nextNumber, state.isFinished)
         }
         if isFinished { listener.finish() }
-        // The stream alone keeps this: where nobody holds the stream any more, nothing is collected for it.
+        // Only the stream retains this: when the stream is released, its listener is removed.
         let end = CallOnce { [weak self] in
             listener.finish()
             _ = self?.state.withLock { $0.listeners.removeValue(forKey: number) }

@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import TransferCore
 
-/// One listener's unread events: beyond the capacity progress is dropped first, then the sequence ends.
+/// The unread events of one listener; beyond the capacity progress is dropped first, then the sequence ends.
 final class Listener: Sendable {
     private struct State {
         var events = FirstInFirstOut<ServiceEvent>()
@@ -15,7 +15,7 @@ final class Listener: Sendable {
 
     init(capacity: Int) { self.capacity = capacity }
 
-    /// - Returns: Whether it goes on listening.
+    /// - Returns: Whether it keeps listening.
     func put(_ event: ServiceEvent) -> Bool {
         let (waiter, goesOn): (CheckedContinuation<ServiceEvent?, Never>?, Bool) = self.state.withLock { state in
             guard !state.isFinished else { return (nil, false) }
@@ -24,7 +24,7 @@ final class Listener: Sendable {
                 return (waiter, true)
             }
             if case .progress = event {
-                // The newest says all that the one before it said.
+                // The newest progress replaces the one before it.
                 if state.hasProgress { Self.dropProgress(&state) }
                 guard state.events.count < self.capacity else { return (nil, true) }
                 state.hasProgress = true

@@ -1,36 +1,36 @@
 internal import Control
 internal import QueueStore
 
-/// What is to be written about transfers that ended or were answered, in the order in which it happened.
+/// Ends and session events that are to be stored, in the order in which they occurred.
 struct EndBatch: Sendable {
-    /// One thing.
+    /// One end or event.
     struct Item: Sendable {
         /// The lane.
         var session: String?
         var id: GID
-        /// The end; `nil` for an event of the session alone.
+        /// The end; `nil` if only a session event is stored.
         var end: StoredEnd?
-        /// The session's event, JSON text.
+        /// The session's event.
         var event: JSON?
-        /// The transfer as it was.
+        /// The transfer before its end.
         var before: StoredTransfer
     }
 
-    /// What became of one thing.
+    /// The result of storing one item.
     struct Outcome: Sendable {
-        /// The event's number, 0 where there is none.
+        /// The event's number, or 0 if there is no event.
         var number: Int64 = 0
-        /// The state of a transfer that ended, as the store had it before; `nil` where it had ended there already.
+        /// The stored state before the end; `nil` if the transfer had already ended in the store.
         var before: TransferRecord.State?
     }
 
     var items: [Item] = []
 
-    /// Writes all of it.
+    /// Writes all items in one transaction.
     ///
-    /// The end of a transfer that was removed meanwhile is none: it has been told that it is removed.
+    /// Skips the end and the event of a transfer that was removed meanwhile: its removal has been reported.
     ///
-    /// - Returns: What became of each.
+    /// - Returns: The outcome of each item, in the same order.
     func write(_ writer: borrowing QueueWriter) throws(QueueStoreError) -> [Outcome] {
         let ends = self.items.compactMap(\.end)
         var states = try (ends.isEmpty ? [] : writer.end(ends))[...]

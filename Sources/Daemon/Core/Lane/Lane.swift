@@ -7,7 +7,7 @@ internal import TransferAssembly
 internal import TransferCore
 internal import TransferEngine
 
-/// What all lanes' engines run on.
+/// The resources that the engines of all lanes share.
 struct EngineParts: Sendable {
     let loops: SharedLoops
     let store: DiskStore
@@ -15,12 +15,12 @@ struct EngineParts: Sendable {
     let notes: UploadNotes
 }
 
-/// One lane: what it has taken, and the engines that run it.
+/// The claimed transfers of one queue, and the engines that run them.
 ///
-/// Confined to the core. Transfers with proxies of their own, and those that were begun under earlier settings, have
-/// engines beside the usual one; these go away when they have nothing left.
+/// Confined to the core. Transfers with their own proxies, and those that were staged under earlier settings, have
+/// separate engines, which are removed when their last transfer has left.
 final class Lane {
-    /// How far a transfer has come.
+    /// A transfer on an engine, and its last known progress.
     struct Live {
         var transfer: StoredTransfer
         var engine: EngineKey
@@ -32,13 +32,13 @@ final class Lane {
         var rate: Int64 = 0
         var connections = 0
         var hasResponse = false
-        /// Of an upload in a session: the response, for whoever hears of its end alone.
+        /// The response of a session's upload; it is repeated in the event of its end.
         var response: JSON?
-        /// Of an upload: the bytes that the server has said it has, and those sent in this run.
+        /// Of an upload: the bytes that the server has acknowledged, and those sent in this run.
         var acknowledged: Int64?
         var sent: Int64?
         var speed: SpeedWatch?
-        /// Why the core ends it, where it does.
+        /// The failure with which the core ends the transfer, if it does.
         var failure: TransferRecord.Failure?
     }
 
@@ -61,13 +61,13 @@ final class Lane {
     }
 
     let session: String?
-    /// What was taken out of the store and is not staged yet.
+    /// The transfers that were claimed from the store and are not staged yet.
     var claimed: [GID: StoredTransfer] = [:]
-    /// The transfers that an engine has, or whose end is not stored yet.
+    /// The transfers on an engine, and those whose end is not stored yet.
     var live: [GID: Live] = [:]
-    /// The holds of hosts that engines reported, for people.
+    /// The holds of hosts that engines reported; for display.
     var holds: [Origin: HostHold] = [:]
-    /// The hold of the network, for people.
+    /// The hold of the network; for display.
     var networkHold: HostHold?
     private(set) var settings: LaneSettings
     private var epoch = 0
@@ -92,7 +92,7 @@ final class Lane {
 
     // MARK: Settings
 
-    /// Takes other settings: limits at once, the rest for what begins from now on.
+    /// Changes the settings; limits apply at once, the rest to transfers that are staged from now on.
     func change(_ settings: LaneSettings, renewsEngines: Bool) {
         var settings = settings
         settings.engine.concurrentTransfers = self.settings.engine.concurrentTransfers
@@ -117,7 +117,7 @@ final class Lane {
 
     // MARK: Transfers
 
-    /// Reads what a transfer is to be.
+    /// Returns the request plan of a transfer under the lane's current settings.
     func plan(_ transfer: StoredTransfer) throws(ControlError) -> RequestPlan {
         try RequestPlan(
             urls: transfer.urls,
@@ -129,12 +129,12 @@ final class Lane {
         )
     }
 
-    /// Gives a transfer to an engine.
+    /// Adds a transfer to an engine.
     ///
     /// - Parameters:
     ///   - transfer: The transfer.
-    ///   - known: What it is to be, if that was read before with these settings.
-    /// - Throws: Why it cannot be made.
+    ///   - known: Its plan, if it was made before with these settings.
+    /// - Throws: The reason why it cannot be staged.
     func stage(_ transfer: StoredTransfer, _ known: RequestPlan?) throws(StagingFailure) {
         var plan: RequestPlan
         do throws(ControlError) {
@@ -187,15 +187,15 @@ final class Lane {
         }
     }
 
-    /// The order among the transfers that are staged: what has a greater priority starts before others of other hosts.
+    /// Returns the engine's priority of a staged transfer; a higher one starts before transfers of other hosts.
     private static func priority(_ priority: Int, base: Priority) -> Priority {
         if priority > 0 { return max(base, .high) }
         return priority < 0 ? .low : base
     }
 
-    /// Takes transfers back that have not begun; what has begun is not touched.
+    /// Withdraws transfers from their engines unless they have started.
     ///
-    /// - Returns: Those that had not begun.
+    /// - Returns: The transfers that were withdrawn.
     func withdraw(_ ids: [GID]) -> Set<GID> {
         var gone: Set<GID> = []
         var byEngine: [EngineKey: [TransferID: GID]] = [:]
@@ -205,7 +205,7 @@ final class Lane {
         }
         for (key, numbers) in byEngine {
             guard let engine = self.slots[key]?.engine else { continue }
-            // The last ones first: what is next does not start because one before it was taken back.
+            // In reverse order: withdrawing a transfer must not start the next one, which is withdrawn too.
             for number in engine.withdraw(numbers.keys.sorted(by: >)) {
                 guard let id = numbers[number] else { continue }
                 gone.insert(id)
@@ -218,7 +218,7 @@ final class Lane {
     /// Cancels a transfer in its engine.
     func cancel(_ id: GID, keeping: Bool = true) {
         guard let live = self.live[id], let engine = self.slots[live.engine]?.engine else { return }
-        // Its samples are up to 200 ms old, and this is the last look.
+        // Progress samples are up to 200 ms old; this is the last one.
         if let now = engine.progress(of: live.number) {
             self.live[id]?.bytes = now.bytes
             self.live[id]?.total = now.total ?? live.total
@@ -226,7 +226,7 @@ final class Lane {
         engine.cancel(live.number, keeping: keeping)
     }
 
-    /// A transfer has left its engine, and the store knows.
+    /// Removes a transfer that has left its engine, and stops an engine that is no longer needed.
     func left(_ id: GID) {
         guard let live = self.live.removeValue(forKey: id) else { return }
         live.policy?.ended(live.number)
@@ -239,25 +239,25 @@ final class Lane {
         }
     }
 
-    /// Changes the rate of a transfer that an engine has.
+    /// Changes the rate limit of a staged or running transfer in bytes per second; `nil` removes it.
     func setRateLimit(_ rate: Int64?, of id: GID) {
         guard let live = self.live[id] else { return }
         self.slots[live.engine]?.engine.setRateLimit(rate, of: live.number)
     }
 
-    /// The hold of a transfer's host, if there is one.
+    /// Returns the hold of a transfer's host, if there is one.
     func hold(of transfer: StoredTransfer) -> HostHold? {
         guard self.networkHold != nil || !self.holds.isEmpty,
             let url = transfer.urls.first.flatMap({ try? HTTPURL($0) })
         else { return nil }
-        // Usually one; the engine knows the time of the next attempt.
+        // Usually there is one engine; it knows the time of the next attempt.
         for slot in self.slots.values { if let hold = slot.engine.hold(of: url) { return hold } }
         return nil
     }
 
-    /// Lets transfers of held hosts try at once.
+    /// Releases holds, so that transfers of held hosts are tried at once.
     ///
-    /// - Parameter transfers: Those whose hosts are meant; `nil` for all hosts.
+    /// - Parameter transfers: The transfers whose hosts are released; `nil` for all hosts.
     func releaseHolds(of transfers: [StoredTransfer]?) {
         guard self.networkHold != nil || !self.holds.isEmpty else { return }
         guard let transfers else {
@@ -267,20 +267,20 @@ final class Lane {
         var known: Set<Origin> = []
         for text in transfers.lazy.flatMap(\.urls) {
             guard let url = try? HTTPURL(text), known.insert(url.origin).inserted else { continue }
-            // The hold may be that of a proxy, or of the network.
+            // The hold may be of a proxy, or of the network.
             for slot in self.slots.values {
                 if let hold = slot.engine.hold(of: url) { slot.engine.releaseHolds(of: hold.origin) }
             }
         }
     }
 
-    /// How far a transfer has come, at this moment.
+    /// Returns the current progress of a transfer, or `nil` if no engine has it.
     func progress(of id: GID) -> (bytes: Int64, total: Int64?)? {
         guard let live = self.live[id] else { return nil }
         return self.slots[live.engine]?.engine.progress(of: live.number)
     }
 
-    /// Where the file of a transfer that an engine has will be, as far as that is known.
+    /// Returns the file target of a transfer on an engine, if it is known already.
     func target(of id: GID) -> FileTarget? {
         guard let live = self.live[id] else { return nil }
         return self.slots[live.engine]?.engine.target(of: live.number)
@@ -290,9 +290,9 @@ final class Lane {
 
     // MARK: Uploads
 
-    /// Lets an upload's request go on from what is known of it.
+    /// Sets an upload's journal, notes, policy and response receiver, so that it resumes from its recorded state.
     ///
-    /// - Throws: Where it was begun by a daemon that died, and must not be made twice.
+    /// - Throws: `cannotResume` if a daemon that died had started the request and it must not be repeated.
     private func prepare(_ plan: inout RequestPlan, _ id: GID, _ tag: RunTag) throws(StagingFailure) {
         let notes = self.parts.notes
         guard plan.upload?.method == "PUT" || !notes.isLost(id) else {
@@ -309,7 +309,7 @@ final class Lane {
         plan.upload?.receiver = tag.answer
     }
 
-    /// Lets the server of an upload that no engine has forget what it has of it.
+    /// Deletes the partial upload of a transfer that no engine has, at its server and in the journal.
     func giveUp(_ transfer: StoredTransfer) {
         guard var plan = try? self.plan(transfer) else { return }
         let key = EngineKey(epoch: self.epoch, proxy: plan.proxy)
@@ -343,7 +343,7 @@ final class Lane {
             session.cookies = cookies
         }
         let policy = SessionPolicy(session)
-        // Those in use are kept by their transfers; what is kept here for the next ones must not grow.
+        // Transfers retain the policies in use; this cache for later transfers must stay bounded.
         if self.slots[key]?.policies.count ?? 0 >= 64 { self.slots[key]?.policies = [:] }
         self.slots[key]?.policies[wanted] = policy
         return policy
@@ -383,7 +383,7 @@ final class Lane {
     }
 }
 
-/// Why a transfer cannot be given to an engine.
+/// The reason why a transfer cannot be staged on an engine.
 struct StagingFailure: Error {
     var failure: TransferRecord.Failure
 

@@ -3,23 +3,23 @@ internal import HTTPTransport
 internal import Martlet
 internal import TransferEngine
 
-/// How one lane's transfers are made.
+/// The engine settings and request defaults of one lane.
 struct LaneSettings: Sendable {
     var engine: TransferEngine.Configuration
     var transport: HTTPTransport.Configuration
     var downloads: DownloadOptions
     var fields: [(String, String)]
-    /// For the policies of its transfers: cookies and credentials.
+    /// The source of its transfers' policies: cookies and credentials.
     var session: SessionConfiguration
-    /// Lets its transfers run while the conditions hold; `nil` is always.
+    /// Allows transfers to run while the conditions are met; `nil` means always.
     var gate: ConditionGate?
-    /// Options that hold where a transfer has none of its own.
+    /// The options that apply unless a transfer sets them.
     var defaults: TransferOptions
 
-    /// The time for which outages are waited out.
+    /// The default time after which an outage fails a transfer.
     static let outageTimeout = Duration.seconds(86_400)
 
-    /// A background session's.
+    /// Creates the settings of a background session.
     init(session: SessionConfiguration) {
         self.engine = session.forEngine
         self.transport = session.forTransport
@@ -31,7 +31,7 @@ struct LaneSettings: Sendable {
         self.defaults = TransferOptions()
     }
 
-    /// The shared queue's.
+    /// Creates the settings of the shared queue.
     init(shared session: SessionConfiguration, options: TransferOptions) throws(ControlError) {
         self.init(session: session)
         let reader = OptionReader(options: options)

@@ -1,12 +1,12 @@
 internal import Synchronization
 internal import TransferEngine
 
-/// What engines and the store report, in order, until the core takes it.
+/// A queue of reports from engines and the store, in order, until the core takes them.
 final class Outbox: Sendable {
     enum Item: Sendable {
         /// An engine's event.
         case engine(lane: String?, TransferEvent)
-        /// An answer of the store: what follows from it. The answers are in the order of the transactions.
+        /// The completion of a store's transaction, in the order of the transactions.
         case answer(@Sendable (isolated DaemonCore) -> Void)
     }
 
@@ -18,7 +18,7 @@ final class Outbox: Sendable {
     private let state = Mutex(State())
     private let wake: @Sendable () -> Void
 
-    /// - Parameter wake: Called when there is something that it was not called for.
+    /// - Parameter wake: Called for the first item, and for the first one after ``take()`` has found none.
     init(wake: @escaping @Sendable () -> Void) { self.wake = wake }
 
     func put(_ item: Item) {
@@ -30,7 +30,7 @@ final class Outbox: Sendable {
         if wakes { self.wake() }
     }
 
-    /// Everything that is there; if that is nothing, the next item wakes again.
+    /// Removes and returns all items; if there are none, the next item calls `wake` again.
     func take() -> [Item] {
         self.state.withLock { state in
             let items = state.items

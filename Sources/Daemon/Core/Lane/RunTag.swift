@@ -1,10 +1,10 @@
 internal import Control
 internal import Martlet
 
-/// Leads from an engine's event to the transfer.
+/// The user information of an engine's transfer, which links its events to the stored transfer.
 struct RunTag: Sendable {
     var id: GID
     var policy: SessionPolicy?
-    /// Of an upload in a session: where its answer's body is.
+    /// The response body of a session's upload.
     var answer: AnswerBuffer?
 }

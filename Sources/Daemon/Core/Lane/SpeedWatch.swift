@@ -1,8 +1,8 @@
-/// Finds a transfer too slow once it has been so for ten seconds.
+/// Detects a transfer that has been below its lowest speed for ten seconds.
 ///
-/// No clock: seconds come in as an argument.
+/// Pure value; the time in seconds is an argument.
 struct SpeedWatch: Sendable {
-    /// Bytes a second.
+    /// The lowest allowed rate in bytes per second.
     let lowest: Int64
     private var slowSince: Double?
 
@@ -10,9 +10,9 @@ struct SpeedWatch: Sendable {
 
     init(lowest: Int64) { self.lowest = lowest }
 
-    /// Takes a sample.
+    /// Records a sample of the rate in bytes per second.
     ///
-    /// - Returns: Whether it is too slow.
+    /// - Returns: Whether the transfer is too slow.
     mutating func sample(rate: Int64, at now: Double) -> Bool {
         guard rate < self.lowest else {
             self.slowSince = nil

@@ -3,7 +3,7 @@ internal import HTTPTransport
 internal import QueueStore
 
 extension DaemonCore {
-    /// Copies transfers as they are now into a list that is read in pages.
+    /// Copies the current transfers into a list that is read in pages.
     package func openList(_ query: ListQuery) async throws(ControlError) -> (list: String, count: Int) {
         let states = query.states.isEmpty ? Set(TransferRecord.State.allCases) : query.states
         let list: SpooledList
@@ -15,15 +15,15 @@ extension DaemonCore {
         return (self.lists.add(list), list.count)
     }
 
-    /// The next transfers of a list; none at its end, when it is dropped.
+    /// Returns the next transfers of a list; at its end returns none and drops the list.
     ///
-    /// What runs now is shown as it is now.
+    /// Running transfers are returned with their current progress.
     package func readList(_ name: String, limit: Int) async throws(ControlError) -> [TransferRecord] {
         guard let list = self.lists.list(name) else {
             throw ControlError(.notFound, "there is no list '\(name.prefix(32))'", remedy: "open it again")
         }
         let result: Result<[StoredTransfer], QueueStoreError> = await withCheckedContinuation { continuation in
-            // The file is read beside the actor.
+            // The file is read outside the actor.
             self.parts.pool.run {
                 continuation.resume(
                     returning: Result { () throws(QueueStoreError) in try list.next(max(1, limit)) }

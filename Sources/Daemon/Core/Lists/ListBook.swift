@@ -2,9 +2,9 @@ internal import Control
 internal import QueueStore
 internal import Synchronization
 
-/// The lists that clients are reading, each a file without a name.
+/// The lists that clients are reading, each in an unnamed file.
 ///
-/// A list that is not read for a while is dropped, and the one that was read longest ago where there are too many.
+/// A list that has not been read for a minute is dropped; if there are too many, the least recently read one is.
 final class ListBook: Sendable {
     private struct Entry {
         var list: SpooledList
@@ -16,7 +16,7 @@ final class ListBook: Sendable {
 
     private let entries = Mutex<[String: Entry]>([:])
 
-    /// Keeps a list; gives its name.
+    /// Adds a list and returns its name.
     func add(_ list: SpooledList, now: ContinuousClock.Instant = .now) -> String {
         let name = GID.random().description
         self.entries.withLock { entries in
@@ -29,7 +29,7 @@ final class ListBook: Sendable {
         return name
     }
 
-    /// A list that is being read.
+    /// Returns a list and updates the time of its last use.
     func list(_ name: String, now: ContinuousClock.Instant = .now) -> SpooledList? {
         self.entries.withLock { entries in
             entries[name]?.used = now
@@ -37,6 +37,6 @@ final class ListBook: Sendable {
         }
     }
 
-    /// Drops a list, whose file goes when nobody reads it any more.
+    /// Drops a list; its file is freed when its last read has ended.
     func drop(_ name: String) { self.entries.withLock { $0[name] = nil } }
 }

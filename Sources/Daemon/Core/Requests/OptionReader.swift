@@ -1,7 +1,7 @@
 internal import Control
 internal import TransferCore
 
-/// Reads options' texts; each error names the option.
+/// Parses the texts of options; each error names the option.
 struct OptionReader {
     let options: TransferOptions
 
@@ -26,7 +26,7 @@ struct OptionReader {
         return value
     }
 
-    /// A number of bytes, as `1M`.
+    /// Returns a number of bytes, such as `1M`.
     func bytes(_ name: OptionName) throws(ControlError) -> Int64? {
         guard let text = self.options[name], !text.isEmpty else { return nil }
         guard let value = ByteCount.parse(text), value >= 0 else {
@@ -35,12 +35,12 @@ struct OptionReader {
         return value
     }
 
-    /// A number of bytes where zero is none.
+    /// Returns a number of bytes; zero means no limit.
     func limit(_ name: OptionName) throws(ControlError) -> Int64? {
         try self.bytes(name).flatMap { $0 > 0 ? $0 : nil }
     }
 
-    /// Seconds, up to a century.
+    /// Returns a duration given in seconds, up to a century.
     func seconds(_ name: OptionName) throws(ControlError) -> Duration? {
         guard let text = self.options[name], !text.isEmpty else { return nil }
         guard let value = Double(text), value >= 0, value <= 3_155_760_000 else {
@@ -49,7 +49,7 @@ struct OptionReader {
         return .seconds(value)
     }
 
-    /// Fields as `Name: value`.
+    /// Returns header fields, each given as `Name: value`.
     func fields(_ name: OptionName) throws(ControlError) -> [(String, String)] {
         var fields: [(String, String)] = []
         for text in self.options[all: name] where !text.isEmpty {
@@ -66,7 +66,7 @@ struct OptionReader {
         return fields
     }
 
-    /// A field's value.
+    /// Returns the value of a header field.
     func value(_ name: OptionName) throws(ControlError) -> String? {
         guard let text = self.options[name], !text.isEmpty else { return nil }
         guard Self.isValue(text) else { throw self.wrong(name, "a text without control characters") }

@@ -2,18 +2,18 @@ internal import Control
 internal import TransferCore
 internal import TransferEngine
 
-/// Uploads.
+/// Plans of uploads.
 extension RequestPlan {
-    /// The option that limits the rate of a transfer.
+    /// Returns the option that limits the rate of a download (`nil`) or an upload.
     static func rateOption(_ upload: UploadSource?) -> OptionName {
         upload == nil ? .maxDownloadLimit : .maxUploadLimit
     }
 
-    /// Reads what is sent, and how.
+    /// Returns the request of an upload.
     ///
     /// - Parameters:
-    ///   - source: What is stored about it.
-    ///   - common: The request as if it were a download's.
+    ///   - source: The stored content and protocol.
+    ///   - common: The request parsed as that of a download.
     ///   - reader: The options.
     /// - Returns: The request, without journal, policy and user information.
     /// - Throws: `badParameter` that names the member or the option.

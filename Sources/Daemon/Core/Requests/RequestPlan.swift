@@ -2,21 +2,21 @@ internal import Control
 internal import TransferCore
 internal import TransferEngine
 
-/// What a transfer's options mean: the engine's request, and what the engine takes from elsewhere.
+/// The parsed options of a transfer: the engine's request, and settings that the engine takes separately.
 struct RequestPlan {
-    /// The request, without policy and user information; of an upload what it has in common with downloads.
+    /// The request, without policy and user information; for an upload the part that it shares with downloads.
     var request: DownloadRequest
-    /// The request of an upload, likewise.
+    /// The request of an upload, also without policy and user information.
     var upload: UploadRequest?
-    /// The proxies it has for itself, or `nil` for its lane's.
+    /// Its own proxies, or `nil` for those of its lane.
     var proxy: ProxySettings?
-    /// The name and the password for its servers.
+    /// The user name and password for its servers.
     var credential: Credential?
-    /// A cookie file.
+    /// The path of a cookie file.
     var cookieFile: String?
-    /// Whether an existing file's time makes the request conditional.
+    /// Whether the request is made conditional on the modification time of an existing file.
     var isConditional = false
-    /// Below that many bytes a second it fails.
+    /// The rate in bytes per second below which the transfer fails.
     var lowestSpeed: Int64?
 }
 
@@ -26,15 +26,15 @@ extension RequestPlan {
         .maxDownloadLimit, .maxUploadLimit, .priority, .description, .userInfo, .lowestSpeedLimit,
     ]
 
-    /// Reads what a transfer is to be.
+    /// Parses the options of a transfer.
     ///
     /// - Parameters:
     ///   - urls: Its URLs.
-    ///   - upload: What it sends, where it is an upload.
-    ///   - options: Its options, those that hold for all included.
-    ///   - directory: Where its file goes.
-    ///   - base: What its lane says about downloads.
-    ///   - baseFields: The fields of requests that have none of their own of those names.
+    ///   - upload: The content, if it is an upload.
+    ///   - options: Its options, merged with the global ones.
+    ///   - directory: The directory of its file.
+    ///   - base: The download options of its lane.
+    ///   - baseFields: Header fields that are added unless the options set fields of the same names.
     /// - Throws: `badParameter` that names the option.
     init(
         urls: [String],
@@ -73,7 +73,7 @@ extension RequestPlan {
         if let upload { self.upload = try Self.upload(upload, request, reader) }
     }
 
-    /// The priority that options name.
+    /// Returns the priority in the options; 0 by default.
     static func priority(_ options: TransferOptions) throws(ControlError) -> Int {
         try OptionReader(options: options).count(.priority, -1_000_000...1_000_000) ?? 0
     }
@@ -91,7 +91,7 @@ extension RequestPlan {
         return sources
     }
 
-    /// A name below the directory: nobody leaves it by a name.
+    /// Returns a relative path below the directory; rejects names that would leave it.
     private static func name(_ text: String?) throws(ControlError) -> String? {
         guard let text, !text.isEmpty else { return nil }
         let parts = text.split(separator: "/", omittingEmptySubsequences: true)
@@ -175,7 +175,7 @@ extension RequestPlan {
         if let rate = try reader.bytes(.maxDownloadLimit) { request.options.rateLimit = rate > 0 ? rate : nil }
         if let tries = try reader.count(.maxTries, 0...1_000_000) {
             request.options.retries = tries == 0 ? 1_000_000 : tries - 1
-            // A client that counts tries counts those that fail in an outage too.
+            // A client that limits tries also counts those that fail in an outage.
             request.options.retriesIncludeOutages = tries > 0
         }
         if let wait = try reader.seconds(.retryWait) { request.options.retryWait = wait }

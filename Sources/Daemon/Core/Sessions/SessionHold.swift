@@ -1,9 +1,9 @@
 internal import Control
 
-/// Which program has a session.
+/// The program that holds a session.
 ///
-/// Pure value; seconds come in as arguments. A program that opened the session has a while to begin reading its events;
-/// from then on it has the session as long as it reads.
+/// Pure value; times in seconds are arguments. A program that opens the session has a limited time to start reading its
+/// events; from then on it holds the session while it reads.
 struct SessionHold: Sendable {
     private enum State: Sendable {
         case free
@@ -14,7 +14,7 @@ struct SessionHold: Sendable {
     private var state = State.free
     private(set) var program: String?
 
-    /// The instance that has it, or had it last.
+    /// The instance that holds the session, or whose lease has expired; `nil` if it is free.
     var instance: String? {
         switch self.state {
         case .free: nil
@@ -22,7 +22,7 @@ struct SessionHold: Sendable {
         }
     }
 
-    /// Whether a program has it.
+    /// Whether a program holds the session.
     func isHeld(at now: Double) -> Bool {
         switch self.state {
         case .free: false
@@ -31,7 +31,7 @@ struct SessionHold: Sendable {
         }
     }
 
-    /// Whether another program than this one has it.
+    /// Whether an instance other than this one holds the session.
     func isHeld(at now: Double, againstAnotherThan instance: String) -> Bool {
         switch self.state {
         case .leased(let holder, _), .read(let holder, _): self.isHeld(at: now) && holder != instance
@@ -39,21 +39,21 @@ struct SessionHold: Sendable {
         }
     }
 
-    /// A program opens it, or opens it again.
+    /// A program opened or reopened the session; `lease` is in seconds.
     ///
-    /// - Returns: Whether it may.
+    /// - Returns: Whether the program now holds the session.
     mutating func opened(_ instance: String, _ program: String, lease: Double, at now: Double) -> Bool {
         guard !self.isHeld(at: now, againstAnotherThan: instance) else { return false }
         self.program = program
-        // Who reads goes on reading.
+        // A reading program keeps reading.
         if case .read = self.state { return true }
         self.state = .leased(instance: instance, until: now + lease)
         return true
     }
 
-    /// A program begins to read; one that was cut off may come back as long as nobody else came.
+    /// A program started to read; a disconnected one may return as long as no other program has opened the session.
     ///
-    /// - Returns: Whether it may.
+    /// - Returns: Whether the program may read.
     mutating func readingBegan(_ instance: String, by reader: Int, at now: Double) -> Bool {
         switch self.state {
         case .leased(instance, _), .read(instance, _):
@@ -63,14 +63,14 @@ struct SessionHold: Sendable {
         }
     }
 
-    /// A reader went away; one that another took the place of is no matter.
+    /// A reader stopped; ignored if another reader has replaced it.
     mutating func readingEnded(by reader: Int) {
         guard case .read(_, reader) = self.state else { return }
         self.state = .free
         self.program = nil
     }
 
-    /// The program gives it up.
+    /// The program closed the session.
     mutating func closed() {
         self.state = .free
         self.program = nil

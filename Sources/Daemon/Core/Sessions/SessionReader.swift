@@ -2,17 +2,17 @@ internal import Control
 internal import QueueStore
 internal import Synchronization
 
-/// Gives one program its session's events: those that are stored from the store, page by page, and progress between them.
+/// Reads a session's events for one program: stored events in pages from the store, and progress between them.
 ///
-/// What is live is read from the store as well, so that order and numbers are the store's and nothing is kept twice.
+/// New events are also read from the store, so that order and numbers are the store's and nothing is kept twice.
 final class SessionReader: Sendable {
     private struct State {
         var page: [StoredEvent] = []
         var after: Int64
-        /// Not stored, the newest for each transfer.
+        /// The newest event of each transfer that is not stored.
         var passing: [GID: JSON] = [:]
         var order: [GID] = []
-        /// Whether the store may have more than was read.
+        /// Whether the store may have events that were not read.
         var isBehind = true
         var waiter: CheckedContinuation<Void, Never>?
         var isFinished = false
@@ -33,12 +33,12 @@ final class SessionReader: Sendable {
         self.state = Mutex(State(after: after))
     }
 
-    /// The store has more.
+    /// Notifies the reader that the store has new events.
     func wake() {
         self.signal { $0.isBehind = true }
     }
 
-    /// Something that is not stored; the newest of a transfer replaces what was said of it before.
+    /// Adds an event that is not stored; it replaces the previous one of the same transfer.
     func put(_ id: GID, _ event: JSON) {
         self.signal { state in
             guard state.passing[id] != nil || state.passing.count < Self.mostPassing else { return }
@@ -80,7 +80,7 @@ final class SessionReader: Sendable {
                         if page.count == Self.pageSize { state.isBehind = true }
                     }
                 } catch {
-                    // The program connects again and begins where it was.
+                    // The program reconnects and continues after its last event.
                     return nil
                 }
             case .wait: await self.waitForSignal()
@@ -94,7 +94,7 @@ final class SessionReader: Sendable {
             if let event = state.page.popLast() {
                 state.after = event.number
                 let json = (try? JSON(parsing: event.json)) ?? .null
-                // What was passing about it before its end is no longer so.
+                // Progress from before a stored event is outdated.
                 if state.passing.removeValue(forKey: event.transfer) != nil {
                     state.order.removeAll { $0 == event.transfer }
                 }

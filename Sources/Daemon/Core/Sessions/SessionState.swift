@@ -1,24 +1,24 @@
 internal import Control
 internal import Martlet
 
-/// What the core keeps in memory about one background session.
+/// The state of one background session in the core's memory.
 struct SessionState {
-    /// The configuration as it is stored.
+    /// The stored configuration, JSON text.
     var text: String
     var wakeCommand: [String]
     var hold = SessionHold()
     var reader: SessionReader?
     var acknowledged: Int64
     var last: Int64
-    /// Whether there are events that no program was woken for.
+    /// Whether there are stored events for which no program was woken.
     var hasNews: Bool
-    /// When a program was last woken that has not come since.
+    /// The time at which a program was last woken, if it has not opened the session since.
     var woken: Double?
 
-    /// Seconds after which a program that was woken and did not come is woken again, where there is more.
+    /// The interval in seconds before the wake command is run again for new events if the program has not connected.
     static let patience = 300.0
 
-    /// Whether a program is to be woken now.
+    /// Whether the wake command is due.
     func wantsWaking(at now: Double) -> Bool {
         guard self.hasNews, !self.wakeCommand.isEmpty, self.last > self.acknowledged, !self.hold.isHeld(at: now) else {
             return false

@@ -2,9 +2,9 @@ internal import Synchronization
 internal import TransferCore
 internal import TransferEngine
 
-/// Keeps the body of the answer to a background session's upload, until it is stored with the upload's end.
+/// Buffers the response body of a background session's upload until it is stored with the upload's end.
 final class AnswerBuffer: AnswerReceiver {
-    /// The most bytes: they are stored in the daemon's database.
+    /// The maximum number of bytes; they are stored in the daemon's database.
     static let most = 1 << 20
 
     private let state = Mutex<[UInt8]>([])

@@ -2,7 +2,7 @@ internal import Control
 internal import QueueStore
 
 extension StoredTransfer {
-    /// Whether it can go on, or begin again, without anybody's word: not an upload by POST (RFC 9110 §9.2.2).
+    /// Whether it may resume or restart automatically: not an upload by a method other than PUT (RFC 9110 §9.2.2).
     var mayBeCut: Bool {
         guard let upload = self.upload else { return true }
         if let method = self.options[.method], !method.isEmpty { return method == "PUT" }

@@ -5,45 +5,46 @@ internal import TransferAssembly
 internal import TransferCore
 internal import TransferEngine
 
-/// What is kept of uploads in the state directory, beside what `martlet put` keeps: where those are that can go on, and
-/// which requests were begun that must not be made twice (RFC 9110 §9.2.2).
+/// Files about uploads in the state directory, next to those of `martlet put`: the journals of resumable uploads, and
+/// notes of started requests that must not be repeated (RFC 9110 §9.2.2).
 ///
-/// A daemon that dies while such a request is under way cannot know whether the server has carried it out. The note is
-/// there from before the request to the transfer's end; where it is found by the next daemon, that one fails the transfer
-/// and leaves it to people.
+/// A daemon that dies during such a request cannot know whether the server has processed it. The note exists from
+/// before the request until the transfer's end; a daemon that finds it after a restart fails the transfer, and a user
+/// has to decide.
 struct UploadNotes: Sendable {
     private let directory: String
 
     init(stateDirectory: String) { self.directory = stateDirectory + "/uploads" }
 
-    /// Where a transfer's resumable upload is.
+    /// Returns the journal of a transfer's resumable upload.
     func journal(of id: GID) -> any UploadJournal {
         UploadJournals.journal(in: self.directory) { [id.description] }
     }
 
-    /// Never swept: as long as the transfer is there, so is the note.
+    /// Returns the path of a transfer's note, which is never swept: it exists as long as the transfer.
     private func path(_ id: GID) -> String { "\(self.directory)/\(id).begun" }
 
-    /// Notes that a transfer's request begins.
+    /// Notes durably that a transfer's request starts.
     func begun(_ id: GID) throws(StorageError) {
         if faccessat(AT_FDCWD, self.directory, F_OK, 0) != 0 { mkdir(self.directory, 0o700) }
         try AtomicFile.replace(self.path(id), with: [])
     }
 
-    /// Whether a transfer's request is noted as begun.
+    /// Whether a transfer's request is noted as started.
     func isBegun(_ id: GID) -> Bool { faccessat(AT_FDCWD, self.path(id), F_OK, 0) == 0 }
 
-    /// Whether a transfer's request was begun, and nobody can find out what became of it: one that has a resource of its own
-    /// is asked.
+    /// Whether a transfer's request was started and its outcome is unknown.
+    ///
+    /// The state of a resumable upload is not lost: it is requested from its upload resource.
     func isLost(_ id: GID) -> Bool {
         guard self.isBegun(id) else { return false }
         let record: UploadRecord? = (try? self.journal(of: id).read()) ?? nil
         return record == nil
     }
 
-    /// What became of it is known.
+    /// Deletes the note, when the request's outcome is known.
     func clear(_ id: GID) { unlink(self.path(id)) }
 
-    /// Removes what is too old to be of use.
+    /// Deletes journals that are too old to be of use.
     func sweep() { UploadJournals.sweep(self.directory) }
 }
