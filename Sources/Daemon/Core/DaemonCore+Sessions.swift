@@ -241,7 +241,7 @@ extension DaemonCore {
         if let last = stored?.last { self.stored(session, last) }
     }
 
-    /// Passes an event that is not stored to the session's reader, if there is one.
+    /// Passes a transient event to the session's reader, if there is one.
     func pass(_ session: String?, _ id: GID, _ event: JSON) {
         guard let session else { return }
         self.sessions[session]?.reader?.put(id, event)

@@ -6,7 +6,7 @@ internal import TransferCore
 internal import TransferEngine
 
 extension DaemonCore {
-    /// Writes the state that is not durable yet.
+    /// Writes unsaved progress; returns when all earlier changes are durable.
     package func save() async throws(ControlError) {
         let progress = self.progressToStore()
         try await self.change({ (writer) throws(QueueStoreError) in

@@ -47,7 +47,7 @@ package actor DaemonCore: TransferService {
     var lanes: [String?: Lane] = [:]
     var sessions: [String: SessionState]
     var nextReader = 0
-    /// The ends and events that are not stored yet.
+    /// The recorded ends and events for the next transaction.
     var pending = EndBatch()
     /// The number of transfers that have ended since the start.
     var endedInAll = 0

@@ -1,23 +1,23 @@
 internal import Control
 
-/// What a command can be run on.
+/// The events on which a user's command can be run.
 package enum Hook: String, Sendable, Hashable, CaseIterable {
-    /// A transfer began to run.
+    /// A transfer started to run.
     case start
-    /// A file is whole and durable.
+    /// A transfer finished: its file is complete and durable.
     case finish
     /// A transfer failed.
     case failure
-    /// Nothing waits or runs any more.
+    /// No transfer waits or runs any more.
     case drain
 }
 
-/// A hook's call: what the command is told.
+/// One call of a hook: the event and transfer that the command receives.
 struct HookCall: Sendable {
     let hook: Hook
     let record: TransferRecord?
 
-    /// The hook's call for an event, where there is one.
+    /// Creates the call for an event, or returns `nil` if the event has no hook.
     init?(_ event: ServiceEvent) {
         switch event {
         case .started(let record): self.init(.start, record)
@@ -33,7 +33,7 @@ struct HookCall: Sendable {
         self.record = record
     }
 
-    /// The environment that the command gets beside the daemon's own.
+    /// The command's environment variables, in addition to the daemon's own.
     var environment: [String: String] {
         var variables = ["MARTLET_EVENT": self.hook.rawValue]
         guard let record = self.record else { return variables }
@@ -41,7 +41,7 @@ struct HookCall: Sendable {
         variables["MARTLET_STATE"] = record.state.rawValue
         variables["MARTLET_URL"] = record.urls.first ?? ""
         variables["MARTLET_KIND"] = record.upload == nil ? "download" : "upload"
-        // A command that moves what has come must not move what was sent.
+        // A command that moves downloaded files must not move uploaded ones.
         variables["MARTLET_PATH"] = record.upload == nil ? record.path ?? "" : ""
         variables["MARTLET_SOURCE"] = record.upload?.files.first ?? ""
         variables["MARTLET_DIR"] = record.directory
@@ -53,7 +53,7 @@ struct HookCall: Sendable {
         return variables
     }
 
-    /// What the command reads: one JSON object and a line's end.
+    /// The command's standard input: one JSON object and a line feed.
     var input: [UInt8] {
         let json: JSON = ["event": .string(self.hook.rawValue), "transfer": self.record?.json ?? .null]
         return json.bytes + [0x0A]

@@ -11,7 +11,7 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Runs the user's commands, a few at a time, apart from the queue: however long one takes, nothing waits for it.
+/// Runs the user's commands, a few at a time; the queue never waits for a command.
 final class HookRunner: Sendable {
     private struct State {
         var waiting: [HookCall] = []
@@ -21,9 +21,9 @@ final class HookRunner: Sendable {
         var children: [pid_t: ChildProcess] = [:]
     }
 
-    /// Commands that run at once.
+    /// The maximum number of commands that run at once.
     static let concurrency = 4
-    /// Calls that wait; the ones beyond are dropped, and the log says so.
+    /// The maximum number of waiting calls; calls beyond it are dropped and logged.
     static let longestQueue = 10_000
 
     private let commands: [Hook: String]
@@ -35,16 +35,16 @@ final class HookRunner: Sendable {
     /// Creates a runner.
     ///
     /// - Parameters:
-    ///   - commands: What `/bin/sh -c` is given for each hook.
-    ///   - timeout: How long a command may run; then its group gets SIGTERM, and SIGKILL two seconds later.
-    ///   - logger: Takes failures.
+    ///   - commands: The argument of `/bin/sh -c` for each hook.
+    ///   - timeout: The maximum run time; then the process group gets SIGTERM, and SIGKILL two seconds later.
+    ///   - logger: The logger for failures.
     init(_ commands: [Hook: String], timeout: Duration = .seconds(300), logger: Logger) {
         self.commands = commands
         self.timeout = timeout
         self.logger = logger
     }
 
-    /// Has the event's command run, where there is one; returns at once.
+    /// Queues the command for an event, if there is one; returns at once.
     func handle(_ event: ServiceEvent) {
         guard !self.commands.isEmpty, let call = HookCall(event), self.commands[call.hook] != nil else { return }
         let isDropped = self.state.withLock { state in
@@ -61,7 +61,7 @@ final class HookRunner: Sendable {
         self.startNext()
     }
 
-    /// Starts no more, and ends those that run.
+    /// Drops waiting calls and sends SIGTERM to running commands.
     func stop() {
         let children = self.state.withLock { state in
             state.isStopped = true
@@ -101,7 +101,7 @@ final class HookRunner: Sendable {
         let watch = self.watch(child)
         child.write(call.input)
         let end = child.wait()
-        // Forgotten before anything can be signalled that has its number by then.
+        // Removed at once: a later signal could reach another process with the same number.
         _ = self.state.withLock { $0.children.removeValue(forKey: child.id) }
         watch.cancel()
         if end != .exited(0) {
@@ -109,7 +109,7 @@ final class HookRunner: Sendable {
         }
     }
 
-    /// Ends a command that takes too long.
+    /// Schedules the end of a command that exceeds the timeout.
     private func watch(_ child: ChildProcess) -> DispatchWorkItem {
         let (seconds, attoseconds) = self.timeout.components
         let nanoseconds = Int(clamping: seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)

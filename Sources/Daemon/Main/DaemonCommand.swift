@@ -2,9 +2,9 @@ package import ArgumentParser
 internal import Control
 internal import TransferCore
 
-/// `martletd`: its arguments.
+/// The arguments of `martletd`.
 ///
-/// `martlet daemon` has the same ones and becomes this program.
+/// `martlet daemon` takes the same ones and replaces itself with this program.
 package struct DaemonCommand: AsyncParsableCommand {
     package static let configuration = CommandConfiguration(
         commandName: "martletd",
@@ -43,14 +43,14 @@ package struct DaemonCommand: AsyncParsableCommand {
     }
 }
 
-/// An error in the words that ArgumentParser prints.
+/// An error with the description that ArgumentParser prints.
 struct DaemonFailure: Error, CustomStringConvertible {
     let description: String
 
     init(_ error: ControlError) { self.description = "martletd: \(error.description)" }
 }
 
-/// Where the daemon keeps and puts things.
+/// Options for the state directory and the directories of files.
 struct PlaceOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -83,7 +83,7 @@ struct PlaceOptions: ParsableArguments {
     var allowDir: [String] = []
 }
 
-/// Who may reach the daemon from elsewhere, and how.
+/// Options for access over TCP.
 struct RemoteOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -126,7 +126,7 @@ struct RemoteOptions: ParsableArguments {
     var insecureNotifications = false
 }
 
-/// How the queue begins, where nothing was set while it ran.
+/// Initial settings of the queue, unless settings were stored while it ran.
 struct QueueOptions: ParsableArguments {
     @Option(
         name: [.customShort("j", allowingJoined: true), .long],
@@ -184,7 +184,7 @@ struct HookOptions: ParsableArguments {
     }
 }
 
-/// What the daemon tells of itself.
+/// Options for the log.
 struct LogOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

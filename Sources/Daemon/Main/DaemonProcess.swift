@@ -12,11 +12,11 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// The parts of `martletd`, put together and run.
+/// Assembles the components of `martletd` and runs them.
 enum DaemonProcess {
-    /// Runs until a signal or a client ends it.
+    /// Runs until a signal or a client stops it.
     ///
-    /// - Throws: ``ControlError`` where it cannot begin; what a part throws that ends before its time.
+    /// - Throws: ``ControlError`` if it cannot start; the error of a service that ends early.
     static func run(_ settings: DaemonSettings) async throws {
         self.prepare()
         LoggingSystem.bootstrap { label in
@@ -27,7 +27,7 @@ enum DaemonProcess {
         let logger = Logger(label: "martletd")
         try settings.state.make()
         guard let lock = try DaemonLock.take(settings.state.lockPath) else {
-            // Two clients may start one at once: the one that comes second has what it wanted.
+            // Two clients may start a daemon at the same time: the second one is satisfied by the first.
             if settings.isDetached { return }
             let holder = DaemonLock.holder(of: settings.state.lockPath).map { " (process \($0))" } ?? ""
             throw ControlError(
@@ -78,7 +78,7 @@ enum DaemonProcess {
             result = .failure(error)
         }
         hooks.stop()
-        // Whatever ended the services: what was acknowledged is written before the process goes.
+        // However the services ended, acknowledged changes are written before the process exits.
         core.stop(isForced: false)
         await core.waitUntilStopped()
         do {
@@ -137,16 +137,16 @@ enum DaemonProcess {
         return max(1, (Int(clamping: limit.rlim_cur) - 64) / 4)
     }
 
-    /// What holds for the whole process.
+    /// Sets process-wide state: signals, malloc arenas and the limit of file descriptors.
     private static func prepare() {
         _ = signal(SIGPIPE, SIG_IGN)
         _ = signal(SIGHUP, SIG_IGN)
         var limit = rlimit()
         #if canImport(Glibc)
         let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        // Otherwise each thread keeps what it has freed to itself.
+        // Otherwise each thread retains the memory that it has freed.
         typealias Option = @convention(c) (Int32, Int32) -> Int32
-        let arenas: Int32 = -8  // M_ARENA_MAX of mallopt(3), which the Glibc module does not show.
+        let arenas: Int32 = -8  // M_ARENA_MAX of mallopt(3), which the Glibc module does not export.
         _ = unsafeBitCast(dlsym(nil, "mallopt"), to: Option?.self)?(arenas, 2)
         #else
         let resource = RLIMIT_NOFILE
@@ -159,6 +159,6 @@ enum DaemonProcess {
 }
 
 extension DaemonSettings {
-    /// Whether the daemon runs without TCP where the address is taken: only the default one is nobody's wish.
+    /// Whether the daemon runs without TCP if the address is in use: only if the user did not choose the address.
     var mayDoWithoutTCP: Bool { if case .tcp(_, _, let isDefault) = self.listening { isDefault } else { false } }
 }

@@ -1,7 +1,7 @@
 internal import Logging
 internal import ServiceLifecycle
 
-/// The queue's life: it ends with the group, and the group with it.
+/// Stops the queue when the service group shuts down, and ends the group when the queue has stopped.
 struct QueueService: Service {
     let core: DaemonCore
     let notifier: ServiceNotifier
@@ -16,7 +16,7 @@ struct QueueService: Service {
     }
 }
 
-/// Tells systemd's watchdog that the daemon's tasks still get their turns.
+/// Notifies systemd's watchdog periodically that the daemon's tasks are scheduled.
 struct WatchdogService: Service {
     let notifier: ServiceNotifier
 
@@ -31,7 +31,7 @@ struct WatchdogService: Service {
     }
 }
 
-/// The server, which does without TCP where it may.
+/// Runs the server; without TCP if the address is in use and that is allowed.
 struct ServerService: Service {
     let core: DaemonCore
     let configuration: ServerConfiguration

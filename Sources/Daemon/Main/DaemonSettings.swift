@@ -9,13 +9,13 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// What the arguments and the environment mean, checked.
+/// The validated settings from the arguments and the environment.
 struct DaemonSettings: Sendable {
-    /// Where the RPC listens over TCP.
+    /// The TCP address of the RPC.
     enum Listening: Sendable, Hashable {
-        /// Nowhere.
+        /// No TCP listener.
         case none
-        /// There; where it is not the default, the daemon does not run without.
+        /// An address; unless it is the default one, the daemon does not run without it.
         case tcp(host: String, port: Int, isDefault: Bool)
     }
 
@@ -70,7 +70,7 @@ struct DaemonSettings: Sendable {
         self.isDetached = command.log.detached
     }
 
-    /// Reads `ADDRESS:PORT`, `[ADDRESS]:PORT`, `PORT`, or `none`.
+    /// Parses `ADDRESS:PORT`, `[ADDRESS]:PORT`, `PORT` or `none`.
     static func listening(_ text: String?) throws(ControlError) -> Listening {
         guard let text else { return .tcp(host: "127.0.0.1", port: 6800, isDefault: true) }
         if text == "none" { return .none }
@@ -92,7 +92,7 @@ struct DaemonSettings: Sendable {
         return .tcp(host: host, port: Int(port), isDefault: false)
     }
 
-    /// The token: from where it was said, or the state directory's own.
+    /// Reads the token from the given descriptor or file, or the state directory's own, which is created if missing.
     func secret() throws(ControlError) -> String {
         if let descriptor = self.secretDescriptor {
             var bytes = [UInt8](repeating: 0, count: SecretFile.limit + 2)

@@ -8,19 +8,19 @@ internal import Darwin
 
 /// The process of a program that has a background session open.
 struct ProgramProcess: Sendable, Hashable {
-    /// Its number.
+    /// The process identifier.
     let id: pid_t
 
-    /// The process that an instance's name begins with: `NUMBER-…`; `nil` where it names none.
+    /// Parses the process identifier at the start of an instance's name, `NUMBER-…`; `nil` if there is none.
     init?(instance: String) {
         guard let dash = instance.firstIndex(of: "-"), let id = pid_t(instance[..<dash]), id > 0 else { return nil }
         self.id = id
     }
 
-    /// Whether it has ended, be it that nobody has taken its end yet.
+    /// Whether the process has ended, also if it is still a zombie.
     var isGone: Bool {
         if kill(self.id, 0) != 0 { return errno == ESRCH }
-        // proc_pid_stat(5): the state stands behind the name, which is in parentheses and may hold any.
+        // proc_pid_stat(5): the state follows the name, which is in parentheses and may itself contain parentheses.
         let descriptor = open("/proc/\(self.id)/stat", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
         defer { _ = close(descriptor) }

@@ -6,15 +6,15 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Tells systemd how the daemon is doing, where systemd has started it.
+/// Reports the daemon's state to systemd, if systemd started it.
 ///
 /// - Source: sd_notify(3): datagrams of `NAME=VALUE` lines to the socket named by `NOTIFY_SOCKET`.
 struct ServiceNotifier: Sendable {
     private let path: String?
-    /// How often to send `WATCHDOG=1`: half the time that systemd allows, or `nil` where it does not ask for it.
+    /// The interval of `WATCHDOG=1`: half the time that systemd allows, or `nil` if the watchdog is off.
     let watchdogInterval: Duration?
 
-    /// Reads the environment.
+    /// Reads `NOTIFY_SOCKET`, `WATCHDOG_PID` and `WATCHDOG_USEC`.
     init(environment: (String) -> String?) {
         let path = environment("NOTIFY_SOCKET") ?? ""
         self.path = path.hasPrefix("/") || path.hasPrefix("@") ? path : nil
@@ -23,16 +23,16 @@ struct ServiceNotifier: Sendable {
         self.watchdogInterval = isForUs ? interval.flatMap { $0 > 1 ? .microseconds($0 / 2) : nil } : nil
     }
 
-    /// The queue is open and every socket listens.
+    /// Reports that the queue is open and all sockets listen.
     func ready(_ status: String) { self.send("READY=1\nSTATUS=\(status)") }
 
-    /// The end has begun.
+    /// Reports that the daemon is stopping.
     func stopping() { self.send("STOPPING=1\nSTATUS=Stopping") }
 
-    /// A line for `systemctl status`.
+    /// Sets the line that `systemctl status` shows.
     func status(_ text: String) { self.send("STATUS=\(text)") }
 
-    /// It is alive.
+    /// Resets the watchdog's timer.
     func watchdog() { self.send("WATCHDOG=1") }
 
     private func send(_ text: String) {
@@ -41,7 +41,7 @@ struct ServiceNotifier: Sendable {
         address.sun_family = sa_family_t(AF_UNIX)
         var bytes = Array(path.utf8)
         guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return }
-        // A leading '@' stands for the zero byte of an abstract name.
+        // A leading '@' represents the zero byte of an abstract name.
         if bytes[0] == 0x40 { bytes[0] = 0 }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
         let length = socklen_t(MemoryLayout.offset(of: \sockaddr_un.sun_path).map { $0 + bytes.count } ?? 0)
@@ -53,7 +53,7 @@ struct ServiceNotifier: Sendable {
         let descriptor = socket(AF_UNIX, kind, 0)
         guard descriptor >= 0 else { return }
         defer { _ = close(descriptor) }
-        // Nothing depends on it: systemd's own timeouts tell where it was not heard.
+        // Errors are ignored: systemd's own timeouts detect a lost notification.
         _ = withUnsafePointer(to: address) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
                 Array(text.utf8).withUnsafeBytes { sendto(descriptor, $0.baseAddress, $0.count, 0, pointer, length) }

@@ -18,7 +18,7 @@ struct EndBatch: Sendable {
 
     /// The result of storing one item.
     struct Outcome: Sendable {
-        /// The event's number, or 0 if there is no event.
+        /// The event's number, or 0 without an event.
         var number: Int64 = 0
         /// The stored state before the end; `nil` if the transfer had already ended in the store.
         var before: TransferRecord.State?

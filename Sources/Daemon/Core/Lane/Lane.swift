@@ -226,7 +226,7 @@ final class Lane {
         engine.cancel(live.number, keeping: keeping)
     }
 
-    /// Removes a transfer that has left its engine, and stops an engine that is no longer needed.
+    /// Removes a transfer that has left its engine, and stops the engine if it is obsolete and empty.
     func left(_ id: GID) {
         guard let live = self.live.removeValue(forKey: id) else { return }
         live.policy?.ended(live.number)

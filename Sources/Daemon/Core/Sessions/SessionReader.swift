@@ -9,10 +9,10 @@ final class SessionReader: Sendable {
     private struct State {
         var page: [StoredEvent] = []
         var after: Int64
-        /// The newest event of each transfer that is not stored.
+        /// The newest transient event of each transfer, such as progress.
         var passing: [GID: JSON] = [:]
         var order: [GID] = []
-        /// Whether the store may have events that were not read.
+        /// Whether the store may have unread events.
         var isBehind = true
         var waiter: CheckedContinuation<Void, Never>?
         var isFinished = false
@@ -38,7 +38,7 @@ final class SessionReader: Sendable {
         self.signal { $0.isBehind = true }
     }
 
-    /// Adds an event that is not stored; it replaces the previous one of the same transfer.
+    /// Adds a transient event; it replaces the previous one of the same transfer.
     func put(_ id: GID, _ event: JSON) {
         self.signal { state in
             guard state.passing[id] != nil || state.passing.count < Self.mostPassing else { return }
