@@ -7,11 +7,11 @@ internal import ServiceLifecycle
 
 /// The daemon's server: JSON-RPC, WebSockets, events and metrics, on TCP and on a Unix socket.
 ///
-/// It has one event loop of its own, so that answering and moving data do not wait for each other.
+/// It has a separate event loop, so that RPC calls and transfers do not delay each other.
 package final class DaemonServer: Service {
-    /// Where the server is reached.
+    /// The addresses on which the server listens.
     package struct Bound: Sendable, Hashable {
-        /// The TCP address with the port that was taken, or `nil` for none.
+        /// The TCP address with the bound port, or `nil` for none.
         package var listen: ServerConfiguration.Listen?
         /// The Unix socket's path, or `nil` for none.
         package var socketPath: String?
@@ -29,14 +29,14 @@ package final class DaemonServer: Service {
     private let logger: Logger
     private let state = Mutex(State())
 
-    /// Creates a server; nothing happens before ``run()``.
+    /// Creates a server; it opens no socket before ``run()``.
     ///
     /// - Parameters:
-    ///   - configuration: How it is reached, and what it allows.
-    ///   - service: What is done for those who ask.
-    ///   - logger: Where it writes what people should know.
-    ///   - health: Why the daemon is not well, for `/health`; `nil` where it is.
-    ///   - onReady: Called once, when every address is listened on.
+    ///   - configuration: Its addresses, permissions and limits.
+    ///   - service: The daemon's operations.
+    ///   - logger: The logger.
+    ///   - health: Returns the reason why the daemon is failing, for `/health`, or `nil`.
+    ///   - onReady: Called once, when all sockets listen.
     package init(
         configuration: ServerConfiguration,
         service: any TransferService,
@@ -53,9 +53,9 @@ package final class DaemonServer: Service {
 
     /// Serves until the task is cancelled or shut down gracefully, or ``stop()`` is called.
     ///
-    /// TCP is bound first, and the Unix socket is not made where that fails.
+    /// TCP is bound first; if that fails, the Unix socket is not created.
     ///
-    /// - Throws: ``ServerError``; with `addressInUse` nothing else is wrong, and it may be run without TCP.
+    /// - Throws: ``ServerError``; after `addressInUse` a server without TCP may be run instead.
     package func run() async throws {
         guard self.configuration.listen == nil || self.configuration.token?.isEmpty == false else {
             throw ServerError(.tokenMissing, "TCP is not listened on without a token", remedy: "give one")
@@ -72,7 +72,7 @@ package final class DaemonServer: Service {
         try result.get()
     }
 
-    /// Ends it: connections that are idle at once, others after their answer, event streams and WebSockets too.
+    /// Stops the server: closes idle connections, event streams and WebSockets at once, others after their response.
     package func stop() async {
         let group = self.state.withLock { state in
             state.isStopped = true

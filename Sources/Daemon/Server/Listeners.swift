@@ -7,7 +7,7 @@ internal import NIOCore
 internal import NIOPosix
 internal import ServiceLifecycle
 
-/// The two addresses that are listened on, one after the other.
+/// Binds and runs the TCP listener, then the Unix socket.
 struct Listeners: Service {
     let parts: ServerParts
     let loops: MultiThreadedEventLoopGroup
@@ -44,7 +44,7 @@ struct Listeners: Service {
         }
     }
 
-    /// Runs one listener in the group; returns when it is bound.
+    /// Runs one listener in the group, and returns its channel when it is bound.
     private func start(
         _ router: Router<DaemonRequestContext>,
         _ address: BindAddress,
@@ -55,7 +55,7 @@ struct Listeners: Service {
         let parts = self.parts
         let limits = self.configuration.limits
         var logger = self.logger
-        // It says at `info` what is said better by the daemon.
+        // The daemon's own messages replace Hummingbird's at level `info`.
         logger.logLevel = max(.notice, logger.logLevel)
         let application = Application(
             router: router,

@@ -1,13 +1,14 @@
 internal import Glibc
 
-/// The file of the Unix socket: it is bound under a provisional name, and gets its own when it is ready.
+/// The file of the Unix socket, which is bound under a provisional name and renamed when it is ready.
 ///
-/// NIO deletes the name that it bound when it closes, whoever made what stands there by then. So the daemon deletes the
-/// socket itself, if the file is still the one that it bound: a successor may have replaced it.
+/// On close NIO deletes the path that it bound, even if another process has created a new file there. Therefore the
+/// daemon deletes the socket itself, and only if the file is still the one that it bound: a successor may have replaced
+/// it.
 struct LocalSocket: Sendable {
     /// The path that clients connect to.
     let path: String
-    /// The path to bind, in the same directory and as long; nothing has it after ``publish()``.
+    /// The path to bind, in the same directory and of the same length; unused after ``publish()``.
     let provisional: String
     private var device: dev_t = 0
     private var inode: ino_t = 0
@@ -19,12 +20,12 @@ struct LocalSocket: Sendable {
         self.provisional = path[..<start] + mark + path[start...].dropFirst()
     }
 
-    /// Gives the bound socket its mode (0600) and its name.
+    /// Sets the mode of the bound socket (0600) and renames it to ``path``.
     ///
     /// - Throws: `cannotMakeSocket`.
     mutating func publish() throws(ServerError) {
         var status = stat()
-        // Not by umask, which other threads' files would get as well; until here nobody knows the name.
+        // Not by umask, which also affects files of other threads; until the rename no client knows the name.
         guard chmod(self.provisional, 0o600) == 0, lstat(self.provisional, &status) == 0,
             rename(self.provisional, self.path) == 0
         else {
@@ -38,7 +39,7 @@ struct LocalSocket: Sendable {
         self.inode = status.st_ino
     }
 
-    /// Deletes the socket, unless its path has become another's.
+    /// Deletes the socket, unless another file has replaced it.
     func remove() {
         var status = stat()
         guard self.inode != 0, lstat(self.path, &status) == 0, status.st_dev == self.device,

@@ -1,47 +1,47 @@
 internal import Control
 
-/// How the daemon's server is reached, and what it allows.
+/// The addresses, permissions and limits of the daemon's server.
 package struct ServerConfiguration: Sendable {
     /// An address and a port.
     package struct Listen: Sendable, Hashable, CustomStringConvertible {
-        /// A numeric address or a name; `127.0.0.1` unless told otherwise.
+        /// A numeric address or a name; `127.0.0.1` by default.
         package var host: String
-        /// The port; 0 takes a free one.
+        /// The port; 0 selects a free one.
         package var port: Int
 
-        /// Creates one.
+        /// Creates an address.
         package init(host: String = "127.0.0.1", port: Int = 6800) {
             self.host = host
             self.port = port
         }
 
-        /// `ADDRESS:PORT`, an IPv6 address in brackets.
+        /// The text `ADDRESS:PORT`, with an IPv6 address in brackets.
         package var description: String {
             self.host.contains(":") ? "[\(self.host)]:\(self.port)" : "\(self.host):\(self.port)"
         }
     }
 
-    /// Where TCP is listened on, or `nil` for nowhere; needs a ``token``.
+    /// The TCP address, or `nil` for none; requires a ``token``.
     package var listen: Listen?
     /// The Unix socket's path, or `nil` for none.
     package var socketPath: String?
-    /// The token that every call over TCP needs.
+    /// The token that calls over TCP must send.
     package var token: String?
-    /// Where files go that name no directory, unless the service's options say otherwise.
+    /// The directory of files whose transfer does not name one, unless the service's options set another.
     package var directory: String
-    /// More directories that callers over TCP may write to.
+    /// Additional directories that callers over TCP may access.
     package var moreRoots: [String] = []
-    /// Origins of web pages that may call from elsewhere; `*` is all of them, and one that ends in `*` all that begin so.
+    /// The origins of web pages that may call; a `*` at the end matches any rest, `*` alone any origin.
     package var allowedOrigins: [String] = []
-    /// Names that the `Host` field may have beside the listen address and `localhost`.
+    /// The host names that the `Host` field may contain in addition to the listen address and `localhost`.
     package var allowedHosts: [String] = []
-    /// Whether WebSockets from this machine hear aria2's notifications without a token.
+    /// Whether WebSockets from this machine receive aria2's notifications without a token.
     package var allowsOpenNotifications = false
-    /// What is taken at most.
+    /// The server's limits.
     package var limits = ServerLimits()
     /// The state directory, for `martlet.daemon`.
     package var stateDirectory = ""
-    /// Seconds since 1970 at which the daemon started.
+    /// The time at which the daemon started, in seconds since 1970.
     package var started = 0.0
     /// aria2's session identifier: 40 hexadecimal digits, new at each start.
     package let sessionID: String
@@ -57,37 +57,37 @@ package struct ServerConfiguration: Sendable {
         )
     }
 
-    /// All directories that callers over TCP may write to.
+    /// All directories that callers over TCP may access.
     var allowedRoots: [String] { [self.directory] + self.moreRoots }
 }
 
-/// What the server takes at most.
+/// The limits of the server.
 package struct ServerLimits: Sendable, Hashable {
-    /// Connections over TCP; more wait until one ends.
+    /// The maximum number of connections over TCP; more wait until one ends.
     package var connections = 4096
-    /// Connections over the Unix socket.
+    /// The maximum number of connections over the Unix socket.
     package var localConnections = 1024
-    /// Bytes of a request's head.
+    /// The maximum size of a request's head in bytes.
     package var head = 64 << 10
-    /// Bytes of a request's body, or of a WebSocket message, over TCP.
+    /// The maximum size of a request's body or a WebSocket message over TCP, in bytes.
     package var body = 8 << 20
-    /// Bytes of a request's body, or of a WebSocket message, over the Unix socket.
+    /// The maximum size of a request's body or a WebSocket message over the Unix socket, in bytes.
     package var localBody = 64 << 20
-    /// Bytes of all bodies that are being read at once.
+    /// The maximum total size of all bodies in memory, in bytes.
     package var bodies = 256 << 20
-    /// Bytes of the answer to a batch, after which its other calls are refused.
+    /// The size of a batch's response in bytes after which its other calls are refused.
     package var answer = 64 << 20
-    /// Transfers in one answer.
+    /// The maximum number of transfers in one response.
     package var page = 10_000
-    /// The time for a request to arrive, from its first byte to its last, and for an idle connection.
+    /// The timeout for receiving a request, from its first byte to its last, and for an idle connection.
     package var requestTime = Duration.seconds(60)
-    /// The time for which a peer may take nothing that is sent to it.
+    /// The time for which a peer may leave sent bytes unread.
     package var stallTime = Duration.seconds(60)
-    /// The time between comments on event streams, and between pings on WebSockets.
+    /// The interval of comments on event streams and of pings on WebSockets.
     package var keepAlive = Duration.seconds(15)
-    /// Events that wait for a reader; beyond it progress is dropped, then the reader.
+    /// The maximum number of unread events of a reader; beyond it progress is dropped, then the stream ends.
     package var events = 1024
 
-    /// Creates the usual limits.
+    /// Creates the default limits.
     package init() {}
 }

@@ -1,22 +1,22 @@
-/// Why the server does not serve.
+/// The reason why the server cannot start.
 package struct ServerError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of errors.
     package enum Code: Sendable, Hashable {
         /// Another process listens on the TCP address.
         case addressInUse
-        /// The TCP address cannot be listened on for another reason.
+        /// The TCP address cannot be bound for another reason.
         case cannotListen
-        /// The Unix socket cannot be made.
+        /// The Unix socket cannot be created.
         case cannotMakeSocket
-        /// TCP is asked for without a token.
+        /// A TCP address is configured without a token.
         case tokenMissing
     }
 
     /// The kind of error.
     package var code: Code
-    /// What happened and where.
+    /// What failed, and where.
     package var message: String
-    /// How to mend it.
+    /// How to fix it.
     package var remedy: String
 
     /// Creates an error.
@@ -26,6 +26,6 @@ package struct ServerError: Error, Sendable, Hashable, CustomStringConvertible {
         self.remedy = remedy
     }
 
-    /// What happened, where, and how to mend it.
+    /// The message and the remedy.
     package var description: String { "\(self.message); \(self.remedy)" }
 }

@@ -35,7 +35,7 @@ enum Aria2Adding {
         return .string(gid.description)
     }
 
-    /// The URLs, if all of them can be asked for.
+    /// Returns the URLs if all of them are valid.
     static func checked(_ urls: [String]) throws(ControlError) -> [String] {
         for url in urls {
             do throws(HTTPURLError) {
@@ -49,7 +49,7 @@ enum Aria2Adding {
 }
 
 extension NewTransfer {
-    /// Makes members of the options that are members here.
+    /// Moves the options `gid` and `pause` into members.
     mutating func takeMembers() {
         if let gid = self.options[.gid] { self.id = GID(gid) }
         if let pause = self.options[.pause] { self.isPaused = pause == "true" }
@@ -57,7 +57,7 @@ extension NewTransfer {
         self.options[.pause] = nil
     }
 
-    /// Takes the place that the options name.
+    /// Removes the option `position` and returns its value.
     mutating func takePosition() -> Int? {
         defer { self.options[.position] = nil }
         return self.options[.position].flatMap { Int($0) }

@@ -1,6 +1,6 @@
 internal import Control
 
-/// aria2's methods that change what is there.
+/// aria2's methods that change transfers.
 enum Aria2Changing {
     static let methods = [
         RPCMethod("aria2.remove", Self.remove),
@@ -69,7 +69,7 @@ enum Aria2Changing {
             throw ControlError(.badParameter, "Illegal argument.", remedy: "give POS_SET, POS_CUR or POS_END")
         }
         let gid = try await context.gid(text)
-        // Far beyond any queue, and yet nothing that additions could overflow.
+        // Beyond the length of any queue, and small enough for additions without overflow.
         let by = Int(max(-(1 << 40), min(1 << 40, offset)))
         do throws(ControlError) {
             return .integer(Int64(try await context.service.move(gid, by: by, from: origin)))

@@ -1,6 +1,6 @@
 internal import Control
 
-/// aria2's methods that tell what is there; of the queue that everyone shares.
+/// aria2's methods that list transfers of the shared queue.
 enum Aria2Listing {
     static let methods = [
         RPCMethod("aria2.getPeers") { context, arguments async throws(ControlError) in

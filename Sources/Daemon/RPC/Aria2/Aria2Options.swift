@@ -43,7 +43,7 @@ enum Aria2Options {
         try await context.service.changeOptions(record.id, options)
     }
 
-    /// Changes the queue's options; those that make sense for one transfer alone are left out, as aria2 does.
+    /// Changes the global options; options that only apply to one transfer are ignored, as in aria2.
     static func changeGlobal(_ json: JSON, _ context: RPCContext) async throws(ControlError) {
         var options = try TransferOptions(checking: json)
         for name in [OptionName.gid, .pause, .position, .out, .checksum, .description, .userInfo] {

@@ -1,12 +1,12 @@
 internal import Control
 internal import TransferCore
 
-/// A transfer as aria2 describes it: every value a text.
+/// The status of a transfer in aria2's form, in which every value is a text.
 struct Aria2Status: Sendable {
-    /// What is known of it.
+    /// The transfer.
     let record: TransferRecord
 
-    /// aria2's word for where it stands.
+    /// aria2's name of the transfer's state.
     var status: String {
         switch self.record.state {
         case .waiting: "waiting"
@@ -18,7 +18,7 @@ struct Aria2Status: Sendable {
         }
     }
 
-    /// A mebibyte, and more for files whose bit field would be long otherwise.
+    /// The piece length in bytes: 1 MiB, or more for files whose bit field would be long.
     private var pieceLength: Int64 {
         var length: Int64 = 1 << 20
         while let total = self.record.total, total / length >= 1 << 14, length < 1 << 50 { length <<= 1 }
@@ -30,7 +30,7 @@ struct Aria2Status: Sendable {
         return (total - 1) / self.pieceLength + 1
     }
 
-    /// The pieces that are there, as if they came from the beginning on; `nil` while the length is unknown.
+    /// The bit field of received pieces, as if bytes were received in order; `nil` while the length is unknown.
     private var bitfield: String? {
         let pieces = Int(self.pieces)
         guard pieces > 0, let total = self.record.total else { return nil }
@@ -53,7 +53,7 @@ struct Aria2Status: Sendable {
         return self.record.directory.hasSuffix("/") ? self.record.directory + out : "\(self.record.directory)/\(out)"
     }
 
-    /// The URLs, the first in use where it runs or has ended.
+    /// The URLs; the first one is marked as used if the transfer runs, finished or failed.
     var uris: JSON {
         let isUsed = self.record.state == .active || self.record.state == .finished || self.record.state == .failed
         return .array(
@@ -64,7 +64,7 @@ struct Aria2Status: Sendable {
         )
     }
 
-    /// The one file that a transfer has.
+    /// The list of the transfer's single file.
     var files: JSON {
         [
             [
@@ -74,7 +74,7 @@ struct Aria2Status: Sendable {
         ]
     }
 
-    /// All of it, or the keys that are asked for.
+    /// Returns the status with the given keys; `nil` for all keys.
     func json(_ keys: Set<String>?) -> JSON {
         var members: [JSON.Member] = []
         members.reserveCapacity(keys?.count ?? 16)

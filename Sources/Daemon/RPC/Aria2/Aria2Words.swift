@@ -1,8 +1,8 @@
 internal import Control
 
-/// aria2's words for what went wrong: clients compare them.
+/// Lookups and actions whose errors have aria2's messages, which clients compare.
 extension RPCContext {
-    /// The transfer that a parameter names, by its identifier or the beginning of one.
+    /// Returns the identifier of the transfer that a parameter names by its identifier or a prefix.
     func gid(_ text: String) async throws(ControlError) -> GID {
         guard (1...16).contains(text.utf8.count), text.utf8.allSatisfy({ $0.isHexadecimal }) else {
             throw ControlError(.badParameter, "Invalid GID \(text.prefix(64))")
@@ -14,7 +14,7 @@ extension RPCContext {
         }
     }
 
-    /// The transfer that a parameter names, with what is known of it.
+    /// Returns the record of the transfer that a parameter names.
     func record(_ text: String) async throws(ControlError) -> TransferRecord {
         let gid = try await self.gid(text)
         do throws(ControlError) {
@@ -33,7 +33,7 @@ extension RPCContext {
         }
     }
 
-    /// Does something to one transfer; `cannot` is what is said where its state does not allow it.
+    /// Performs an action on one transfer; `cannot` returns the message if its state does not allow the action.
     func perform(_ action: TransferAction, on text: String, cannot: (GID) -> String) async throws(ControlError) -> GID {
         let gid = try await self.gid(text)
         do throws(ControlError) {
@@ -50,7 +50,7 @@ extension RPCContext {
 }
 
 extension UInt8 {
-    /// Whether it is a hexadecimal digit of either case.
+    /// Whether the byte is a hexadecimal digit of either case.
     var isHexadecimal: Bool {
         switch self {
         case 0x30...0x39, 0x41...0x46, 0x61...0x66: true

@@ -1,8 +1,8 @@
 internal import Control
 
-/// The methods about methods.
+/// The `system` methods: introspection and multicalls.
 enum SystemMethods {
-    /// Done where calls are dispatched, for it makes calls itself.
+    /// The name of the method that makes several calls; the dispatcher performs it.
     static let multicall = "system.multicall"
 
     static let methods = [

@@ -1,7 +1,7 @@
-/// Who makes a call, as far as it decides what the call may do.
+/// The properties of a caller that determine its permissions.
 struct Caller: Sendable, Hashable {
-    /// Whether the call came over the Unix socket: the same user, who may do what the daemon may.
+    /// Whether the call arrived over the Unix socket: from the same user or root, who has the daemon's permissions.
     var isLocal: Bool
-    /// Whether the request or the socket that carries the call was authenticated as a whole.
+    /// Whether the request or the WebSocket that carries the call is authenticated as a whole.
     var isAuthenticated: Bool
 }

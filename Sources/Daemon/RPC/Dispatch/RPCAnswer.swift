@@ -1,6 +1,6 @@
 internal import Control
 
-/// The answer to one message, as it is written.
+/// The response to one message while it is being written.
 struct RPCAnswer: Sendable {
     /// UTF-8 JSON.
     private(set) var bytes: [UInt8] = []
@@ -11,16 +11,16 @@ struct RPCAnswer: Sendable {
     private var isFirst = true
     private var isBatch = false
 
-    /// Begins the answer to a batch.
+    /// Begins the response to a batch.
     mutating func beginArray() {
         self.isBatch = true
         self.bytes.append(0x5B)
     }
 
-    /// Ends it.
+    /// Ends the response to a batch.
     mutating func endArray() { self.bytes.append(0x5D) }
 
-    /// Writes one call's result.
+    /// Appends the result of one call.
     mutating func append(_ item: RPCItem, _ result: Result<JSON, RPCFailure>) {
         if self.isBatch, !self.isFirst { self.bytes.append(0x2C) }
         self.isFirst = false
@@ -40,7 +40,7 @@ struct RPCAnswer: Sendable {
 }
 
 extension RPCItem {
-    /// Whether one of Martlet's own methods is asked for.
+    /// Whether the call is of one of Martlet's own methods.
     fileprivate var isOwn: Bool {
         guard case .success(let call) = self.call else { return false }
         return call.method.utf8.starts(with: "martlet.".utf8)
@@ -48,7 +48,7 @@ extension RPCItem {
 }
 
 extension JSON {
-    /// About how many bytes the value has as text.
+    /// The approximate number of bytes of the value as JSON text.
     var weight: Int {
         switch self {
         case .null, .bool, .integer, .number: 8

@@ -30,7 +30,7 @@ extension RPCArguments {
         return result
     }
 
-    /// Whether a member is there, `null` included.
+    /// Whether a member exists, even if it is `null`.
     func has(_ name: String) -> Bool { self.named[name] != nil }
 
     func string(named name: String) throws(ControlError) -> String { try self.required(name, "a text", \.string) }
@@ -47,7 +47,7 @@ extension RPCArguments {
         try self.optional(name, "a whole number", \.integer)
     }
 
-    /// An array of texts, each of at least one character.
+    /// Returns an array of non-empty texts.
     func strings(named name: String) throws(ControlError) -> [String] {
         try self.required(name, "an array of texts", Self.texts)
     }
@@ -55,12 +55,12 @@ extension RPCArguments {
         try self.optional(name, "an array of texts", Self.texts)
     }
 
-    /// An object.
+    /// Returns an object, or `nil` if the member is missing or `null`.
     func optionalObject(named name: String) throws(ControlError) -> JSON? {
         try self.optional(name, "an object") { $0.object == nil ? nil : $0 }
     }
 
-    /// An array of objects.
+    /// Returns an array of objects.
     func objects(named name: String) throws(ControlError) -> [JSON] {
         try self.required(name, "an array of objects") { json in
             guard let elements = json.array, elements.allSatisfy({ $0.object != nil }) else { return nil }

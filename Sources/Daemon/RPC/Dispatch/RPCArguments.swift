@@ -1,10 +1,10 @@
 internal import Control
 
-/// What a method is given, read with aria2's words for what is wrong.
+/// The arguments of a call; errors about positional ones have aria2's messages.
 struct RPCArguments: Sendable {
-    /// By place, the token taken off.
+    /// The positional arguments, without the token.
     let positional: [JSON]
-    /// By name: what Martlet's own methods take; empty where there is nothing.
+    /// The named arguments, an object, which Martlet's own methods take; empty if there are none.
     let named: JSON
 
     init(_ positional: [JSON]) {
@@ -44,7 +44,7 @@ struct RPCArguments: Sendable {
     func integer(_ place: Int) throws(ControlError) -> Int64 { try self.required(place, \.integer) }
     func optionalInteger(_ place: Int) throws(ControlError) -> Int64? { try self.optional(place, \.integer) }
 
-    /// A whole number that is not below `least`.
+    /// Returns an integer of at least `least`.
     func integer(_ place: Int, atLeast least: Int64) throws(ControlError) -> Int {
         let value = try self.integer(place)
         guard value >= least else {
@@ -57,17 +57,17 @@ struct RPCArguments: Sendable {
         return Int(clamping: value)
     }
 
-    /// Options, or `nil` where none are given.
+    /// Returns the options, an object, or `nil` if the argument is missing.
     func optionalOptions(_ place: Int) throws(ControlError) -> JSON? {
         try self.optional(place) { $0.object == nil ? nil : $0 }
     }
 
-    /// Options that must be given.
+    /// Returns the options, an object, which are required.
     func options(_ place: Int) throws(ControlError) -> JSON {
         try self.required(place) { $0.object == nil ? nil : $0 }
     }
 
-    /// The keys that a status is wanted with; `nil` and an empty list are all of them.
+    /// Returns the requested keys of a status; `nil` means all, as does an empty list.
     func keys(_ place: Int) throws(ControlError) -> Set<String>? {
         guard let elements = try self.optional(place, \.array) else { return nil }
         let keys = elements.compactMap(\.string)

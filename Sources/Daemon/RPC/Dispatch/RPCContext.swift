@@ -1,19 +1,19 @@
 internal import Control
 
-/// What a method works with.
+/// The environment of a call.
 struct RPCContext: Sendable {
-    /// The daemon.
+    /// The daemon's operations.
     let service: any TransferService
-    /// What it was told at its start.
+    /// The server's configuration.
     let configuration: ServerConfiguration
-    /// Who asks.
+    /// The caller.
     let caller: Caller
-    /// All methods, for those who ask for them.
+    /// All methods, for `system.listMethods`.
     let methods: RPCMethods
-    /// The socket that asks, where it is a WebSocket.
+    /// The subscription of the calling WebSocket; `nil` for other connections.
     let subscription: EventSubscription?
 
-    /// Refuses what only a program of this machine and user may ask.
+    /// Throws `forbidden` unless the call arrived over the Unix socket.
     func requireLocal(_ what: String) throws(ControlError) {
         guard !self.caller.isLocal else { return }
         throw ControlError(
@@ -23,6 +23,6 @@ struct RPCContext: Sendable {
         )
     }
 
-    /// Where files go that name no directory.
+    /// The directory of files whose transfer does not name one.
     var directory: String { self.service.globalOptions[.dir] ?? self.configuration.directory }
 }

@@ -1,6 +1,6 @@
 internal import Control
 
-/// Takes messages to methods and brings their answers back.
+/// Dispatches messages to methods and writes the responses.
 struct RPCDispatcher: Sendable {
     let service: any TransferService
     let configuration: ServerConfiguration
@@ -8,13 +8,13 @@ struct RPCDispatcher: Sendable {
     let metrics: ServerMetrics
     var methods = RPCMethods.standard
 
-    /// Answers one message.
+    /// Performs the calls of one message.
     ///
     /// - Parameters:
     ///   - envelope: The message.
-    ///   - caller: Who sent it.
-    ///   - subscription: The WebSocket that it came from; a right token authenticates it.
-    /// - Returns: The answer, as it is sent.
+    ///   - caller: The sender.
+    ///   - subscription: The subscription of the sending WebSocket, which a valid token authenticates.
+    /// - Returns: The response to send.
     func answer(
         _ envelope: RPCEnvelope,
         from caller: Caller,
@@ -29,7 +29,7 @@ struct RPCDispatcher: Sendable {
         case .batch(let items):
             answer.beginArray()
             for item in items {
-                // What was asked in few bytes may be answered in many: what is over is not even begun.
+                // A short batch may have a long response: beyond the limit its other calls are not performed.
                 guard answer.bytes.count < self.configuration.limits.answer else {
                     answer.append(item, .failure(.tooMuch("The batch's answer is too large", remedy: "ask for less")))
                     continue
@@ -121,7 +121,7 @@ struct RPCDispatcher: Sendable {
         }
     }
 
-    /// Whether a call may be made: over the Unix socket always, elsewhere with the token.
+    /// Returns whether a call is permitted: always over the Unix socket, otherwise with the token.
     private func isAllowed(_ token: String?, _ caller: Caller, _ subscription: EventSubscription?) -> Bool {
         if caller.isLocal || caller.isAuthenticated { return true }
         guard let access = self.access, let token, access.accepts(token) else { return false }
@@ -131,7 +131,7 @@ struct RPCDispatcher: Sendable {
 }
 
 extension RPCDispatcher {
-    /// Does several calls in order, each with a token of its own.
+    /// Performs several calls in order, each with its own token.
     private func multicall(
         _ call: RPCCall,
         _ caller: Caller,

@@ -1,15 +1,15 @@
 internal import Control
 
-/// One method.
+/// A method of the RPC.
 struct RPCMethod: Sendable {
-    /// Does the call.
+    /// Performs a call and returns its result.
     typealias Handler = @Sendable (RPCContext, RPCArguments) async throws(ControlError) -> JSON
 
-    /// Its name, with the prefix.
+    /// The name with its prefix, such as `aria2.addUri`.
     let name: String
     /// Whether it may be called without a token.
     let isOpen: Bool
-    /// Does the call.
+    /// Performs a call.
     let handler: Handler
 
     init(_ name: String, isOpen: Bool = false, _ handler: @escaping Handler) {
@@ -18,13 +18,13 @@ struct RPCMethod: Sendable {
         self.handler = handler
     }
 
-    /// Whether it is one of Martlet's own: named parameters, and errors with data.
+    /// Whether it is one of Martlet's own methods, which take named parameters and return errors with data.
     var isOwn: Bool { self.name.utf8.starts(with: "martlet.".utf8) }
 }
 
 /// The methods by name.
 struct RPCMethods: Sendable {
-    /// In the order in which they are listed.
+    /// All methods, in the order of `system.listMethods`.
     let all: [RPCMethod]
     private let byName: [String: RPCMethod]
 
@@ -35,7 +35,7 @@ struct RPCMethods: Sendable {
 
     subscript(name: String) -> RPCMethod? { self.byName[name] }
 
-    /// Everything the daemon answers.
+    /// All methods of the daemon.
     static let standard = RPCMethods([
         Aria2Adding.methods, Aria2Changing.methods, Aria2Listing.methods, Aria2Options.methods, Aria2Daemon.methods,
         SystemMethods.methods, OwnAdding.methods, OwnChanging.methods, OwnLimits.methods, OwnListing.methods,

@@ -1,11 +1,11 @@
 internal import TransferCore
 
-/// The items of a URL's query, percent-decoded, in their order.
+/// The percent-decoded items of a URL's query, in order.
 struct QueryItems: Sendable, Hashable {
     /// The names and values.
     private(set) var items: [(name: String, value: String)] = []
 
-    /// Splits a query at `&` and `=`.
+    /// Parses a query, which is split at `&` and `=`.
     init(_ query: some StringProtocol) {
         for part in query.split(separator: "&") {
             let halves = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
@@ -13,7 +13,7 @@ struct QueryItems: Sendable, Hashable {
         }
     }
 
-    /// The items of a request's target.
+    /// Parses the query of a request's target.
     init(target: String) {
         guard let mark = target.firstIndex(of: "?") else {
             self.init("")
@@ -22,7 +22,7 @@ struct QueryItems: Sendable, Hashable {
         self.init(target[target.index(after: mark)...].prefix { $0 != "#" })
     }
 
-    /// The first value of a name.
+    /// The first value with a name.
     subscript(name: String) -> String? { self.items.first { $0.name == name }?.value }
 
     static func == (left: QueryItems, right: QueryItems) -> Bool {
@@ -36,7 +36,7 @@ struct QueryItems: Sendable, Hashable {
         }
     }
 
-    /// Decodes every `%XX`; a `%` that no two digits follow stays.
+    /// Decodes every `%XX`; a `%` without two hexadecimal digits is kept.
     static func decode(_ text: some StringProtocol) -> String {
         guard text.utf8.contains(0x25) else { return String(text) }
         var output: [UInt8] = []

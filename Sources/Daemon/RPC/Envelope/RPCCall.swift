@@ -1,25 +1,25 @@
 internal import Control
 
-/// One call: a method, what it is given, and the mark by which the answer is known.
+/// One call: a method, its parameters, and the id that its response repeats.
 struct RPCCall: Sendable, Hashable {
-    /// Any JSON value; it is sent back as it came.
+    /// Any JSON value; the response repeats it unchanged.
     var id: JSON
     /// The method's name.
     var method: String
-    /// The parameters, the token still among them.
+    /// The parameters, including the token.
     var parameters: RPCParameters
 }
 
-/// What a call is given.
+/// The parameters of a call.
 enum RPCParameters: Sendable, Hashable {
-    /// An array, or nothing at all.
+    /// An array; empty if there are no parameters.
     case positional([JSON])
     /// An object.
     case named(JSON)
-    /// Something that is neither.
+    /// Another JSON value.
     case malformed
 
-    /// Reads the member `params` of a call; `nil` is one that is missing.
+    /// Parses the member `params` of a call; `nil` if it is missing.
     init(_ json: JSON?) {
         switch json {
         case nil: self = .positional([])
@@ -29,9 +29,9 @@ enum RPCParameters: Sendable, Hashable {
         }
     }
 
-    /// Takes the first parameter off where it is a text that begins with `token:`.
+    /// Removes the first parameter if it is a text that begins with `token:`.
     ///
-    /// - Returns: The token, or `nil` where there is none.
+    /// - Returns: The token, or `nil` if there is none.
     mutating func takeToken() -> String? {
         guard case .positional(var elements) = self, let first = elements.first?.string, first.hasPrefix("token:")
         else { return nil }
@@ -41,14 +41,14 @@ enum RPCParameters: Sendable, Hashable {
     }
 }
 
-/// A call, or why it is none; the id is known even then, where there is one.
+/// A call with its id, or the reason why the message is not a valid call.
 struct RPCItem: Sendable, Hashable {
     /// The id, or `null`.
     var id: JSON
     /// The call.
     var call: Result<RPCCall, RPCFailure>
 
-    /// Reads one call as leniently as aria2's clients need it: `jsonrpc` may be anything.
+    /// Parses one call as leniently as aria2's clients require: `jsonrpc` may be anything.
     init(_ json: JSON) {
         guard case .object = json, let id = json["id"] else {
             self.init(id: .null, call: .failure(.invalidRequest))

@@ -1,24 +1,24 @@
 internal import Control
 
-/// What one message asks: a call, or a batch of them.
+/// A parsed message: a call or a batch of calls.
 ///
-/// Pure value: it reads bytes and decides nothing else.
+/// Pure value: it parses bytes and performs nothing.
 ///
 /// - Source: JSON-RPC 2.0, as far as aria2 follows it.
 enum RPCEnvelope: Sendable, Hashable {
-    /// One call, or a message that is none.
+    /// One call, or an invalid message.
     case single(RPCItem)
-    /// An array of them, answered by an array.
+    /// An array of calls; its response is an array.
     case batch([RPCItem])
 
-    /// The most calls in one batch.
+    /// The maximum number of calls in one batch.
     static let batchLimit = 10_000
 
-    /// Reads a message.
+    /// Parses a message.
     ///
     /// - Parameters:
     ///   - bytes: The message.
-    ///   - depth: The nesting that is taken; what is deeper is no JSON here.
+    ///   - depth: The maximum nesting; deeper JSON is a parse error.
     init(parsing bytes: some Collection<UInt8>, depth: Int = JSON.defaultDepth) {
         do throws(JSONError) {
             self.init(try JSON(parsing: bytes, depth: depth))
@@ -29,7 +29,7 @@ enum RPCEnvelope: Sendable, Hashable {
         }
     }
 
-    /// Reads a message that is JSON already.
+    /// Creates the envelope of a parsed message.
     init(_ json: JSON) {
         switch json {
         case .array(let elements) where elements.count > Self.batchLimit:

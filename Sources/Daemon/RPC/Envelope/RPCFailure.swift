@@ -1,12 +1,12 @@
 internal import Control
 
-/// Why a call was not done, as JSON-RPC tells it.
+/// A JSON-RPC error.
 struct RPCFailure: Error, Sendable, Hashable {
-    /// The code: 1 for everything that aria2 has no other for, or one of JSON-RPC's own.
+    /// One of JSON-RPC's predefined codes, or 1 for all other errors, as in aria2.
     var code: Int
-    /// What happened.
+    /// The description of the error.
     var message: String
-    /// The daemon's own error, for those who read more than the code.
+    /// The daemon's error, for the member `data`.
     var cause: ControlError?
 
     init(code: Int, _ message: String, cause: ControlError? = nil) {
@@ -15,14 +15,14 @@ struct RPCFailure: Error, Sendable, Hashable {
         self.cause = cause
     }
 
-    /// A call that came to a method and failed there.
+    /// Creates the failure of a call that a method failed.
     init(_ error: ControlError) { self.init(code: 1, error.message, cause: error) }
 
-    /// The text is no JSON.
+    /// The message is not valid JSON.
     static let parseError = RPCFailure(code: -32_700, "Parse error.")
-    /// The JSON is no call.
+    /// The JSON is not a call.
     static let invalidRequest = RPCFailure(code: -32_600, "Invalid Request.")
-    /// The parameters are no array.
+    /// The parameters are not an array.
     static let invalidParameters = RPCFailure(code: -32_602, "Invalid params.")
     /// The token is missing or wrong; clients compare this text.
     static let unauthorized = RPCFailure(
@@ -35,12 +35,12 @@ struct RPCFailure: Error, Sendable, Hashable {
         )
     )
 
-    /// More calls or deeper ones than are taken at once.
+    /// Creates the failure of a message that exceeds a limit.
     static func tooMuch(_ message: String, remedy: String = "") -> RPCFailure {
         RPCFailure(ControlError(.tooMuch, message, remedy: remedy))
     }
 
-    /// The HTTP status that goes with the code.
+    /// The HTTP status for the code.
     ///
     /// - Source: aria2's `HttpServerBodyCommand`.
     var status: Int {
@@ -51,7 +51,7 @@ struct RPCFailure: Error, Sendable, Hashable {
         }
     }
 
-    /// The error as aria2 writes it, or with the daemon's `data` for Martlet's own methods.
+    /// Returns the error object as aria2 writes it, or with the member `data` for Martlet's own methods.
     func json(withData: Bool) -> JSON {
         var members: [JSON.Member] = [
             .init("code", .integer(Int64(self.code))), .init("message", .string(self.message)),

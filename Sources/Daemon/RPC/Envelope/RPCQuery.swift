@@ -1,21 +1,21 @@
 internal import Control
 internal import TransferCore
 
-/// A call in the query of a GET request, as pages that cannot POST make it.
+/// A call in the query of a GET request, for web pages that cannot use POST.
 ///
 /// `method`, `id`, `params` (Base64 of a JSON array) and `jsoncallback`; without method and id, `params` is a batch.
 struct RPCQuery: Sendable, Hashable {
-    /// What is asked.
+    /// The calls.
     var envelope: RPCEnvelope
-    /// The function that the answer is to be wrapped in, or `nil` for plain JSON.
+    /// The JSONP function around the response, or `nil` for plain JSON.
     var callback: String?
 
-    /// Reads the query, the part of the URL behind `?`.
+    /// Parses the query, the part of the URL after `?`.
     init(_ query: QueryItems, depth: Int = JSON.defaultDepth) {
         let name = query["jsoncallback"]
         self.callback = name.flatMap { Self.isCallback($0) ? $0 : nil }
         guard name == nil || self.callback != nil else {
-            // Whatever is no identifier would be a program of the asker's choice under our address.
+            // Anything but a function's name would let the caller serve its own script from this address.
             self.envelope = Self.refused
             return
         }
@@ -23,7 +23,7 @@ struct RPCQuery: Sendable, Hashable {
         let id = query["id"]
         var parameters: JSON?
         if let text = query["params"], !text.isEmpty {
-            // A `+` of Base64 that was not percent-encoded is read as a space by some.
+            // Some decoders turn a `+` of Base64 into a space if it was not percent-encoded.
             guard let bytes = Base64.decode(text.utf8.map { $0 == 0x20 ? 0x2B : $0 }.filter { $0 > 0x20 }),
                 let json = try? JSON(parsing: bytes, depth: depth)
             else {
@@ -46,7 +46,7 @@ struct RPCQuery: Sendable, Hashable {
 
     private static let refused = RPCEnvelope.single(RPCItem(id: .null, call: .failure(.invalidRequest)))
 
-    /// Whether a text is a function's name, or a path of such names: nothing that could be more than that.
+    /// Returns whether a text is only a JavaScript function's name, or a path of such names with dots.
     static func isCallback(_ text: String) -> Bool {
         guard (1...128).contains(text.utf8.count), let first = text.utf8.first else { return false }
         guard !(first >= 0x30 && first <= 0x39), first != 0x2E else { return false }

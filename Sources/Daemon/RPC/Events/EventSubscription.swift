@@ -1,7 +1,7 @@
 internal import Control
 internal import Synchronization
 
-/// What one WebSocket is told of its own accord.
+/// The notifications that one WebSocket receives.
 final class EventSubscription: Sendable {
     private struct State {
         var hasAria2: Bool
@@ -11,17 +11,17 @@ final class EventSubscription: Sendable {
 
     private let state: Mutex<State>
 
-    /// Creates one.
+    /// Creates a subscription.
     ///
     /// - Parameters:
-    ///   - isAuthenticated: Whether aria2's notifications come from the first moment on.
-    ///   - begin: Called once, when there is something to be told for the first time.
+    ///   - isAuthenticated: Whether aria2's notifications are sent from the start.
+    ///   - begin: Called once, when notifications are first wanted; then events have to be observed.
     init(isAuthenticated: Bool, begin: @escaping @Sendable () -> Void) {
         self.state = Mutex(State(hasAria2: isAuthenticated, kinds: nil, begin: isAuthenticated ? nil : begin))
         if isAuthenticated { begin() }
     }
 
-    /// A right token came in a call.
+    /// Starts aria2's notifications after a call with a valid token.
     func authenticated() {
         let begin = self.state.withLock { state in
             state.hasAria2 = true
@@ -30,7 +30,7 @@ final class EventSubscription: Sendable {
         begin?()
     }
 
-    /// `martlet.subscribe` was called.
+    /// Sets the kinds of events that `martlet.subscribe` requested.
     func subscribed(to kinds: Set<String>) {
         let begin = self.state.withLock { state in
             state.kinds = kinds
@@ -39,7 +39,7 @@ final class EventSubscription: Sendable {
         begin?()
     }
 
-    /// The messages that an event becomes.
+    /// Returns the messages to send for an event.
     func messages(for event: ServiceEvent) -> [JSON] {
         let (hasAria2, kinds) = self.state.withLock { ($0.hasAria2, $0.kinds) }
         var messages: [JSON] = []

@@ -7,20 +7,20 @@ enum Aria2Notification: String, CaseIterable {
     case stop = "aria2.onDownloadStop"
     case complete = "aria2.onDownloadComplete"
     case error = "aria2.onDownloadError"
-    /// Never sent; named because aria2 names it.
+    /// Never sent; `system.listNotifications` lists it as aria2 does.
     case bitTorrentComplete = "aria2.onBtDownloadComplete"
 
-    /// The message for one transfer.
+    /// Returns the notification for one transfer.
     func message(_ id: GID) -> JSON {
         ["jsonrpc": "2.0", "method": .string(self.rawValue), "params": [["gid": .string(id.description)]]]
     }
 }
 
 extension ServiceEvent {
-    /// The kinds of events, as `/events` and `martlet.subscribe` name them.
+    /// The names of all kinds of events in `/events` and `martlet.subscribe`.
     static let kinds = ["started", "paused", "removed", "finished", "failed", "queued", "progress", "drained"]
 
-    /// The kind's name.
+    /// The name of the event's kind.
     var kind: String {
         switch self {
         case .started: "started"
@@ -34,7 +34,7 @@ extension ServiceEvent {
         }
     }
 
-    /// The event as an object.
+    /// The event as a JSON object.
     var json: JSON {
         let kind = JSON.string(self.kind)
         return switch self {
@@ -46,7 +46,7 @@ extension ServiceEvent {
         }
     }
 
-    /// What aria2 would say to it; nothing for transfers of background sessions, which aria2's methods do not list.
+    /// The notification of aria2 for the event; `nil` for background sessions, which aria2's methods do not list.
     var aria2: JSON? {
         switch self {
         case .started(let record): Self.message(.start, record)

@@ -1,10 +1,10 @@
 internal import Control
 internal import Glibc
 
-/// The directories that callers over the network may write to.
+/// The directories that callers over the network may access.
 ///
-/// A path counts as what it leads to: the symbolic links of its deepest part that is there are followed, and what is not
-/// there yet must not climb.
+/// A path is resolved before the check: symbolic links are followed in its longest existing prefix, and the rest must
+/// not contain `..`.
 struct AllowedRoots: Sendable, Hashable {
     /// The directories, absolute.
     let roots: [String]
@@ -13,8 +13,8 @@ struct AllowedRoots: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - path: The path, absolute.
-    ///   - what: The option it came in, for the message.
-    /// - Throws: `forbidden` where it leads outside of every root.
+    ///   - what: The name of its option, for the message.
+    /// - Throws: `forbidden` if it resolves to a path outside of every root.
     func check(_ path: String, for what: String) throws(ControlError) {
         if let real = Self.resolve(path) {
             for root in self.roots {
@@ -29,7 +29,7 @@ struct AllowedRoots: Sendable, Hashable {
         )
     }
 
-    /// The path with its symbolic links followed, or `nil` where it cannot be told what it leads to.
+    /// Returns the path with its symbolic links resolved, or `nil` if it cannot be resolved.
     ///
     /// - Source: realpath(3), faccessat(2).
     static func resolve(_ path: String) -> String? {
@@ -38,11 +38,11 @@ struct AllowedRoots: Sendable, Hashable {
         for count in stride(from: parts.count, through: 0, by: -1) {
             let prefix = "/" + parts[..<count].joined(separator: "/")
             guard faccessat(AT_FDCWD, prefix, F_OK, AT_SYMLINK_NOFOLLOW) == 0 else {
-                // One that may not be looked at is not "not there".
+                // A path that may not be examined is not missing.
                 guard errno == ENOENT || errno == ENOTDIR else { return nil }
                 continue
             }
-            // A link that leads nowhere would be followed by whoever creates the file.
+            // A dangling link: creating the file would follow it.
             guard let resolved = realpath(prefix, nil) else { return nil }
             defer { free(resolved) }
             let rest = parts[count...]

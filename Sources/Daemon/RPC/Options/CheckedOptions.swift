@@ -1,9 +1,9 @@
 internal import Control
 
 extension TransferOptions {
-    /// Reads options that somebody sent: unknown names are left out, values are checked and brought to one form.
+    /// Parses options from a client: drops unknown names, validates values and normalizes them.
     ///
-    /// An empty value is as if the option had not been given, but for texts.
+    /// An empty value counts as missing, except for options whose empty text removes a default.
     ///
     /// - Throws: `badParameter` that names the option.
     init(checking json: JSON) throws(ControlError) {
@@ -13,7 +13,7 @@ extension TransferOptions {
             let rule = OptionRule.of(name)
             var values: [String] = []
             for text in given[all: name] {
-                // getOption gives header fields as lines, and pages send that back.
+                // aria2.getOption returns header fields as lines, and web clients send them back.
                 let parts = name.hasSeveral ? text.split(whereSeparator: \.isNewline).map(String.init) : [text]
                 for part in parts where !part.isEmpty || name.mayBeEmpty {
                     do throws(OptionProblem) {
@@ -39,7 +39,7 @@ extension TransferOptions {
 }
 
 extension OptionName {
-    /// Whether an empty value says something: it takes a default off.
+    /// Whether an empty value is meaningful: it removes a default.
     fileprivate var mayBeEmpty: Bool {
         switch self {
         case .referer, .userAgent, .allProxy, .httpProxy, .httpsProxy, .noProxy, .httpUser, .httpPassword: true

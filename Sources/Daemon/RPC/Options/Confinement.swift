@@ -1,21 +1,21 @@
 internal import Control
 
 extension RPCContext {
-    /// Brings `dir` to an absolute path and holds a network caller's paths inside the allowed roots.
+    /// Makes `dir` an absolute path, and checks that a network caller's paths are inside the allowed roots.
     ///
     /// - Parameters:
     ///   - options: The options.
-    ///   - directory: Where the file goes if the options name no directory.
+    ///   - directory: The file's directory if the options do not name one.
     /// - Returns: The options with an absolute directory.
     /// - Throws: `forbidden`, `badParameter`.
     func confine(_ options: TransferOptions, directory: String) throws(ControlError) -> TransferOptions {
         var options = options
         if let dir = options[.dir], !dir.hasPrefix("/") {
-            // Relative to where files go otherwise: the daemon's working directory means nothing to a caller.
+            // Relative to the default directory: the daemon's working directory means nothing to a caller.
             options[.dir] = Self.join(self.directory, dir)
         }
         guard !self.caller.isLocal else { return options }
-        // Where files go of themselves is allowed, whoever has chosen it.
+        // The default directory is always allowed.
         let roots = AllowedRoots(roots: self.configuration.allowedRoots + [self.directory])
         if let dir = options[.dir] { try roots.check(dir, for: "dir") }
         if let out = options[.out] {
@@ -35,7 +35,7 @@ extension RPCContext {
         return options
     }
 
-    /// Holds the files that a network caller's upload sends inside the allowed roots.
+    /// Checks that the files of a network caller's upload are inside the allowed roots.
     ///
     /// - Throws: `forbidden`.
     func confine(_ upload: UploadSource) throws(ControlError) {

@@ -1,9 +1,9 @@
 internal import Control
 internal import TransferCore
 
-/// What options are where nobody said anything, for those who ask for all of them.
+/// The default values of options, for methods that return all options.
 enum OptionDefaults {
-    /// The defaults of one transfer.
+    /// The defaults of options of a transfer.
     static let transfer: [(OptionName, String)] = [
         (.allowOverwrite, "false"), (.autoFileRenaming, "true"), (.conditionalGet, "false"), (.connectTimeout, "60"),
         (.continue, "true"), (.lowestSpeedLimit, "0"), (.maxConnectionPerServer, "4"), (.maxDownloadLimit, "0"),
@@ -13,27 +13,27 @@ enum OptionDefaults {
         (.userAgent, "martlet/\(MartletVersion.text)"),
     ]
 
-    /// The defaults that only the whole queue has.
+    /// The defaults of options of the queue only.
     static let queue: [(OptionName, String)] = [
         (.maxConcurrentDownloads, "5"), (.maxDownloadResult, "1000"), (.maxOverallDownloadLimit, "0"),
     ]
 
-    /// Names that belong to the queue and not to one transfer.
+    /// The options that apply to the queue and not to one transfer.
     static let queueNames: Set<OptionName> = [.maxConcurrentDownloads, .maxDownloadResult, .maxOverallDownloadLimit]
 
-    /// One transfer's options over the queue's over the defaults, as aria2 gives them: all texts, header fields as lines.
+    /// Merges a transfer's options over the global ones and the defaults; in aria2's form, header fields are lines.
     static func json(of options: TransferOptions, global: TransferOptions, directory: String) -> JSON {
         var all = TransferOptions(Dictionary(uniqueKeysWithValues: self.transfer.map { ($0.0.rawValue, [$0.1]) }))
         all = all.merging(global).merging(options)
         for name in self.queueNames { all[name] = nil }
-        // Fed back they would ask for the same identifier again.
+        // A client that sends them back would request the same identifier again.
         all[.gid] = nil
         all[.position] = nil
         all[.dir] = directory
         return self.texts(all)
     }
 
-    /// The queue's options over the defaults.
+    /// Merges the global options over the defaults.
     static func json(global: TransferOptions, directory: String) -> JSON {
         let defaults = (self.transfer + self.queue).map { ($0.0.rawValue, [$0.1]) }
         var all = TransferOptions(Dictionary(uniqueKeysWithValues: defaults)).merging(global)

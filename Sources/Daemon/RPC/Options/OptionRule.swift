@@ -1,38 +1,38 @@
 internal import Control
 internal import TransferCore
 
-/// What values an option takes.
+/// The syntax of an option's values.
 ///
-/// - Source: aria2c(1), for the names that are aria2's.
+/// - Source: aria2c(1), for aria2's options.
 enum OptionRule: Sendable {
     /// `true` or `false`.
     case flag
-    /// A whole number.
+    /// A whole number in a range.
     case number(ClosedRange<Int64>)
-    /// A number of seconds, with or without a fraction; 0 is none.
+    /// A number of seconds, with or without a fraction; 0 means none.
     case seconds
-    /// A number of bytes, with K or M behind it.
+    /// A number of bytes, optionally followed by K or M.
     case size(least: Int64)
-    /// An algorithm, `=` and a digest.
+    /// An algorithm, `=` and a digest, such as `sha-256=HEX`.
     case digest
     /// Sixteen hexadecimal digits.
     case gid
-    /// A path, or a part of one.
+    /// A path, absolute or relative.
     case path
-    /// One of a few words.
+    /// One of the given words.
     case words([String])
     /// A header field: name, colon, value.
     case field
-    /// A text that becomes a part of a header.
+    /// A text for a header field, without control characters.
     case line
-    /// A method's name.
+    /// The name of an HTTP method.
     case token
     /// Bytes in Base64.
     case base64
     /// Any text.
     case text
 
-    /// The rule for a name.
+    /// Returns the rule of an option.
     static func of(_ name: OptionName) -> OptionRule {
         switch name {
         case .dir, .out, .loadCookies: .path
@@ -58,9 +58,9 @@ enum OptionRule: Sendable {
         }
     }
 
-    /// The value as it is kept: sizes become bytes.
+    /// Validates a value and returns its normalized form; sizes are converted to bytes.
     ///
-    /// - Throws: What the option takes.
+    /// - Throws: ``OptionProblem``, which describes the accepted values.
     func value(_ text: String) throws(OptionProblem) -> String {
         switch self {
         case .flag:
@@ -123,9 +123,9 @@ enum OptionRule: Sendable {
     }
 }
 
-/// What an option takes, where it was given something else.
+/// The rejection of an option's value.
 struct OptionProblem: Error, Sendable, Hashable {
-    /// The values that it takes, for people.
+    /// A description of the accepted values.
     let wanted: String
 
     init(_ wanted: String) { self.wanted = wanted }

@@ -47,7 +47,7 @@ enum OwnAdding {
         }
         transfer.isPaused = try entry.flag(named: "paused", default: transfer.isPaused)
         transfer.session = try entry.optionalString(named: "session")
-        // What a session may do its program decides, and that runs here.
+        // A session belongs to a program on this machine.
         if transfer.session != nil { try context.requireLocal("adding to a background session") }
         transfer.options = try context.confine(transfer.options, directory: directory)
         if let json = try entry.optionalObject(named: "upload") {

@@ -45,7 +45,7 @@ enum OwnLimits {
 extension Schedule {
     private static let dayNames = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"]
 
-    /// Reads the parameters of `martlet.schedule`; none at all take the schedule off.
+    /// Parses the parameters of `martlet.schedule`; `nil`, which removes the schedule, if there are none.
     fileprivate init?(_ arguments: RPCArguments) throws(ControlError) {
         if !arguments.has("start"), !arguments.has("end"), !arguments.has("days") { return nil }
         var days: Set<Int> = []
@@ -77,7 +77,7 @@ extension Schedule {
         return hour * 60 + minute
     }
 
-    /// The schedule as `martlet.limits` gives it.
+    /// The schedule as `martlet.limits` returns it.
     fileprivate var json: JSON {
         func text(_ minutes: Int) -> JSON {
             let hour = minutes / 60

@@ -1,6 +1,6 @@
 internal import Control
 
-/// Martlet's own methods that tell what is there.
+/// Martlet's own methods that list transfers.
 enum OwnListing {
     static let methods = [
         RPCMethod("martlet.show") { context, arguments async throws(ControlError) in
@@ -40,7 +40,7 @@ enum OwnListing {
         return min(Int(clamping: limit), context.configuration.limits.page)
     }
 
-    /// Which transfers are asked for.
+    /// Parses the states and the session to list.
     private static func query(_ arguments: RPCArguments) throws(ControlError) -> ListQuery {
         var query = ListQuery()
         for name in try arguments.optionalStrings(named: "states") ?? [] {
@@ -85,7 +85,7 @@ enum OwnListing {
 }
 
 extension [String] {
-    /// At most a page of them; more would be answered by more than anybody reads.
+    /// Returns the texts; throws `tooMuch` if there are more than a page.
     fileprivate func prefixed(_ configuration: ServerConfiguration) throws(ControlError) -> [String] {
         guard self.count <= configuration.limits.page else {
             throw ControlError(

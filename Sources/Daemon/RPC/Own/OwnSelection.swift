@@ -1,7 +1,7 @@
 internal import Control
 
 extension RPCContext {
-    /// The transfers that `ids` names.
+    /// Returns the identifiers of the transfers that the texts name.
     func ids(_ texts: [String]) async throws(ControlError) -> [GID] {
         var ids: [GID] = []
         ids.reserveCapacity(texts.count)
@@ -9,7 +9,7 @@ extension RPCContext {
         return ids
     }
 
-    /// The transfer that a text names: an identifier, or the beginning of one that no other has.
+    /// Returns the identifier that a text names: a whole identifier, or an unambiguous prefix.
     func ownID(_ text: String) async throws(ControlError) -> GID {
         if let id = GID(text) { return id }
         guard (1...15).contains(text.utf8.count), text.utf8.allSatisfy({ $0.isHexadecimal }) else {
@@ -22,7 +22,7 @@ extension RPCContext {
         return try await self.service.resolve(text.lowercased())
     }
 
-    /// Which transfers are meant: `ids`, or `all`, with or without a `session`.
+    /// Parses a selection: `ids`, or `all` with or without a `session`.
     func selection(_ arguments: RPCArguments) async throws(ControlError) -> TransferSelection {
         let session = try arguments.optionalString(named: "session")
         if let texts = try arguments.optionalStrings(named: "ids") {
@@ -37,7 +37,7 @@ extension RPCContext {
         return .all(session: session)
     }
 
-    /// Does something to a selection.
+    /// Performs an action on the selection in the arguments, and returns the number of changed transfers.
     func change(_ action: TransferAction, _ arguments: RPCArguments) async throws(ControlError) -> JSON {
         let selection = try await self.selection(arguments)
         return ["changed": .integer(Int64(try await self.service.perform(action, on: selection)))]

@@ -1,6 +1,6 @@
 internal import Control
 
-/// Martlet's own methods for background sessions; but for the list, over the Unix socket only.
+/// Martlet's own methods for background sessions; all but the list require the Unix socket.
 enum OwnSessions {
     static let methods = [
         RPCMethod("martlet.sessions") { context, _ async throws(ControlError) in

@@ -1,9 +1,9 @@
 internal import Control
 internal import TransferCore
 
-/// The token that a request as a whole brings.
+/// The token in a request's head.
 enum RequestCredential {
-    /// Whether `Authorization` or the query item `token` has the right one.
+    /// Returns whether the token in `Authorization`, else in the query item `token`, is valid; `nil` without a token.
     static func isRight(authorization: String?, query: QueryItems, access: TokenCheck?) -> Bool? {
         guard let access else { return nil }
         if let authorization, let token = self.token(authorization) { return access.accepts(token) }
@@ -11,7 +11,7 @@ enum RequestCredential {
         return nil
     }
 
-    /// The token in `Bearer TOKEN`, or the password in `Basic BASE64`.
+    /// Returns the token in `Bearer TOKEN`, or the password in `Basic BASE64`.
     ///
     /// - Source: RFC 6750 §2.1, RFC 7617 §2.
     static func token(_ authorization: String) -> String? {

@@ -1,13 +1,13 @@
 internal import Synchronization
 
-/// How much of all bodies together may be in memory.
+/// A budget for the bytes of all request bodies in memory.
 final class BodyBudget: Sendable {
     private let limit: Int
     private let used = Atomic<Int>(0)
 
     init(limit: Int) { self.limit = limit }
 
-    /// Takes room for some bytes; false where there is none.
+    /// Reserves a number of bytes; returns false if the limit would be exceeded.
     func take(_ count: Int) -> Bool {
         let (_, new) = self.used.add(count, ordering: .relaxed)
         guard new > self.limit else { return true }
@@ -15,6 +15,6 @@ final class BodyBudget: Sendable {
         return false
     }
 
-    /// Gives room back.
+    /// Releases reserved bytes.
     func give(_ count: Int) { self.used.subtract(count, ordering: .relaxed) }
 }

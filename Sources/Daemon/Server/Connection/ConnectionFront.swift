@@ -1,16 +1,16 @@
 internal import NIOCore
 
-/// The connection's end towards the network: closes it where the peer takes nothing of what is sent to it, stops
-/// listening where nobody behind it would, and ends it so that the last answer arrives.
+/// The handler next to the socket: closes stalled connections, discards input that no later handler would read, and
+/// closes a connection so that the peer receives the last response.
 final class ConnectionFront: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    /// Whether what comes in is thrown away.
+    /// Whether inbound bytes are discarded.
     ///
-    /// NIO's parser stops after a request that asks for an upgrade, taken or not, and would keep what follows for ever.
+    /// NIO's parser stops after a request for an upgrade, accepted or not, and would buffer all following bytes.
     var isDeaf = false
 
-    /// The longest time for the peer to close after its last answer.
+    /// The maximum time for the peer to close after the last response.
     private static let farewell = TimeAmount.seconds(5)
 
     private let limit: TimeAmount
@@ -21,10 +21,10 @@ final class ConnectionFront: ChannelInboundHandler {
 
     init(limit: Duration) { self.limit = TimeAmount(limit) }
 
-    /// Ends the connection behind what was written last.
+    /// Closes the connection after the bytes written so far.
     ///
-    /// To close a socket in which unread bytes lie resets the connection, and the peer may lose the answer that it has not
-    /// read yet. So first this side alone is closed, and what still comes is thrown away until the peer closes, too.
+    /// Closing a socket with unread bytes resets the connection, and the peer may lose a response that it has not read
+    /// yet. Therefore only the output is closed first, and input is discarded until the peer closes too.
     ///
     /// - Source: RFC 9112 §9.6.
     func end() {
@@ -51,7 +51,7 @@ final class ConnectionFront: ChannelInboundHandler {
     }
 
     func channelReadComplete(context: ChannelHandlerContext) {
-        // Whoever takes no more now must not keep the peer from coming to its end.
+        // Keep reading without the later handlers: otherwise the peer's close is not observed.
         if self.isEnding { context.read() }
         context.fireChannelReadComplete()
     }

@@ -6,19 +6,19 @@ internal import NIOHTTPTypes
 internal import NIOHTTPTypesHTTP1
 internal import NIOWebSocket
 
-/// One connection, which becomes HTTP or a WebSocket with its first request.
+/// One connection, whose first request makes it HTTP or a WebSocket.
 struct DaemonConnection: ServerChildChannelValue {
     let channel: any Channel
     let protocolFuture: EventLoopFuture<ConnectionProtocol>
 }
 
-/// What a connection has become.
+/// The protocol of a connection.
 enum ConnectionProtocol: Sendable {
     case http(NIOAsyncChannel<HTTPRequestPart, HTTPResponsePart>)
     case webSocket(NIOAsyncChannel<WebSocketFrame, WebSocketFrame>, WebSocketOpening)
 }
 
-/// Sets connections up: HTTP/1.1, with WebSockets on `/jsonrpc`.
+/// Sets up connections for HTTP/1.1, with WebSockets on `/jsonrpc`.
 struct DaemonChannel: HTTPChannelHandler {
     let responder: Responder
     let isLocal: Bool
@@ -39,7 +39,7 @@ struct DaemonChannel: HTTPChannelHandler {
                     notUpgradingCompletionHandler: { channel in self.becomeHTTP(channel) }
                 )
             )
-            // Requests are taken one after the other by the reader above, and the gate answers what cannot be parsed.
+            // The reader of the channel handles requests one at a time, and the gate responds to malformed ones.
             configuration.enablePipelining = false
             configuration.enableErrorHandling = false
             configuration.decoderConfiguration.maxHeaderListSize = limits.head
@@ -73,7 +73,7 @@ struct DaemonChannel: HTTPChannelHandler {
         let limits = self.server.configuration.limits
         return NIOTypedWebSocketServerUpgrader(
             maxFrameSize: self.isLocal ? limits.localBody : limits.body,
-            // The gate has left the request's Upgrade field only where it is one for us.
+            // The gate has removed all Upgrade fields except for valid WebSocket handshakes.
             shouldUpgrade: { channel, _ in channel.eventLoop.makeSucceededFuture(HTTPHeaders()) },
             upgradePipelineHandler: { channel, head in
                 channel.eventLoop.makeCompletedFuture {
@@ -84,7 +84,7 @@ struct DaemonChannel: HTTPChannelHandler {
                     return .webSocket(
                         try NIOAsyncChannel(
                             wrappingChannelSynchronously: channel,
-                            // Frames may be large: few of them wait.
+                            // Frames may be large: buffer only a few.
                             configuration: .init(
                                 backPressureStrategy: .init(lowWatermark: 1, highWatermark: 2),
                                 isOutboundHalfClosureEnabled: false
@@ -101,7 +101,7 @@ struct DaemonChannel: HTTPChannelHandler {
         self.server.metrics.connected(1)
         defer { self.server.metrics.connected(-1) }
         guard let connection = try? await value.protocolFuture.get() else {
-            // It ended before its first request.
+            // The connection ended before its first request.
             value.channel.close(promise: nil)
             return
         }

@@ -1,19 +1,19 @@
 internal import Glibc
 internal import NIOCore
 
-/// Who is at the other end of a Unix socket.
+/// The user of the peer of a Unix socket.
 enum PeerUser {
-    /// The kernel's `struct ucred`, which the C library hides from those who do not ask for GNU's names.
+    /// The kernel's `struct ucred`, which the C library declares only with `_GNU_SOURCE`.
     private struct Credentials {
         var process: Int32 = 0
         var user: UInt32 = 0
         var group: UInt32 = 0
     }
 
-    /// The peer is another user.
+    /// The peer belongs to another user.
     struct Stranger: Error {}
 
-    /// Lets the daemon's own user in, and root.
+    /// Checks that the peer belongs to the daemon's user or root.
     ///
     /// - Throws: ``Stranger``.
     /// - Source: unix(7), `SO_PEERCRED`.
@@ -23,7 +23,7 @@ enum PeerUser {
             level: .socket,
             name: .init(rawValue: SO_PEERCRED)
         )
-        // On the channel's own loop, where this is called, the answer is there at once.
+        // This runs on the channel's event loop, where the future completes at once.
         let user = NIOLoopBoundBox<UInt32?>(nil, eventLoop: channel.eventLoop)
         future.assumeIsolated().whenSuccess { user.value = $0.user }
         guard let peer = user.value, peer == geteuid() || peer == 0 else { throw Stranger() }

@@ -2,10 +2,10 @@ internal import NIOCore
 internal import NIOHTTP1
 internal import TransferCore
 
-/// The first to see each request: refuses those of strangers, takes off what nobody here speaks, and keeps the time.
+/// The first handler of each request: checks `Host` and `Origin`, removes unsupported upgrades, and enforces timeouts.
 ///
-/// It answers for itself what never comes to a route: requests that cannot be parsed, and those whose `Host` or `Origin`
-/// is not allowed. It leaves the pipeline when the connection becomes a WebSocket.
+/// It responds itself to malformed requests and to those whose `Host` or `Origin` is not allowed; they never reach a
+/// route. It leaves the pipeline when the connection becomes a WebSocket.
 final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -18,25 +18,25 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
     private let front: ConnectionFront
     private let metrics: ServerMetrics
     private var clock: Scheduled<Void>?
-    /// The origins of the requests that are still to be answered, in their order.
+    /// The origins of the requests without a complete response, in order.
     private var unanswered: [String?] = []
     private var hasBegunAnswer = false
     private var isEventStream = false
     private var closesAfterAnswer = false
     private var isRefused = false
     private var isFirst = true
-    /// Whether a WebSocket was asked for: once the parser has gone, what passes here is no HTTP any more.
+    /// Whether the request is a WebSocket handshake: after the parser is removed, inbound data are not HTTP.
     private var isUpgrading = false
-    /// Whether the parser will not take another request after this one.
+    /// Whether the parser does not accept another request after this one.
     private var isParserDone = false
 
-    /// Creates one.
+    /// Creates a gate.
     ///
     /// - Parameters:
-    ///   - policy: Who is heard; `nil` is everybody.
-    ///   - limits: The times to be kept.
-    ///   - front: The handler that sees what comes in before it is parsed.
-    ///   - metrics: Where refusals are counted.
+    ///   - policy: The allowed hosts and origins; `nil` allows all.
+    ///   - limits: The timeouts.
+    ///   - front: The handler of inbound bytes, before the parser.
+    ///   - metrics: The counters of refused and malformed requests.
     init(policy: RequestPolicy?, limits: ServerLimits, front: ConnectionFront, metrics: ServerMetrics) {
         self.policy = policy
         self.allowedTime = TimeAmount(limits.requestTime)
@@ -57,7 +57,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard !self.isRefused else { return }
         guard !self.isUpgrading else {
-            // The request's end, or the frames that a hasty peer has sent behind it.
+            // The request's end, or frames that the peer sent before the handshake's response.
             self.stopClock()
             context.fireChannelRead(data)
             return
@@ -93,7 +93,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
         if self.isFirst, head.isWebSocketForUs {
             self.isUpgrading = true
         } else {
-            // An upgrade that nobody takes would be waited for for ever; only the first request may ask for one.
+            // NIO would wait forever for an upgrade that is not accepted; only the first request may upgrade.
             if head.headers.contains(name: "Upgrade") || head.method == .CONNECT {
                 head.headers.remove(name: "Upgrade")
                 self.isParserDone = true
@@ -114,7 +114,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
     private func refuse(_ status: HTTPResponseStatus, _ reason: String, _ context: ChannelHandlerContext) {
         self.isRefused = true
         self.stopClock()
-        // In the middle of other answers there is no place for this one.
+        // Between pending responses there is no place for this one.
         guard self.unanswered.isEmpty else {
             context.close(promise: nil)
             return
@@ -133,7 +133,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
         if error is HTTPParserError, !self.isRefused {
             self.metrics.malformed()
-            // Nobody else is told: they would close the connection before the peer has read this.
+            // The error is not forwarded: other handlers would close the connection before the peer has read this.
             self.refuse(.badRequest, "this is no HTTP request", context)
         } else {
             context.close(promise: nil)
@@ -141,7 +141,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
         }
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         guard !self.isRefused else {
@@ -189,7 +189,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
         case is ChannelShouldQuiesceEvent:
             if self.unanswered.isEmpty { context.close(promise: nil) } else { self.closesAfterAnswer = true }
         case let event as ChannelEvent where event == .inputClosed:
-            // Who reads events says nothing more, but whoever has gone cannot say that either.
+            // A reader of events sends nothing more, so a closed input is treated as its disconnection.
             if self.isEventStream || self.unanswered.isEmpty {
                 context.close(promise: nil)
             } else {
@@ -205,7 +205,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
         self.clock = context.eventLoop.scheduleTask(in: self.allowedTime) { channel.close(promise: nil) }
     }
 
-    /// A comment now and then: proxies end what is silent, and only who writes learns that a peer has vanished.
+    /// Schedules periodic comments: proxies close silent connections, and only a write detects a vanished peer.
     private func scheduleComment(_ context: ChannelHandlerContext) {
         let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
         self.clock = context.eventLoop.scheduleTask(in: self.keepAlive) {
@@ -224,7 +224,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
 }
 
 extension HTTPRequestHead {
-    /// Whether it opens a WebSocket that is taken here.
+    /// Whether the request is a valid WebSocket handshake for `/jsonrpc`.
     ///
     /// - Source: RFC 6455 §4.2.1.
     fileprivate var isWebSocketForUs: Bool {

@@ -5,7 +5,7 @@ internal import NIOHTTP1
 internal import Synchronization
 internal import TransferCore
 
-/// What every connection shares.
+/// The state that all connections share.
 final class ServerParts: Sendable {
     let configuration: ServerConfiguration
     let service: any TransferService
@@ -44,7 +44,7 @@ final class ServerParts: Sendable {
         self.logger = logger
     }
 
-    /// Who opens a WebSocket.
+    /// Returns the caller, the permissions and the address of a WebSocket handshake.
     func opening(_ head: HTTPRequestHead, isLocal: Bool, address: SocketAddress?) -> WebSocketOpening {
         let isRight = RequestCredential.isRight(
             authorization: head.headers.first(name: "Authorization"),
@@ -60,7 +60,7 @@ final class ServerParts: Sendable {
         )
     }
 
-    /// A message had no token or a wrong one: logs it, and holds its answer back if there were many.
+    /// Logs a message without a valid token, and delays its response if there were many.
     func failedAuthentication(from address: String) async {
         self.metrics.failedAuthentication()
         let action = self.throttle.withLock { $0.failed(at: .now) }
@@ -75,7 +75,7 @@ final class ServerParts: Sendable {
 }
 
 extension SocketAddress {
-    /// Whether it is an address of this machine's own.
+    /// Whether it is a loopback address.
     var isLoopback: Bool {
         guard let text = self.ipAddress else { return false }
         return text == "::1" || text.hasPrefix("127.") || text.hasPrefix("::ffff:127.")

@@ -6,7 +6,7 @@ enum MetricsPage {
     /// The page's content type.
     static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
-    /// Writes the page.
+    /// Returns the text of the page.
     static func text(
         counts: QueueCounts,
         active: [TransferRecord],

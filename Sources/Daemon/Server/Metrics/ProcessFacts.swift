@@ -1,15 +1,15 @@
 internal import Glibc
 
-/// What the kernel knows of this process.
+/// Memory and processor time of this process.
 struct ProcessFacts: Sendable, Hashable {
-    /// Bytes of memory that are in use.
+    /// The resident memory in bytes.
     var resident: Int64?
-    /// Bytes of address space.
+    /// The address space in bytes.
     var virtual: Int64?
-    /// Seconds of processor time.
+    /// The processor time in seconds.
     var seconds: Double
 
-    /// The facts of now.
+    /// Reads the current values.
     ///
     /// - Source: proc_pid_statm(5), getrusage(2).
     init() {

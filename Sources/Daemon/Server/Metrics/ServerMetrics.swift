@@ -1,10 +1,10 @@
 internal import Synchronization
 
-/// What the server counts.
+/// The counters of the server.
 final class ServerMetrics: Sendable {
-    /// The counts.
+    /// The values of all counters.
     struct Counts: Sendable {
-        /// Calls by method, those that failed apart; names that are no method's count as `other`.
+        /// Successful and failed calls by method; unknown methods count as `other`.
         var calls: [String: (done: Int64, failed: Int64)] = [:]
         var connections = 0
         var webSockets = 0
@@ -16,10 +16,10 @@ final class ServerMetrics: Sendable {
 
     private let state = Mutex(Counts())
 
-    /// The counts of now.
+    /// The current values.
     var counts: Counts { self.state.withLock { $0 } }
 
-    /// A method was called; `nil` is one that is not there.
+    /// Counts a call; `nil` is an unknown method.
     func called(_ method: String?, isError: Bool) {
         self.state.withLock { counts in
             if isError {

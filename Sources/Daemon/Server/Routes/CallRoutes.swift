@@ -12,7 +12,7 @@ struct CallRoutes: Sendable {
     private static let contentType = "application/json-rpc"
     private static let scriptType = "text/javascript"
 
-    /// A call, or a batch, in the body; of whatever content type.
+    /// Performs a call or a batch in the body, of any content type.
     @Sendable
     func post(_ request: Request, _ context: Context) async throws -> Response {
         let limits = self.server.configuration.limits
@@ -32,7 +32,7 @@ struct CallRoutes: Sendable {
         return await self.answer(RPCEnvelope(parsing: bytes), nil, request, context)
     }
 
-    /// A call in the query.
+    /// Performs a call in the query.
     @Sendable
     func get(_ request: Request, _ context: Context) async throws -> Response {
         if request.headers.contains(.secWebSocketKey) {
@@ -45,7 +45,7 @@ struct CallRoutes: Sendable {
         return await self.answer(query.envelope, query.callback, request, context)
     }
 
-    /// What a browser asks before it lets a page ask; it brings no token.
+    /// Responds to a CORS preflight request of a browser, which does not contain a token.
     @Sendable
     func preflight(_ request: Request, _ context: Context) async throws -> Response {
         let headers: HTTPFields = [
@@ -92,7 +92,7 @@ struct CallRoutes: Sendable {
         self.closing(.serviceUnavailable, .tooMuch("Too much is being sent at once", remedy: "send it again later"))
     }
 
-    /// An answer before the body has been read: the rest of it is not waited for.
+    /// Returns a response that does not wait for the rest of the request's body.
     private static func closing(_ status: HTTPResponse.Status, _ failure: RPCFailure) -> Response {
         var answer = RPCAnswer()
         answer.append(RPCItem(id: .null, call: .failure(failure)), .failure(failure))

@@ -1,12 +1,12 @@
 internal import Hummingbird
 internal import NIOCore
 
-/// What a route knows of the connection its request came on.
+/// The context of a request: its connection.
 struct DaemonRequestContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     /// The connection.
     let channel: any Channel
-    /// Whether it is the Unix socket.
+    /// Whether the connection is over the Unix socket.
     let isLocal: Bool
 
     init(source: ApplicationRequestContextSource) {

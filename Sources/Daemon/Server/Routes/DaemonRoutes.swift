@@ -3,13 +3,13 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// The paths that the daemon answers.
+/// The routes of the daemon's server.
 struct DaemonRoutes: Sendable {
     let server: ServerParts
 
     typealias Context = DaemonRequestContext
 
-    /// A router with all of them.
+    /// Returns a router with all routes.
     func router() -> Router<DaemonRequestContext> {
         let router = Router(context: DaemonRequestContext.self)
         let calls = CallRoutes(server: self.server)
@@ -55,7 +55,7 @@ struct DaemonRoutes: Sendable {
     }
 }
 
-/// Answers what no route takes.
+/// Responds to requests without a route.
 private struct NotFoundMiddleware: RouterMiddleware {
     typealias Context = DaemonRequestContext
 
@@ -73,14 +73,14 @@ private struct NotFoundMiddleware: RouterMiddleware {
 }
 
 extension ServerParts {
-    /// Whether a request as a whole may be answered: over the Unix socket always, elsewhere with the token.
+    /// Returns whether a request is permitted: always over the Unix socket, otherwise with the token in its head.
     func isAuthenticated(_ request: Request, _ context: DaemonRequestContext) async -> Bool {
         if context.isLocal || self.hasCredential(request) { return true }
         await self.failedAuthentication(from: context.address)
         return false
     }
 
-    /// Whether a request brings the right token in its head.
+    /// Returns whether a request has a valid token in its head.
     func hasCredential(_ request: Request) -> Bool {
         RequestCredential.isRight(
             authorization: request.headers[.authorization],
@@ -91,7 +91,7 @@ extension ServerParts {
 }
 
 extension Response {
-    /// An answer with a JSON body.
+    /// Returns a response with a JSON body.
     static func json(_ status: HTTPResponse.Status, _ json: JSON) -> Response {
         Response(
             status: status,
@@ -100,7 +100,7 @@ extension Response {
         )
     }
 
-    /// The answer to a request without the token.
+    /// The response to a request without a valid token.
     static var unauthorized: Response {
         var response = Response.json(
             .unauthorized,

@@ -4,13 +4,13 @@ internal import Hummingbird
 internal import NIOCore
 internal import ServiceLifecycle
 
-/// What happens, as server-sent events.
+/// Routes for events, as server-sent events.
 struct EventRoutes: Sendable {
     let server: ServerParts
 
     typealias Context = DaemonRequestContext
 
-    /// Everything that happens from now on.
+    /// Streams all events from now on.
     @Sendable
     func events(_ request: Request, _ context: Context) async throws -> Response {
         guard await self.server.isAuthenticated(request, context) else { return .unauthorized }
@@ -26,7 +26,7 @@ struct EventRoutes: Sendable {
         }
     }
 
-    /// One background session's events, from a number on.
+    /// Streams a background session's events after a number.
     @Sendable
     func sessionEvents(_ request: Request, _ context: Context) async throws -> Response {
         guard context.isLocal else {
@@ -55,7 +55,7 @@ struct EventRoutes: Sendable {
         }
     }
 
-    /// An answer that goes on until the events end, the peer goes, or the daemon stops.
+    /// Returns a response that streams until the events end, the peer disconnects, or the daemon stops.
     private func stream<Event: Sendable>(
         _ events: AsyncStream<Event>,
         _ context: Context,
@@ -66,7 +66,7 @@ struct EventRoutes: Sendable {
         let body = ResponseBody { writer in
             metrics.eventStreamOpened(1)
             defer { metrics.eventStreamOpened(-1) }
-            // Nothing else would tell a sequence without events that its reader has gone.
+            // Without events, only the channel's close reports that the reader has disconnected.
             let (open, openContinuation) = AsyncStream.makeStream(of: Never.self)
             channel.closeFuture.whenComplete { _ in openContinuation.finish() }
             let borrowed = BorrowedWriter(writer: writer)
@@ -114,7 +114,7 @@ struct EventRoutes: Sendable {
     }
 }
 
-/// A response's writer, lent to one task while its owner waits for that.
+/// A response's writer that one task uses while the owner waits for that task.
 private final class BorrowedWriter: @unchecked Sendable {
     private var writer: any ResponseBodyWriter
 
@@ -124,6 +124,6 @@ private final class BorrowedWriter: @unchecked Sendable {
 }
 
 extension HTTPField.Name {
-    /// The number of the last event that a reader has.
+    /// The number of the last event that a reader has received.
     fileprivate static var lastEventID: Self { Self("Last-Event-ID") ?? .ifMatch }
 }

@@ -1,10 +1,10 @@
-/// Puts messages together from frames.
+/// Assembles messages from frames.
 ///
-/// Pure value: frames come in as they were decoded, and what is to be done goes out.
+/// Pure value: each decoded frame is an event that returns the action to perform.
 ///
 /// - Source: RFC 6455 §5.4, §5.5, §7.4.
 struct MessageAssembler: Sendable {
-    /// What a frame is.
+    /// The type of a frame.
     enum Opcode: Sendable, Hashable {
         case continuation
         case text
@@ -15,15 +15,15 @@ struct MessageAssembler: Sendable {
         case unknown
     }
 
-    /// What is to be done.
+    /// The action after a frame.
     enum Action: Sendable, Hashable {
-        /// Nothing yet.
+        /// No action.
         case wait
-        /// A whole message is there.
+        /// Handle a complete message.
         case message([UInt8])
-        /// A pong with these bytes is owed.
+        /// Send a pong with these bytes.
         case pong([UInt8])
-        /// The socket is closed with this code, because the peer asks for it or has broken a rule.
+        /// Close the socket with this code, because the peer closed it or violated the protocol.
         case close(code: UInt16)
     }
 
@@ -33,13 +33,13 @@ struct MessageAssembler: Sendable {
         case closed
     }
 
-    /// The most bytes of a message.
+    /// The maximum size of a message in bytes.
     let limit: Int
     private var state = State.between
 
     init(limit: Int) { self.limit = limit }
 
-    /// A frame came in, its mask taken off.
+    /// Handles a received frame, whose data are unmasked.
     mutating func frameReceived(
         _ opcode: Opcode,
         isFinal: Bool,

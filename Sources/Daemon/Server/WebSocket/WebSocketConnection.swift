@@ -2,10 +2,10 @@ internal import Control
 internal import NIOCore
 internal import NIOWebSocket
 
-/// Speaks JSON-RPC over one WebSocket, and tells it what happens.
+/// Serves JSON-RPC and notifications on one WebSocket.
 ///
-/// Messages are answered one after the other. A peer that does not read makes the writer wait, the writer lets events
-/// pile up in the service, and that ends the events once too many wait: then the socket is closed.
+/// Messages are handled one at a time. If the peer does not read, the writer waits and events accumulate in the
+/// service, which ends the sequence when there are too many; then the socket is closed.
 struct WebSocketConnection: Sendable {
     let channel: NIOAsyncChannel<WebSocketFrame, WebSocketFrame>
     let opening: WebSocketOpening
@@ -13,7 +13,7 @@ struct WebSocketConnection: Sendable {
 
     private typealias Outbound = NIOAsyncChannelOutboundWriter<WebSocketFrame>
 
-    /// Serves it until it ends.
+    /// Serves the WebSocket until it closes.
     func run() async {
         self.server.metrics.webSocketOpened(1)
         defer { self.server.metrics.webSocketOpened(-1) }
@@ -21,7 +21,7 @@ struct WebSocketConnection: Sendable {
             of: AsyncStream<ServiceEvent>.self,
             bufferingPolicy: .bufferingNewest(1)
         )
-        // The stream is made where the wish for it is heard, so that nothing which happens from then on is missed.
+        // The event stream is created synchronously with the subscription, so that no later event is missed.
         let subscription = EventSubscription(isAuthenticated: self.opening.hearsNotifications) {
             streamsContinuation.yield(self.server.service.events(capacity: self.server.configuration.limits.events))
             streamsContinuation.finish()
@@ -50,7 +50,7 @@ struct WebSocketConnection: Sendable {
             }
         }
         guard !Task.isCancelled else { return }
-        // Events came faster than they were read, or there will be no more.
+        // The peer read too slowly, or the service has stopped.
         await self.close(1013, outbound)
         self.channel.channel.close(promise: nil)
     }
@@ -84,7 +84,7 @@ struct WebSocketConnection: Sendable {
                 }
             }
         } catch {
-            // The connection is gone; there is nobody to tell.
+            // The connection is closed; no peer is left to notify.
         }
     }
 
@@ -110,7 +110,7 @@ struct WebSocketConnection: Sendable {
 }
 
 extension MessageAssembler.Opcode {
-    /// The opcode of a decoded frame.
+    /// Converts the opcode of a decoded frame.
     fileprivate init(_ opcode: WebSocketOpcode) {
         switch opcode {
         case .continuation: self = .continuation

@@ -1,7 +1,7 @@
 internal import NIOCore
 internal import NIOWebSocket
 
-/// Pings a WebSocket on which nothing comes in, and closes it where nothing comes back.
+/// Sends a ping at every interval, and closes a WebSocket that receives nothing for three intervals.
 final class WebSocketKeepAlive: ChannelDuplexHandler {
     typealias InboundIn = WebSocketFrame
     typealias InboundOut = WebSocketFrame
@@ -10,7 +10,7 @@ final class WebSocketKeepAlive: ChannelDuplexHandler {
 
     private let interval: TimeAmount
     private var timer: Scheduled<Void>?
-    /// Intervals that have gone by without a frame.
+    /// The number of intervals since the last received frame.
     private var silent = 0
     private var hasSentClose = false
 

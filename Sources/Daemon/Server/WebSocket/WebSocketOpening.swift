@@ -1,8 +1,8 @@
-/// How a WebSocket was opened.
+/// The result of a WebSocket's handshake.
 struct WebSocketOpening: Sendable, Hashable {
-    /// Who opened it.
+    /// The caller that opened it.
     var caller: Caller
-    /// Whether it hears aria2's notifications before any token has come.
+    /// Whether it receives aria2's notifications before a call with a token.
     var hearsNotifications: Bool
     /// The peer's address, for the log.
     var address: String
