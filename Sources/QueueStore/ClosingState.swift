@@ -1,14 +1,14 @@
-/// How a store ends: no new reads and writes, then what runs comes to its end, then the connections are closed.
+/// The steps of closing a store: refuse new reads and writes, finish the pending ones, then close the connections.
 struct ClosingState: Sendable {
-    /// What the store is to do.
+    /// The action that the store performs next.
     enum Action: Sendable {
-        /// Nothing.
+        /// Do nothing.
         case nothing
-        /// Do the writes that wait, and checkpoint.
+        /// Perform the pending writes and checkpoint.
         case drain
         /// Close the connections.
         case closePool
-        /// Let those go on that asked for the end.
+        /// Resume the callers of ``QueueStore/close()``.
         case resume([CheckedContinuation<Void, Never>])
     }
 
@@ -20,20 +20,20 @@ struct ClosingState: Sendable {
     private var reads = 0
     private var waiting: [CheckedContinuation<Void, Never>] = []
 
-    /// Whether a read may begin.
+    /// A read begins; returns false if the store is closing.
     mutating func readBegins() -> Bool {
         guard self.phase == .open else { return false }
         self.reads += 1
         return true
     }
 
-    /// A read came to its end.
+    /// A read ended.
     mutating func readEnded() -> Action {
         self.reads -= 1
         return self.closeIfIdle()
     }
 
-    /// Somebody asks for the end.
+    /// A caller requested the close.
     mutating func closeAsked(_ continuation: CheckedContinuation<Void, Never>) -> Action {
         if self.phase == .closed { return .resume([continuation]) }
         self.waiting.append(continuation)
@@ -42,13 +42,13 @@ struct ClosingState: Sendable {
         return .drain
     }
 
-    /// All writes are done.
+    /// All writes are finished.
     mutating func drained() -> Action {
         self.phase = .drained
         return self.closeIfIdle()
     }
 
-    /// The connections are closed.
+    /// The connections were closed.
     mutating func poolClosed() -> Action {
         self.phase = .closed
         defer { self.waiting = [] }

@@ -1,7 +1,7 @@
 internal import GRDB
 
 extension QueueStore {
-    /// Opens the file, migrates it, and gives the connections for reading and writing.
+    /// Opens and migrates the file, and returns the connections for reading and writing.
     static func open(
         _ path: String,
         _ migrations: [Migration],
@@ -12,7 +12,7 @@ extension QueueStore {
         try DatabaseFile.prepare(path)
         let result: Result<DatabasePool, QueueStoreError>
         do {
-            // A pool writes when it opens: a later version's file, or another program's, is refused before.
+            // Opening a pool writes: files of a later version or of another program are refused before.
             try DatabaseQueue(path: path, configuration: Self.configuration(cacheBytes: 1 << 20))
                 .inDatabase {
                     let connection = Connection(database: $0, path: path, fault: nil)
@@ -21,7 +21,7 @@ extension QueueStore {
                     Self.makeShrinkable(connection)
                 }
             let pool = try DatabasePool(path: path, configuration: Self.configuration(cacheBytes: 2 << 20))
-            // GRDB's NORMAL may lose the last commits when the power goes.
+            // With GRDB's default, NORMAL, a power failure may lose the last commits.
             try pool.writeWithoutTransaction {
                 try $0.execute(sql: "PRAGMA synchronous = FULL")
                 log.observe($0)
@@ -36,18 +36,18 @@ extension QueueStore {
         return try result.get()
     }
 
-    /// Lets a file of an earlier version return its free pages, where copying what it holds takes no time.
+    /// Enables incremental vacuum in a file of an earlier version, if its content is small enough to be copied.
     private static func makeShrinkable(_ connection: Connection) {
         guard (try? connection.integer("PRAGMA auto_vacuum")) == 0,
             let pages = try? connection.integer("PRAGMA page_count"),
             let free = try? connection.integer("PRAGMA freelist_count"), pages - free <= Self.copiedPages
         else { return }
-        // It is tried at each start: the next one may find room, or fewer transfers.
+        // This is tried at each start: later there may be more free space, or fewer transfers.
         try? connection.run("PRAGMA auto_vacuum = INCREMENTAL")
         try? connection.run("VACUUM")
     }
 
-    /// 16 MiB.
+    /// The maximum number of pages to copy: 16 MiB.
     private static let copiedPages: Int64 = 4096
 
     private static func configuration(cacheBytes: Int) -> Configuration {
@@ -55,7 +55,7 @@ extension QueueStore {
         configuration.maximumReaderCount = 2
         configuration.foreignKeysEnabled = false
         configuration.busyMode = .timeout(5)
-        // A transaction that cannot be rolled back on a broken disk must not end the program; see ``Transaction``.
+        // A transaction that cannot be rolled back on a broken disk must not trap; see ``Transaction``.
         configuration.allowsUnsafeTransactions = true
         configuration.label = "martlet.queue"
         configuration.prepareDatabase { database in

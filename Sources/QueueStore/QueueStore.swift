@@ -2,10 +2,10 @@ internal import Dispatch
 internal import GRDB
 internal import Synchronization
 
-/// The durable queue: transfers, their order, sessions with their events, and settings, in one SQLite file.
+/// The durable queue in one SQLite file: transfers and their order, sessions with their events, and settings.
 ///
-/// Writes are grouped: whatever is asked while a transaction is being committed goes into the next one, so that many small
-/// changes cost one sync. A write that throws undoes itself alone; the others of its group stay.
+/// Writes are grouped: writes that are requested during a commit share the next transaction, so that many small changes
+/// cost one sync. A write that throws is undone alone; the others of its group are kept.
 package final class QueueStore: Sendable {
     private let pool: DatabasePool
     private let commits: GroupCommit
@@ -13,15 +13,15 @@ package final class QueueStore: Sendable {
     private let health = WriteHealth()
     private let log: WriteAheadLog
     private let marker: StateMarker
-    /// The directory that the database is in.
+    /// The directory of the database.
     let directory: String
 
-    /// Opens the database at `path`, or makes one (mode 0600), and brings it to this version.
+    /// Opens the database at `path`, or creates one (mode 0600), and migrates it to the current version.
     ///
-    /// A file next to it, `PATH-state`, tells a database that was lost from one that never was.
+    /// The file `PATH-state` next to it distinguishes a lost database from one that never existed.
     ///
-    /// - Throws: ``QueueStoreError`` with `tooNew`, `damaged` (also for one that lacks commits that were on disk), `busy`,
-    ///   `full`, `inputOutput`.
+    /// - Throws: ``QueueStoreError`` with `tooNew`, `damaged` (also if durable commits are missing), `busy`, `full` or
+    ///   `inputOutput`.
     package convenience init(path: String) throws(QueueStoreError) {
         try self.init(path: path, migrations: Migration.all)
     }
@@ -46,25 +46,26 @@ package final class QueueStore: Sendable {
         self.commits.start()
     }
 
-    /// Why the last write failed, where that lay in the disk or the file; `nil` once one succeeds.
+    /// The error of the last write if the disk or the file caused it; `nil` after a successful write.
     package var failure: QueueStoreError? { self.health.failure }
 
-    /// Calls `handler`, on the store's thread, at each write that fails because of the disk or the file, and with `nil`
+    /// Calls `handler` on the store's thread for each write that fails because of the disk or the file, and with `nil`
     /// when writes succeed again.
     package func onFailure(_ handler: @escaping @Sendable (QueueStoreError?) -> Void) { self.health.observe(handler) }
 
-    /// Calls `handler`, on the store's thread, with transfers of ``QueueWriter/removeAll(session:at:keeping:deletesPartial:)``
-    /// that may have files, or something at a server; before their ends are stored, and again after a kill.
+    /// Calls `handler` on the store's thread for transfers of
+    /// ``QueueWriter/removeAll(session:at:keeping:deletesPartial:)`` that may have files, or uploads at a server.
     ///
-    /// Those that are removed before there is a handler are kept for it.
+    /// It is called before their ends are stored, and again after a kill. Transfers that are removed before there is a
+    /// handler are kept for it.
     package func onRemoved(_ handler: @escaping @Sendable ([StoredTransfer], _ deletesPartial: Bool) -> Void) {
         self.commits.observe(handler)
     }
 
-    /// Does `work` in a transaction, with others; it is on disk when this returns.
+    /// Performs `work` in a transaction, which it may share with other writes; it is durable when this returns.
     ///
-    /// `work` runs on the store's own thread and must not block on anything else. Where it catches an error of the disk, it
-    /// is undone all the same.
+    /// `work` runs on the store's own thread and must not block. If it catches an error of the disk, it is undone
+    /// nevertheless.
     package func write<T: Sendable>(
         _ work: @escaping @Sendable (borrowing QueueWriter) throws(QueueStoreError) -> T
     ) async throws(QueueStoreError) -> T {
@@ -74,7 +75,7 @@ package final class QueueStore: Sendable {
         return try result.get()
     }
 
-    /// Does `work` in a transaction, with others; `done` is called on the store's thread when it is on disk or has failed.
+    /// Performs `work` in a shared transaction; calls `done` on the store's thread when it is durable or has failed.
     package func writeLater<T: Sendable>(
         _ work: @escaping @Sendable (borrowing QueueWriter) throws(QueueStoreError) -> T,
         done: @escaping @Sendable (Result<T, QueueStoreError>) -> Void
@@ -82,7 +83,7 @@ package final class QueueStore: Sendable {
         self.commits.add(Work(work, done: done))
     }
 
-    /// Reads a consistent state, beside writes.
+    /// Reads a consistent state, concurrently with writes.
     package func read<T: Sendable>(
         _ work: @escaping @Sendable (borrowing QueueReader) throws(QueueStoreError) -> T
     ) async throws(QueueStoreError) -> T {
@@ -109,7 +110,7 @@ package final class QueueStore: Sendable {
         return try result.get()
     }
 
-    /// Writes what was asked for, checkpoints, and closes the file.
+    /// Finishes the pending writes, checkpoints, and closes the file.
     package func close() async {
         await withCheckedContinuation { continuation in
             self.perform(self.state.withLock { $0.closeAsked(continuation) })
@@ -128,10 +129,10 @@ package final class QueueStore: Sendable {
                 self.perform(self.state.withLock { $0.drained() })
             }
         case .closePool:
-            // The pool waits for its own queues when it closes, and this may be one of them.
+            // Closing the pool waits for its queues, and this may run on one of them.
             DispatchQueue.global()
                 .async {
-                    // What cannot be closed now is closed with the last reference.
+                    // Connections that cannot be closed now are closed with their last reference.
                     try? self.pool.close()
                     self.perform(self.state.withLock { $0.poolClosed() })
                 }
@@ -140,7 +141,7 @@ package final class QueueStore: Sendable {
         }
     }
 
-    /// Does at once what is to be done in the background.
+    /// Performs all background work now.
     ///
     /// For tests.
     package func finishChores() async {
@@ -152,7 +153,7 @@ package final class QueueStore: Sendable {
         }
     }
 
-    /// Lets the file have so many pages at most, as if the disk were full from there on; 0 takes the limit off.
+    /// Limits the number of the file's pages, as if the disk were full beyond it; 0 removes the limit.
     ///
     /// For tests.
     package func limitPages(_ count: Int) async {

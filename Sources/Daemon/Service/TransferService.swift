@@ -266,7 +266,7 @@ package struct SessionOpening: Sendable {
 
 /// An event of a session.
 package struct SessionEvent: Sendable, Hashable {
-    /// Its number, from 1 on without gaps; 0 for events that are not stored, such as progress.
+    /// Its number, from 1 on without gaps; 0 for transient events, such as progress.
     package var number: Int64
     /// The event as the program receives it: `kind` (such as `response`, `progress`, `finished`, `failed`, `removed`),
     /// `id` and members that depend on the kind; see Docs/rpc.md.
@@ -285,7 +285,7 @@ package struct SessionSummary: Sendable, Hashable {
     package var identifier: String
     /// The number of its unfinished transfers.
     package var unfinished: Int
-    /// The number of its events that were not acknowledged.
+    /// The number of its unacknowledged events.
     package var unacknowledged: Int
     /// The program that has the session open, if any.
     package var program: String?

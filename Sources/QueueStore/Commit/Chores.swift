@@ -1,24 +1,24 @@
 internal import Control
 
-/// What orders for all of a queue leave to be done, a bit at a time: ends of removed transfers, rows to be deleted, pages to
-/// be returned.
+/// The background work after actions on a whole queue, in small steps: storing the ends of removed transfers, deleting
+/// rows, and freeing pages.
 ///
-/// What is left is in the database: a store that is opened after a kill continues.
+/// The remaining work is recorded in the database, so a store that is opened after a kill continues it.
 struct Chores {
     let connection: Connection
-    /// Where the last step in a removed line stopped.
+    /// The position in a removed queue at which the last step stopped.
     private var place: (queue: Int64, code: Int64, position: Int64)?
 
-    /// How long one transaction may take, without its commit.
+    /// The maximum duration of one transaction, without its commit.
     private static let longest = Duration.milliseconds(10)
     private static let rowsAtOnce = 128
-    /// Free pages that are kept for what comes: 4 MiB, and a quarter of the file.
+    /// The free pages that are kept for later writes: 4 MiB, and a quarter of the file.
     private static let keptPages: Int64 = 1024
     private static let pagesAtOnce = 256
 
     init(_ connection: Connection) { self.connection = connection }
 
-    /// Whether there is something to do.
+    /// Returns whether there is work to do.
     func isNeeded(withHandler hasHandler: Bool) -> Bool {
         let rows = try? self.connection.integer(
             "SELECT EXISTS (SELECT 1 FROM forgotten) OR (? AND EXISTS (SELECT 1 FROM classes WHERE meaning > 1))",
@@ -34,9 +34,9 @@ struct Chores {
         return (try? self.connection.integer("PRAGMA auto_vacuum")) == 2
     }
 
-    /// Does a bit.
+    /// Performs one step in a transaction.
     ///
-    /// - Returns: Whether there is more.
+    /// - Returns: Whether there is more work.
     mutating func step(_ handler: RemovalHandler?) throws(QueueStoreError) -> Bool {
         try self.connection.run("BEGIN IMMEDIATE")
         do throws(QueueStoreError) {
@@ -93,7 +93,7 @@ struct Chores {
 
     // MARK: Removed lines
 
-    /// A code whose rows are to go.
+    /// Returns a code whose rows are to be removed, and its queue.
     private func leaving() throws(QueueStoreError) -> (queue: Int64, code: Int64)? {
         try self.connection.first("SELECT queue, code FROM classes WHERE meaning > 1 LIMIT 1") { row in
             (row.integer(0) ?? 0, row.integer(1) ?? 0)
@@ -104,11 +104,11 @@ struct Chores {
         var number: Int64
         var position: Int64
         var host: Int64
-        /// Where it may have a file.
+        /// The transfer, if it may have a file or an upload.
         var transfer: StoredTransfer?
     }
 
-    /// Stores ends, or deletes, along the line; `false` when the code is not used any more.
+    /// Stores ends or deletes rows, in queue order; returns false when no row has the code any more.
     private mutating func remove(
         _ queue: Int64,
         _ code: Int64,
@@ -181,7 +181,7 @@ struct Chores {
             }
             var found = Row(number: number, position: position, host: host)
             if row.text(11) != nil || row.text(13) != nil {
-                // Its session may be gone already.
+                // Its session may be deleted already.
                 let session = (try? names.name(of: queue, connection)) ?? nil
                 found.transfer = try? TransferColumns.read(row, session: session, path: connection.path)
             }

@@ -1,16 +1,16 @@
 internal import GRDB
 internal import Synchronization
 
-/// Puts writes that come at once into one transaction, each in its savepoint, so that all of them cost one sync.
+/// Combines concurrent writes in one transaction, each in its savepoint, so that they cost one sync.
 ///
-/// Runs on the queue of GRDB's writing connection, which has one job for as long as there is work. What is done in the
-/// background, see ``Chores``, is done between groups in short transactions.
+/// Runs on the queue of GRDB's writing connection, as one job while there is work. Background work, see ``Chores``,
+/// runs between groups in short transactions.
 final class GroupCommit: Sendable {
     private struct State {
         var works: [Work] = []
         var isRunning = false
         var isClosed = false
-        /// Whether there may be something to do in the background.
+        /// Whether there may be background work.
         var hasChores = true
         var handler: RemovalHandler?
     }
@@ -19,11 +19,11 @@ final class GroupCommit: Sendable {
     private let log: WriteAheadLog
     private let health: WriteHealth
     private let marker: StateMarker
-    /// A group ends after so much time, so that those who came first do not wait for all who came later.
+    /// The maximum duration of a group's works, so that early callers do not wait for all later ones.
     private let longest: Duration
     private let state = Mutex(State())
 
-    /// The least time between two steps in the background while others write.
+    /// The minimum interval between two background steps while there are writes.
     private static let pause = Duration.milliseconds(50)
 
     init(pool: DatabasePool, log: WriteAheadLog, longest: Duration, health: WriteHealth, marker: StateMarker) {
@@ -34,7 +34,7 @@ final class GroupCommit: Sendable {
         self.marker = marker
     }
 
-    /// Takes a write; refuses it after ``close()``.
+    /// Enqueues a write; refuses it after ``close()``.
     func add(_ work: Work) {
         let isTaken = self.state.withLock { state in
             guard !state.isClosed else { return false }
@@ -47,7 +47,7 @@ final class GroupCommit: Sendable {
         self.start()
     }
 
-    /// Sees to what is to be done, in the background too.
+    /// Starts the job for writes and background work, unless it runs already.
     func start() {
         let isNeeded = self.state.withLock { state in
             guard !state.isRunning, !state.isClosed else { return false }
@@ -57,16 +57,16 @@ final class GroupCommit: Sendable {
         if isNeeded { self.pool.asyncWriteWithoutTransaction { self.run($0) } }
     }
 
-    /// Takes the handler of removed transfers, without which they stay.
+    /// Sets the handler of removed transfers; without it they are kept.
     func observe(_ handler: @escaping RemovalHandler) {
         self.state.withLock { ($0.handler, $0.hasChores) = (handler, true) }
         self.start()
     }
 
-    /// Takes no more writes.
+    /// Refuses all later writes.
     func close() { self.state.withLock { $0.isClosed = true } }
 
-    /// Does everything that was taken; on the writing connection's queue.
+    /// Performs all enqueued writes and background work; must be called on the writing connection's queue.
     func run(_ database: Database) {
         let connection = Connection(database: database, path: self.pool.path, fault: nil)
         let clock = ContinuousClock()
@@ -91,7 +91,7 @@ final class GroupCommit: Sendable {
                 var left = works[...]
                 while !left.isEmpty { left = left.dropFirst(self.commit(left, database)) }
                 if !hasChores { self.setChores(chores.isNeeded(withHandler: self.handler != nil)) }
-                // Others come first, but not for ever.
+                // Writes precede background work, but do not delay it forever.
                 guard hasChores, clock.now - last >= Self.pause else { continue }
                 self.step(&chores)
                 last = clock.now
@@ -103,7 +103,7 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// Does everything that is to be done in the background; on the writing connection's queue.
+    /// Performs all background work; must be called on the writing connection's queue.
     func finishChores(_ database: Database) {
         var chores = Chores(Connection(database: database, path: self.pool.path, fault: nil))
         repeat { self.step(&chores) } while self.state.withLock { $0.hasChores }
@@ -118,13 +118,13 @@ final class GroupCommit: Sendable {
             self.setChores(try chores.step(self.handler))
             self.limit(chores.connection, after: WriteAheadLog.fewPages)
         } catch {
-            // Tried again after the next write that succeeds.
+            // Tried again after the next successful write.
             self.setChores(false)
             self.health.committed(error.isOfTheDisk ? error : nil)
         }
     }
 
-    /// Does the first of `works`, as many as one transaction is to hold; gives how many.
+    /// Performs the first of `works`, as many as one transaction may hold, and returns their number.
     private func commit(_ works: ArraySlice<Work>, _ database: Database) -> Int {
         let connection = Connection(database: database, path: self.pool.path, fault: nil)
         var group = Transaction(connection: connection, isSingle: works.count == 1)
@@ -142,19 +142,19 @@ final class GroupCommit: Sendable {
             if clock.now >= end { break }
         }
         group.end()
-        // Before those who asked: they may look at it.
+        // Before the callers are resumed: they may read it.
         self.health.committed(group.diskFailure)
         group.finish()
         self.limit(connection)
         return count
     }
 
-    /// Keeps the log short, and the marker ahead of what a lost log would leave.
+    /// Limits the size of the log; after a checkpoint advances the marker, so that the loss of a later log is detected.
     private func limit(_ connection: Connection, after pages: Int = WriteAheadLog.pages) {
         guard self.log.limit(connection.database, after: pages) else { return }
         self.marker.advance(connection)
     }
 }
 
-/// Called with transfers that are removed and may have files, and whether the partial files are to be deleted.
+/// Called with removed transfers that may have files, and whether their partial files are to be deleted.
 typealias RemovalHandler = @Sendable ([StoredTransfer], Bool) -> Void

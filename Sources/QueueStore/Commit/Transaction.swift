@@ -1,13 +1,13 @@
 internal import GRDB
 
-/// One group of writes: those that throw undo themselves, the others are stored together or not at all.
+/// One group of writes: those that throw are undone, the others are stored together or not at all.
 struct Transaction {
     private let connection: Connection
-    // Alone in its transaction, a write needs no savepoint, which costs a copy of each page that it changes.
+    // A single write does without a savepoint, which costs a copy of each changed page.
     private let isSingle: Bool
     private var outcomes: [Work.Outcome] = []
     private(set) var failure: QueueStoreError?
-    /// Why nothing is stored, or the first error of a work that lies in the disk or the file.
+    /// The error for which nothing is stored, or the first error of a work that the disk or the file caused.
     private(set) var diskFailure: QueueStoreError?
 
     init(connection: Connection, isSingle: Bool) {
@@ -15,18 +15,18 @@ struct Transaction {
         self.isSingle = isSingle
     }
 
-    /// Begins it; where that fails every work is to be refused.
+    /// Begins the transaction; if this returns false, every work must be refused.
     mutating func begin() -> Bool {
-        // Only where an earlier rollback failed.
+        // Only after a failed rollback.
         if self.connection.database.isInsideTransaction { self.rollback() }
         self.run("BEGIN IMMEDIATE")
         return self.failure == nil
     }
 
-    /// Tells a work that the transaction did not begin.
+    /// Completes a work with the error for which the transaction did not begin.
     func refuse(_ work: Work) { if let failure = self.failure { work.refuse(failure) } }
 
-    /// Does one work.
+    /// Performs one work.
     mutating func perform(_ work: Work) {
         if self.failure == nil, !self.isSingle { self.run("SAVEPOINT work") }
         if let failure = self.failure {
@@ -35,7 +35,7 @@ struct Transaction {
         }
         let outcome = work.perform(self.connection)
         self.outcomes.append(outcome)
-        // A full disk may have rolled back everything at once.
+        // SQLite may have rolled back the whole transaction on a full disk.
         guard self.connection.database.isInsideTransaction else {
             self.failure = outcome.error ?? QueueStoreError(.inputOutput, "the transaction was rolled back")
             return
@@ -48,14 +48,14 @@ struct Transaction {
         }
     }
 
-    /// Puts the group on disk.
+    /// Commits the group.
     mutating func end() {
         if self.failure == nil, self.connection.database.isInsideTransaction { self.run("COMMIT") }
         if self.connection.database.isInsideTransaction { self.rollback() }
         self.diskFailure = self.failure ?? self.outcomes.lazy.compactMap(\.error).first(where: \.isOfTheDisk)
     }
 
-    /// Reports to everyone how it ended.
+    /// Reports the outcome to all callers.
     func finish() { for outcome in self.outcomes { outcome.finish(self.failure) } }
 
     private mutating func run(_ sql: String) {
@@ -63,6 +63,6 @@ struct Transaction {
         do throws(QueueStoreError) { try self.connection.run(sql) } catch { self.failure = error }
     }
 
-    // Where this fails too, the next group tries again.
+    // If this fails too, the next group tries again.
     private func rollback() { try? self.connection.run("ROLLBACK") }
 }

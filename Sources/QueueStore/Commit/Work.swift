@@ -1,21 +1,21 @@
 internal import GRDB
 
-/// One write that waits for its transaction, without its type.
+/// One write that waits for its transaction, with its result type erased.
 struct Work: Sendable {
-    /// Does it, on the database's queue.
+    /// Performs the write, on the database's queue.
     let perform: @Sendable (Connection) -> Outcome
-    /// Tells whoever asked that it was not done.
+    /// Reports to the caller that the write was not performed.
     let refuse: @Sendable (QueueStoreError) -> Void
 
-    /// What came of it, before the commit.
+    /// The result of the write before the commit.
     struct Outcome {
-        /// Why it must be undone.
+        /// The error for which it must be undone.
         var error: QueueStoreError?
-        /// Tells whoever asked, once the group is on disk or, with an error, is not.
+        /// Reports the result to the caller after the commit, or after its failure with an error.
         var finish: (QueueStoreError?) -> Void
     }
 
-    /// Makes one that calls `done` once.
+    /// Creates a write that calls `done` exactly once.
     init<T: Sendable>(
         _ body: @escaping @Sendable (borrowing QueueWriter) throws(QueueStoreError) -> T,
         done: @escaping @Sendable (Result<T, QueueStoreError>) -> Void
@@ -30,7 +30,7 @@ struct Work: Sendable {
                 if let error = fault.error { throw error }
                 return Outcome(error: nil) { failure in done(failure.map { .failure($0) } ?? .success(value)) }
             } catch {
-                // A caller that hides a full disk behind an error of its own still gets the disk's.
+                // If the body replaced the disk's error by its own, the disk's error is reported.
                 let error = fault.error ?? error
                 return Outcome(error: error) { _ in done(.failure(error)) }
             }

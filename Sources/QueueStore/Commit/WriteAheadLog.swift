@@ -8,22 +8,22 @@ internal import Darwin
 internal import GRDBSQLite
 internal import Synchronization
 
-/// Checkpoints the write-ahead log, and keeps it from growing where readers follow one another without a pause.
+/// Checkpoints the write-ahead log, and limits its growth under continuous readers.
 final class WriteAheadLog: Sendable {
-    /// Pages after which the log is written back: 16 MiB.
+    /// The number of pages after which the log is checkpointed: 16 MiB.
     static let pages = 4096
-    /// Pages after which it is written back between steps in the background, for which others wait: 4 MiB.
+    /// The number of pages for a checkpoint between background steps, which writes wait for: 4 MiB.
     static let fewPages = 1024
-    /// The file's size that is left after a checkpoint.
+    /// The maximum size of the log file after a checkpoint, in bytes.
     static let keptBytes = 16 << 20
 
-    /// The database.
+    /// The path of the database.
     let path: String
-    /// The size from which readers are waited for.
+    /// The size in bytes from which a checkpoint waits for readers.
     private let limit: Int
-    /// The log's pages after the last commit.
+    /// The number of the log's pages after the last commit.
     private let count = Atomic(0)
-    /// Its pages when it was written back last.
+    /// The number of its pages at the last checkpoint.
     private let checked = Atomic(0)
 
     init(path: String, limit: Int = 64 << 20) {
@@ -31,9 +31,9 @@ final class WriteAheadLog: Sendable {
         self.limit = limit
     }
 
-    /// Counts the pages of a connection's commits, in place of SQLite's own checkpoints.
+    /// Installs a hook that counts the pages of a connection's commits and replaces SQLite's automatic checkpoints.
     ///
-    /// The connection must not be used any more when this is gone.
+    /// This object must outlive all use of the connection.
     func observe(_ database: Database) {
         sqlite3_wal_hook(
             database.sqliteConnection,
@@ -47,24 +47,24 @@ final class WriteAheadLog: Sendable {
         )
     }
 
-    /// Writes back the log where it is long; waits for those who read now only where it is much too long.
+    /// Checkpoints a long log; waits for current readers only if the log exceeds its limit.
     ///
-    /// - Returns: Whether some of it was written back.
+    /// - Returns: Whether a checkpoint was performed.
     func limit(_ database: Database, after pages: Int = WriteAheadLog.pages) -> Bool {
         let count = self.count.load(ordering: .relaxed)
-        // A log that was written back begins again at the next commit, unless someone reads from it.
+        // After a checkpoint the next commit restarts the log, unless a reader still uses it.
         if count < self.checked.load(ordering: .relaxed) { self.checked.store(0, ordering: .relaxed) }
         let isLong = self.size > self.limit
         guard isLong || count - self.checked.load(ordering: .relaxed) >= pages else { return false }
         self.checked.store(count, ordering: .relaxed)
         do {
-            // Tried again later where it does not succeed now.
+            // Tried again later if it fails now.
             _ = try database.checkpoint(isLong ? .truncate : .passive)
             return true
         } catch { return false }
     }
 
-    /// The file's size; 0 where there is none.
+    /// The size of the log file in bytes; 0 if there is none.
     var size: Int {
         var status = stat()
         return stat(self.path + "-wal", &status) == 0 ? Int(status.st_size) : 0

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Whether writes succeed, for those who report it.
+/// The state of writes for observers: whether they succeed.
 final class WriteHealth: Sendable {
     typealias Handler = @Sendable (QueueStoreError?) -> Void
 
@@ -11,13 +11,13 @@ final class WriteHealth: Sendable {
 
     private let state = Mutex(State())
 
-    /// Why the last write failed, or `nil`.
+    /// The error of the last write, or `nil`.
     var failure: QueueStoreError? { self.state.withLock { $0.failure } }
 
-    /// Calls `handler` at each failure, and with `nil` when writes succeed again.
+    /// Calls `handler` for each failure, and with `nil` when writes succeed again.
     func observe(_ handler: @escaping Handler) { self.state.withLock { $0.handler = handler } }
 
-    /// A transaction came to its end.
+    /// Records the outcome of a transaction and notifies the observer.
     func committed(_ failure: QueueStoreError?) {
         let handler: Handler? = self.state.withLock { state in
             guard failure != nil || state.failure != nil else { return nil }
@@ -29,7 +29,7 @@ final class WriteHealth: Sendable {
 }
 
 extension QueueStoreError {
-    /// Whether it lies in the disk or the file, not in what was asked for.
+    /// Whether the disk or the file caused the error, not the request.
     var isOfTheDisk: Bool {
         switch self.code {
         case .full, .damaged, .busy, .inputOutput: true

@@ -1,10 +1,10 @@
 internal import GRDBSQLite
 
-/// A value that a statement's parameter takes.
+/// A value that can be bound to a statement's parameter.
 ///
 /// - Source: SQLite, "Binding Values To Prepared Statements".
 protocol Bindable {
-    /// Gives it to a statement's parameter, counted from 1; SQLite's result code is returned.
+    /// Binds the value to a parameter, counted from 1, and returns SQLite's result code.
     func bind(to statement: OpaquePointer, at index: Int32) -> Int32
 }
 
@@ -28,7 +28,7 @@ extension Double: Bindable {
 
 extension String: Bindable {
     func bind(to statement: OpaquePointer, at index: Int32) -> Int32 {
-        // SQLite makes a copy: SQLITE_TRANSIENT, a macro that Swift does not see.
+        // SQLITE_TRANSIENT, a macro that Swift does not import: SQLite copies the text.
         let copies = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
         return sqlite3_bind_text(statement, index, self, Int32(clamping: self.utf8.count), copies)
     }

@@ -1,26 +1,27 @@
 internal import GRDB
 internal import GRDBSQLite
 
-/// Statements on one SQLite connection: prepared once, with errors translated.
+/// Runs cached statements on one SQLite connection, and translates errors.
 struct Connection {
-    /// The values for a statement's parameters, in their order.
+    /// The values of a statement's parameters, in order.
     typealias Arguments = [(any Bindable)?]
 
-    /// GRDB's connection; valid only on its queue.
+    /// GRDB's connection; may only be used on its queue.
     let database: Database
     /// The database's path, for messages.
     let path: String
-    /// Where errors are noted after which nothing of the work may stay, and nothing more is done, whatever it makes of them.
+    /// Records an error that requires the whole work to be undone, even if the work catches it.
     ///
-    /// Such an error may have ended the transaction: what a work does afterwards would stay by itself.
+    /// Such an error may have ended the transaction, and later statements of the work would be committed alone; they
+    /// fail instead.
     var fault: Fault?
 
-    /// What went wrong below the statements: with disk, file or memory.
+    /// An error below the statements: of the disk, the file or memory.
     final class Fault {
         var error: QueueStoreError?
     }
 
-    /// Runs a statement that gives no rows, and has no parameters.
+    /// Runs a statement without parameters and result rows.
     func run(_ sql: String) throws(QueueStoreError) {
         try self.checkFault()
         do {
@@ -28,12 +29,12 @@ struct Connection {
         } catch { throw self.translate(error) }
     }
 
-    /// Runs a statement that gives no rows.
+    /// Runs a statement without result rows.
     func run(_ sql: String, _ arguments: Arguments) throws(QueueStoreError) {
         try self.each(sql, arguments) { _ in true }
     }
 
-    /// Runs a statement that gives no rows, and tells whether it went against a unique index.
+    /// Runs a statement without result rows; returns false if it violates a unique index.
     func insert(_ sql: String, _ arguments: Arguments) throws(QueueStoreError) -> Bool {
         try self.checkFault()
         do {
@@ -44,7 +45,7 @@ struct Connection {
         } catch { throw self.translate(error) }
     }
 
-    /// Runs statements, separated by semicolons, in a transaction.
+    /// Runs statements that are separated by semicolons in a transaction.
     func transaction(_ sql: String) throws(QueueStoreError) {
         do {
             try self.database.inTransaction(.immediate) {
@@ -54,7 +55,7 @@ struct Connection {
         } catch { throw self.translate(error) }
     }
 
-    /// Hands each row to `body` until it returns false.
+    /// Calls `body` for each row until it returns false.
     func each(
         _ sql: String,
         _ arguments: Arguments = [],
@@ -66,8 +67,8 @@ struct Connection {
         } catch { throw self.translate(error) }
     }
 
-    // GRDB prepares the statement and keeps it; its values and rows go straight to SQLite, which takes half the time for
-    // statements as small as these (decision 0008).
+    // GRDB prepares and caches the statement; parameters and rows use SQLite directly, which takes half the time for
+    // such small statements (decision 0008).
     private func step(
         _ sql: String,
         _ arguments: Arguments,
@@ -81,7 +82,7 @@ struct Connection {
         var index: Int32 = 0
         for argument in arguments {
             index += 1
-            // A parameter without a value is NULL.
+            // An unbound parameter is NULL.
             let code = argument?.bind(to: statement, at: index) ?? SQLITE_OK
             guard code == SQLITE_OK else { throw self.error(code, sql) }
         }
@@ -100,7 +101,7 @@ struct Connection {
         return DatabaseError(resultCode: ResultCode(rawValue: code), message: message, sql: sql)
     }
 
-    /// The first row, read by `read`.
+    /// Returns the first row, converted by `read`, or `nil`.
     func first<Value>(
         _ sql: String,
         _ arguments: Arguments = [],
@@ -114,7 +115,7 @@ struct Connection {
         return value
     }
 
-    /// All rows, read by `read`.
+    /// Returns all rows, converted by `read`.
     func all<Value>(
         _ sql: String,
         _ arguments: Arguments = [],
@@ -128,17 +129,17 @@ struct Connection {
         return values
     }
 
-    /// The first column of the first row, or `nil` where there is no row or it is no whole number.
+    /// Returns the first column of the first row, or `nil` if there is no row or the value is not an integer.
     func integer(_ sql: String, _ arguments: Arguments = []) throws(QueueStoreError) -> Int64? {
         try self.first(sql, arguments) { $0.integer(0) } ?? nil
     }
 
-    /// The number of the row that was inserted last.
+    /// The rowid of the last inserted row.
     var insertedNumber: Int64 { self.database.lastInsertedRowID }
-    /// How many rows the last statement changed.
+    /// The number of rows that the last statement changed.
     var changes: Int { self.database.changesCount }
 
-    /// Lets statements call `martlet_host(urls)`, the ``HostKey`` of a row's URLs.
+    /// Adds the SQL function `martlet_host(urls)`, which returns the ``HostKey`` of a row's URLs.
     func addHostFunction() {
         self.database.add(
             function: DatabaseFunction("martlet_host", argumentCount: 1, pure: true) { values in
@@ -161,7 +162,7 @@ struct Connection {
 }
 
 extension String {
-    /// The text as it is stored: SQLite's texts end at the first NUL, so that two names could become one.
+    /// The text with NUL replaced: SQLite's texts end at the first NUL, so two names could become equal.
     var stored: String {
         self.utf8.contains(0) ? String(self.map { $0 == "\0" ? "\u{FFFD}" : $0 }) : self
     }

@@ -4,12 +4,12 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// The database's file as the filesystem sees it.
+/// The database's files in the file system.
 enum DatabaseFile {
-    /// Makes the file where there is none, and lets nobody but its owner read it: URLs and headers hold secrets.
+    /// Creates a missing file, and makes existing ones private to the owner: URLs and headers contain secrets.
     ///
-    /// SQLite gives `-wal` and `-shm` the file's own mode. A file that is there is not opened: closing it again would drop
-    /// the locks that another store in this process holds (fcntl(2)).
+    /// SQLite creates `-wal` and `-shm` with the mode of the database file, 0600. An existing file is not opened: closing
+    /// it would release the locks of another store in this process (fcntl(2)).
     static func prepare(_ path: String) throws(QueueStoreError) {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw QueueStoreError(.inputOutput, "a database needs a path; got '\(path.stored)'")
@@ -26,7 +26,7 @@ enum DatabaseFile {
                 if errno == ENOENT { continue }
                 throw Self.error(path, "looked at", errno)
             }
-            // A directory that nobody may enter any more would be lost to its owner.
+            // A directory with mode 0600 would be inaccessible even for its owner.
             guard status.st_mode & S_IFMT == S_IFREG else {
                 throw QueueStoreError(.inputOutput, "the database '\(path)' is no file; name one, or a free path")
             }
@@ -34,7 +34,7 @@ enum DatabaseFile {
         }
     }
 
-    /// The directory that a path is in.
+    /// Returns the directory of a path.
     static func directory(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])

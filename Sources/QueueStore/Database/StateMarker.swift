@@ -5,20 +5,21 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// A file next to the database that says which database was there, and how far it was.
+/// A file next to the database that records the database's identity and progress, to detect its loss.
 ///
-/// The database has an identity and a counter; the file has both. The counter is advanced at each start and whenever the
-/// write-ahead log was written back, in the database first: it is in the log alone as soon as there is something that is in
-/// the log alone. A database whose counter is behind the file's has lost commits that were on disk: its log is missing, or it
-/// is an older copy. A kill or a power cut between the two leaves the database ahead, which is fine.
+/// The database has an identity and a counter, and the file has a copy of both. The counter is advanced at each start
+/// and after each checkpoint of the write-ahead log, in the database first; so whenever the log contains commits that
+/// the database file lacks, only the log contains the newest counter. A database whose counter is less than the file's
+/// has lost durable commits: its log is missing, or it is an older copy. A kill or a power failure between the two
+/// writes leaves the database ahead, which is harmless.
 final class StateMarker: Sendable {
-    /// What the file says.
+    /// The content of the file.
     struct Content: Sendable, Hashable {
         /// The database's identity.
         var identity: Int64
-        /// The database's counter, or an earlier one.
+        /// The database's counter, or an earlier value.
         var counter: Int64
-        /// Whether the store was closed.
+        /// Whether the store was closed properly.
         var isClean: Bool
 
         /// The file's text.
@@ -26,7 +27,7 @@ final class StateMarker: Sendable {
             "martlet queue 1\nidentity \(self.identity)\ncounter \(self.counter)\nclean \(self.isClean ? "yes" : "no")\n"
         }
 
-        /// Reads the file's text.
+        /// Parses the file's text; `nil` if it is malformed.
         init?(_ text: String) {
             let lines = text.split(separator: "\n")
             guard lines.count == 4, lines[0] == "martlet queue 1", lines[1].hasPrefix("identity "),
@@ -47,15 +48,15 @@ final class StateMarker: Sendable {
     private let path: String
     private let written = Mutex<Content?>(nil)
 
-    /// The marker of the database at a path.
+    /// Creates the marker of the database at a path.
     init(path: String) {
         self.database = path
         self.path = path + "-state"
     }
 
-    // MARK: Looking
+    // MARK: Checking
 
-    /// Throws where the database's file is not there or empty though there was one.
+    /// Throws `damaged` if the marker exists but the database's file is missing or empty.
     func checkFile() throws(QueueStoreError) {
         var status = stat()
         guard stat(self.path, &status) == 0 else { return }
@@ -64,7 +65,7 @@ final class StateMarker: Sendable {
         throw self.lost(isThere ? "it is empty" : "it is missing")
     }
 
-    /// Throws where the database is another one than there was, or lacks what was in it.
+    /// Throws `damaged` if the database is a different one, or lacks durable commits.
     func check(_ connection: Connection) throws(QueueStoreError) {
         guard let content = self.read() else { return }
         let facts: (identity: Int64?, counter: Int64?)
@@ -78,7 +79,7 @@ final class StateMarker: Sendable {
                     try connection.integer("SELECT value FROM facts WHERE name = 'counter'")
                 )
         } catch {
-            // What cannot be read says so when it is used.
+            // An unreadable database is reported when it is used.
             return
         }
         let identity = facts.identity ?? content.identity
@@ -111,9 +112,9 @@ final class StateMarker: Sendable {
 
     // MARK: Writing
 
-    /// Advances the counter, in the database and then in the file.
+    /// Advances the counter, first in the database, then in the file.
     ///
-    /// On a disk that takes no writes both stay: a loss may then be overlooked, and nothing is wrongly taken for one.
+    /// If writes fail, both remain unchanged: a loss may then be missed, but is never reported wrongly.
     func advance(_ connection: Connection) {
         do throws(QueueStoreError) {
             try connection.run(
@@ -132,14 +133,14 @@ final class StateMarker: Sendable {
         } catch {}
     }
 
-    /// Notes that everything is in the database's own file.
+    /// Records that the database file contains all commits.
     func stop() {
         guard var content = self.written.withLock({ $0 }) else { return }
         content.isClean = true
         self.write(content)
     }
 
-    /// Replaces the file; what was there stays where that fails.
+    /// Replaces the file atomically; the old content remains if that fails.
     private func write(_ content: Content) {
         let temporary = self.path + ".new"
         let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -160,7 +161,7 @@ final class StateMarker: Sendable {
     }
 }
 
-// The names of the system's functions are those of methods here.
+// Methods above hide the system functions of the same names.
 private func systemRead(_ file: Int32, _ buffer: UnsafeMutablePointer<UInt8>?, _ count: Int) -> Int {
     read(file, buffer, count)
 }

@@ -1,20 +1,20 @@
 internal import GRDBSQLite
 
-/// The row that a statement stands at; valid until it goes on.
+/// The current row of a statement; valid until the next step.
 ///
-/// Columns are asked for their type: a damaged file may have anything anywhere.
+/// The type of each column is checked: a damaged file may contain any value in any column.
 ///
 /// - Source: SQLite, "Result Values From A Query".
 struct StatementRow: TransferRow {
     let statement: OpaquePointer
 
-    /// A whole number, or `nil` for anything else.
+    /// Returns an integer, or `nil` for another type.
     func integer(_ column: Int32) -> Int64? {
         guard sqlite3_column_type(self.statement, column) == SQLITE_INTEGER else { return nil }
         return sqlite3_column_int64(self.statement, column)
     }
 
-    /// A number, or `nil` for anything else.
+    /// Returns a number, or `nil` for another type.
     func real(_ column: Int32) -> Double? {
         switch sqlite3_column_type(self.statement, column) {
         case SQLITE_FLOAT, SQLITE_INTEGER: sqlite3_column_double(self.statement, column)
@@ -22,7 +22,7 @@ struct StatementRow: TransferRow {
         }
     }
 
-    /// Hands a text's bytes to `body`; tells whether it is one.
+    /// Calls `body` with the bytes of a text; returns false for another type.
     func withBytes(_ column: Int32, _ body: (UnsafeBufferPointer<UInt8>) -> Void) -> Bool {
         guard sqlite3_column_type(self.statement, column) == SQLITE_TEXT,
             let bytes = sqlite3_column_text(self.statement, column)
@@ -31,7 +31,7 @@ struct StatementRow: TransferRow {
         return true
     }
 
-    /// A text, or `nil` for anything else.
+    /// Returns a text, or `nil` for another type.
     func text(_ column: Int32) -> String? {
         guard sqlite3_column_type(self.statement, column) == SQLITE_TEXT,
             let bytes = sqlite3_column_text(self.statement, column)
@@ -41,12 +41,12 @@ struct StatementRow: TransferRow {
     }
 }
 
-/// The columns of one transfer, by their numbers in ``TransferColumns/names``.
+/// The columns of one transfer, by their index in ``TransferColumns/names``.
 protocol TransferRow {
-    /// A whole number, or `nil` for anything else.
+    /// Returns an integer, or `nil` for another type.
     func integer(_ column: Int32) -> Int64?
-    /// A number, or `nil` for anything else.
+    /// Returns a number, or `nil` for another type.
     func real(_ column: Int32) -> Double?
-    /// A text, or `nil` for anything else.
+    /// Returns a text, or `nil` for another type.
     func text(_ column: Int32) -> String?
 }

@@ -12,7 +12,7 @@ struct RPCCall: Sendable, Hashable {
 
 /// The parameters of a call.
 enum RPCParameters: Sendable, Hashable {
-    /// An array; empty if there are no parameters.
+    /// An array; empty without parameters.
     case positional([JSON])
     /// An object.
     case named(JSON)

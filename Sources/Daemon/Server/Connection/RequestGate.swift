@@ -93,7 +93,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
         if self.isFirst, head.isWebSocketForUs {
             self.isUpgrading = true
         } else {
-            // NIO would wait forever for an upgrade that is not accepted; only the first request may upgrade.
+            // NIO would wait forever for an unaccepted upgrade; only the first request may upgrade.
             if head.headers.contains(name: "Upgrade") || head.method == .CONNECT {
                 head.headers.remove(name: "Upgrade")
                 self.isParserDone = true
@@ -114,7 +114,7 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
     private func refuse(_ status: HTTPResponseStatus, _ reason: String, _ context: ChannelHandlerContext) {
         self.isRefused = true
         self.stopClock()
-        // Between pending responses there is no place for this one.
+        // This response cannot be written between pending ones.
         guard self.unanswered.isEmpty else {
             context.close(promise: nil)
             return
