@@ -8,8 +8,8 @@ internal import Darwin
 enum DatabaseFile {
     /// Creates a missing file, and makes existing ones private to the owner: URLs and headers contain secrets.
     ///
-    /// SQLite creates `-wal` and `-shm` with the mode of the database file, 0600. An existing file is not opened: closing
-    /// it would release the locks of another store in this process (fcntl(2)).
+    /// SQLite creates `-wal` and `-shm` with the mode of the database file, 0600. An existing file is not opened:
+    /// closing it would release the locks of another store in this process (fcntl(2)).
     static func prepare(_ path: String) throws(QueueStoreError) {
         guard !path.isEmpty, !path.utf8.contains(0) else {
             throw QueueStoreError(.inputOutput, "a database needs a path; got '\(path.stored)'")

@@ -1,53 +1,53 @@
 internal import Control
 
-/// The unfinished or the ended transfers of some queues and states.
+/// Selects the unfinished or the ended transfers of a range of queues, in some states.
 struct Half {
-    /// Whether they have ended.
+    /// Whether ended transfers are selected.
     var isEnded: Bool
     /// The numbers of the queues.
     var queues: ClosedRange<Int64>
-    /// The states, see `Set.mask`.
+    /// The bit mask of the states, see `Set.mask`.
     var mask: Int64
 
-    /// The unfinished ones of one queue.
+    /// Selects the unfinished transfers of one queue.
     static func line(_ queue: Int64) -> Half { Half(isEnded: false, queues: queue...queue, mask: 0b11) }
 }
 
-/// Where a transfer is.
+/// The row of a transfer and its place in the order.
 struct Standing {
-    /// Its row.
+    /// The number of its row.
     var number: Int64
-    /// Its queue's number.
+    /// The number of its queue.
     var queue: Int64
-    /// Its state's number; 4 also for one that counts as removed and has no end yet.
+    /// The number of its state; 4 also if it counts as removed and its end is not stored yet.
     var state: Int64
-    /// The code that its row has.
+    /// The code in its row, see ``StateClasses``.
     var code: Int64
-    /// Its position in the line, or the number of its end.
+    /// Its position in the queue, or the number of its end.
     var position: Int64
-    /// Its host, see ``HostKey``.
+    /// The key of its host, see ``HostKey``.
     var host: Int64
 
-    /// Whether it is removed, and its row is not changed yet.
+    /// Whether it is removed but its row is unchanged.
     var isLeaving: Bool { self.code < 2 && self.state > 1 }
 }
 
-/// Where a page begins.
+/// The start of a page.
 struct PageStart {
-    /// The first position of the stretch, or `nil` where there are not that many.
+    /// The queue and the first position of the bucket, or `nil` if there are fewer transfers than the offset.
     var first: (queue: Int64, position: Int64)?
-    /// How many are still to be left out, from there.
+    /// The number of transfers to skip from there.
     var left: Int
 }
 
 extension Connection {
-    /// A session's queue; `nil` where there is no such session.
+    /// Returns the queue of a session; `nil` if there is no such session.
     func queue(of session: String?) throws(QueueStoreError) -> Int64? {
         guard let session else { return 0 }
         return try self.integer("SELECT number FROM sessions WHERE identifier = ?", [session.stored])
     }
 
-    /// Where a transfer is; `nil` where it is not.
+    /// Returns the standing of a transfer; `nil` if there is no such transfer.
     func standing(of id: GID) throws(QueueStoreError) -> Standing? {
         let path = self.path
         return try self.first(
@@ -64,7 +64,7 @@ extension Connection {
         }
     }
 
-    /// The queue that follows another one and has transfers.
+    /// Returns the next queue after another one that has transfers of `half`, or the previous one if `isBackward`.
     func queue(next queue: Int64, of half: Half, isBackward: Bool) throws(QueueStoreError) -> Int64? {
         try self.integer(
             """
@@ -75,7 +75,7 @@ extension Connection {
         )
     }
 
-    /// How many there are.
+    /// Returns the number of the selected transfers.
     func count(_ half: Half) throws(QueueStoreError) -> Int {
         let count = try self.integer(
             "SELECT sum(count) FROM tally WHERE isEnded = ? AND queue BETWEEN ? AND ? AND (? >> state) & 1",
@@ -84,7 +84,7 @@ extension Connection {
         return Int(clamping: count ?? 0)
     }
 
-    /// The place of an unfinished transfer among those of `half`, whose lines follow one another.
+    /// Returns the index of an unfinished transfer among those of `half`, queue by queue.
     func place(of standing: Standing, in half: Half) throws(QueueStoreError) -> Int {
         let bucket = standing.position >> Tally.lineShift
         let before = try self.integer(
@@ -108,7 +108,7 @@ extension Connection {
         return Int(clamping: before ?? 0) + Int(clamping: inside ?? 0)
     }
 
-    /// The position of the unfinished transfer at a place, counted from 0; `nil` beyond the last one.
+    /// Returns the position of the unfinished transfer at an index, from 0; `nil` beyond the last one.
     func position(at place: Int, queue: Int64) throws(QueueStoreError) -> Int64? {
         let start = try self.start(of: .line(queue), offset: place, isBackward: false)
         guard let first = start.first else { return nil }
@@ -122,10 +122,10 @@ extension Connection {
         )
     }
 
-    /// Finds the stretch in which the transfer with `offset` others before it lies.
+    /// Finds the bucket of the transfer at index `offset`.
     func start(of half: Half, offset: Int, isBackward: Bool) throws(QueueStoreError) -> PageStart {
         let direction = isBackward ? "DESC" : "ASC"
-        // Ends are numbered over all queues, lines each by itself.
+        // Ends are numbered over all queues, positions in each queue separately.
         let key = half.isEnded ? "bucket" : "queue, bucket"
         let order = half.isEnded ? "bucket \(direction)" : "queue \(direction), bucket \(direction)"
         let shift = half.isEnded ? Tally.historyShift : Tally.lineShift

@@ -1,16 +1,16 @@
 package import Control
 
 extension QueueReader {
-    /// A page of transfers: unfinished ones in the line's order (priority does not count here), ended ones by their end.
+    /// Returns a page of transfers: unfinished ones in queue order (regardless of priority), ended ones by their end.
     ///
-    /// The lines of several queues follow one another, the shared one first.
+    /// Several queues follow one another, the shared one first.
     ///
     /// - Parameters:
-    ///   - states: The states, not empty; unfinished ones come before ended ones where both are asked for.
-    ///   - session: `.some(nil)` the shared queue alone, `nil` everything.
-    ///   - offset: How many to leave out.
-    ///   - limit: At most how many.
-    ///   - fromEnd: Whether to count from the end, and to give the last one first.
+    ///   - states: The states, not empty; unfinished transfers precede ended ones.
+    ///   - session: `.some(nil)` for the shared queue alone, `nil` for everything.
+    ///   - offset: The number of transfers to skip.
+    ///   - limit: The maximum number of transfers.
+    ///   - fromEnd: Whether to count from the end, and to return the last transfer first.
     /// - Returns: The transfers.
     /// - Throws: ``QueueStoreError``.
     package func transfers(
@@ -30,16 +30,17 @@ extension QueueReader {
         return page.transfers
     }
 
-    /// A page of transfers in the order in which they were added, behind a row's number.
+    /// Returns a page of transfers in the order of their rows, after a row's number.
     ///
-    /// Those that are there all the time are found exactly once, whatever is moved, ends or is added between the pages.
+    /// Transfers that exist all the time are returned exactly once, even if transfers are moved, end or are added
+    /// between the pages.
     ///
     /// - Parameters:
-    ///   - number: 0 for the first page, then what the page before gave.
+    ///   - number: 0 for the first page, then the number that the previous page returned.
     ///   - states: The states, not empty.
-    ///   - session: `.some(nil)` the shared queue alone, `nil` everything.
-    ///   - limit: At most how many rows are looked at.
-    /// - Returns: Those of the rows that are in the states, and the number for the next page; `nil` at the end.
+    ///   - session: `.some(nil)` for the shared queue alone, `nil` for everything.
+    ///   - limit: The maximum number of rows to read.
+    /// - Returns: The transfers of these rows that match, and the number for the next page, or `nil` at the end.
     /// - Throws: ``QueueStoreError``.
     package func transfers(
         behind number: Int64,
@@ -71,9 +72,9 @@ extension QueueReader {
         return (found, count < limit ? nil : last)
     }
 
-    /// The places of unfinished transfers on pages of ``transfers(in:session:offset:limit:fromEnd:)``, from 0.
+    /// Returns the indices of unfinished transfers on pages of ``transfers(in:session:offset:limit:fromEnd:)``, from 0.
     ///
-    /// Those that are not there, have ended or are in none of the states are left out.
+    /// Transfers that do not exist, have ended or are in other states are left out.
     package func places(
         of ids: some Sequence<GID>,
         in states: Set<TransferRecord.State>,
@@ -90,7 +91,7 @@ extension QueueReader {
             places.append(try self.connection.place(of: standing, in: half))
         }
         guard fromEnd, !places.isEmpty else { return places }
-        // From the end the ended ones come first.
+        // From the end, ended transfers precede unfinished ones.
         let ended = Half(isEnded: true, queues: queues, mask: states.mask & 0b11100)
         let last = try self.connection.count(half) + self.connection.count(ended) - 1
         return places.map { last - $0 }
@@ -126,7 +127,7 @@ extension QueueReader {
         } else {
             try self.appendLine(half, queue: first.queue, from: first.position, to: &page)
             var last = first.queue
-            // One queue after the other: SQLite does not seek into an index by two columns at once.
+            // One query per queue: SQLite cannot seek in an index by a range over two columns.
             while page.limit > 0,
                 let queue = try self.connection.queue(next: last, of: half, isBackward: page.isBackward)
             {
@@ -137,7 +138,7 @@ extension QueueReader {
         page.offset = 0
     }
 
-    // The rows that are left out are passed in the index alone.
+    // OFFSET skips entries in the index without reading their rows.
     private func appendHistory(_ half: Half, from position: Int64, to page: inout Page) throws(QueueStoreError) {
         page.append(
             try self.fetch(
@@ -170,7 +171,7 @@ extension QueueReader {
         )
     }
 
-    /// The transfers of `selection`, all that follows the table's name.
+    /// Returns the transfers of `selection`, the part of the query after the table's name.
     func fetch(_ selection: String, _ arguments: Connection.Arguments) throws(QueueStoreError) -> [StoredTransfer] {
         let connection = self.connection
         var names = SessionNames()

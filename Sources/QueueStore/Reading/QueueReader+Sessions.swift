@@ -1,12 +1,12 @@
 internal import Control
 
 extension QueueReader {
-    /// A session's configuration (JSON text) and the number of the last event acknowledged, or `nil`.
+    /// Returns a session, or `nil` if there is none.
     package func session(_ identifier: String) throws(QueueStoreError) -> StoredSession? {
         try self.sessions("WHERE identifier = ?", [identifier.stored]).first
     }
 
-    /// All sessions, by identifier.
+    /// Returns all sessions, ordered by identifier.
     package func sessions() throws(QueueStoreError) -> [StoredSession] {
         try self.sessions("ORDER BY identifier", [])
     }
@@ -32,7 +32,7 @@ extension QueueReader {
         }
     }
 
-    /// A session's events after a number, in order.
+    /// Returns a session's events after a number, in order, at most `limit`.
     package func events(
         of session: String,
         after number: Int64,

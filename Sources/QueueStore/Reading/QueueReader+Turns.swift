@@ -1,11 +1,11 @@
 package import Control
 
 extension QueueReader {
-    /// The waiting ones that are next to run: greater priority first, then the line's order.
+    /// Returns the waiting transfers that are next to run: higher priority first, then in queue order.
     ///
-    /// Hosts without room are passed over in one step each, whatever waits there.
+    /// A host without room is skipped in one step, however many transfers wait there.
     ///
-    /// - Returns: Those that are next, in their order.
+    /// - Returns: The next transfers, in the order in which they run.
     /// - Throws: `damaged`, `inputOutput`.
     package func nextToRun(_ query: TurnQuery) throws(QueueStoreError) -> [StoredTransfer] {
         guard query.limit > 0, let queue = try self.connection.queue(of: query.session) else { return [] }
@@ -17,7 +17,7 @@ extension QueueReader {
         return found
     }
 
-    /// The waiting ones of all hosts that are next to run, without some.
+    /// Returns the next waiting transfers without limits for hosts, except for excluded ones.
     package func nextToRun(
         session: String?,
         limit: Int,
@@ -29,9 +29,9 @@ extension QueueReader {
     }
 }
 
-/// One search for those that are next: merges the lines of the hosts that have room, of which `heads` has the first ones.
+/// One search for the next transfers: merges the lines of the hosts with room, whose first transfers are in `heads`.
 private struct TurnSearch {
-    /// The turn of a transfer within its queue.
+    /// The rank of a transfer within its queue.
     private struct Turn: Comparable {
         var priority: Int64
         var position: Int64
@@ -41,24 +41,24 @@ private struct TurnSearch {
         }
     }
 
-    /// A waiting transfer, as the index has it.
+    /// A waiting transfer as read from the index.
     private struct Entry {
         var turn: Turn
         var id: Int64
         var number: Int64
     }
 
-    /// A host's line, of one code, from a turn on.
+    /// The transfers of one host and code, from a turn on.
     private struct Line {
         var code: Int64
         var host: Int64
-        /// The next one's turn.
+        /// The turn of the next transfer.
         var turn: Turn
-        /// What was read from there on.
+        /// The entries read from there on.
         var entries: ArraySlice<Entry> = []
-        /// How many are read at once.
+        /// The number of entries to read at once.
         var stretch = 4
-        /// Whether the line ends behind ``entries``.
+        /// Whether the line ends after ``entries``.
         var isWhole = false
     }
 
@@ -67,7 +67,7 @@ private struct TurnSearch {
     private let queue: Int64
     private let excluded: Set<Int64>
     private var room: [Int64: Int]
-    // A heap: none stands before the one above it.
+    // A binary heap by turn, the first one on top.
     private var lines: [Line] = []
 
     init(_ connection: Connection, _ query: TurnQuery, _ queue: Int64) {
@@ -78,7 +78,7 @@ private struct TurnSearch {
         self.room = Dictionary(query.room.map { ($0.key.rawValue, $0.value) }) { min($0, $1) }
     }
 
-    /// The rows of those that are next, in their order.
+    /// Returns the row numbers of the next transfers, in order.
     mutating func run() throws(QueueStoreError) -> [Int64] {
         for code in try self.connection.classes(of: self.queue).codes(in: 1) { try self.readHeads(code) }
         self.lines.sort { $0.turn < $1.turn }
@@ -98,9 +98,9 @@ private struct TurnSearch {
 
     private func room(_ host: Int64) -> Int { self.room[host] ?? self.query.usualRoom ?? .max }
 
-    /// Reads the first transfer of each host with room, as many as can have one of those that are found.
+    /// Reads the first transfer of each host with room, for as many hosts as the result can contain.
     private mutating func readHeads(_ code: Int64) throws(QueueStoreError) {
-        // Each line gives one at least, unless all of it was taken before.
+        // Each line yields at least one transfer, unless all of its transfers are excluded.
         var left = self.query.limit + self.excluded.count
         let path = self.connection.path
         var lines: [Line] = []
@@ -123,13 +123,13 @@ private struct TurnSearch {
         self.lines += lines
     }
 
-    /// The next one of a line, and the line behind it.
+    /// Removes and returns the next entry of a line.
     private func pop(_ line: inout Line) throws(QueueStoreError) -> Entry? {
         if line.entries.isEmpty { try self.read(&line) }
         guard let entry = line.entries.popFirst() else { return nil }
         if line.entries.isEmpty {
             line.turn = Turn(priority: entry.turn.priority, position: entry.turn.position &+ 1)
-            // Its turn is that of the next one, so that the merge is right.
+            // The merge requires the turn of the next entry.
             if !line.isWhole { try self.read(&line) }
         }
         if let next = line.entries.first { line.turn = next.turn }

@@ -1,17 +1,17 @@
 package import Control
 
-/// What can be read; valid only inside ``QueueStore/read(_:)`` or ``QueueStore/write(_:)``.
+/// Reads the database; valid only inside ``QueueStore/read(_:)`` or ``QueueStore/write(_:)``.
 package struct QueueReader: ~Copyable {
     let connection: Connection
 
-    /// One transfer, or `nil`.
+    /// Returns one transfer, or `nil` if there is none.
     package func transfer(_ id: GID) throws(QueueStoreError) -> StoredTransfer? {
         try self.fetch("WHERE id = ? AND \(TransferColumns.isPresent)", [id.bits]).first
     }
 
-    /// The one transfer whose identifier begins with these 1 to 16 hexadecimal digits.
+    /// Returns the only transfer whose identifier begins with 1 to 16 hexadecimal digits, or `nil` if there is none.
     ///
-    /// - Throws: `ambiguous`; `nil` where there is none.
+    /// - Throws: `ambiguous`.
     package func transfer(beginning prefix: String) throws(QueueStoreError) -> GID? {
         guard (1...16).contains(prefix.utf8.count), prefix.utf8.first != 0x2B, let digits = UInt64(prefix, radix: 16)
         else { return nil }
@@ -34,7 +34,7 @@ package struct QueueReader: ~Copyable {
         return found.first
     }
 
-    /// How many a session has, or the shared queue, by state; without looking at each.
+    /// Returns the number of transfers of a session, or of the shared queue, by state; reads only the tallies.
     package func counts(session: String?) throws(QueueStoreError) -> [TransferRecord.State: Int] {
         guard let queue = try self.connection.queue(of: session) else { return [:] }
         var counts: [TransferRecord.State: Int] = [:]
@@ -54,13 +54,13 @@ package struct QueueReader: ~Copyable {
         return counts
     }
 
-    /// A transfer's place among the unfinished ones of its queue, from 0; `nil` where it has ended.
+    /// Returns a transfer's index among the unfinished ones of its queue, from 0; `nil` if it has ended.
     package func place(of id: GID) throws(QueueStoreError) -> Int? {
         guard let standing = try self.connection.standing(of: id), standing.state < 2 else { return nil }
         return try self.connection.place(of: standing, in: .line(standing.queue))
     }
 
-    /// How many there are, by session (`nil` for the shared queue) and state; without looking at each.
+    /// Returns the number of transfers by session (`nil` for the shared queue) and state; reads only the tallies.
     package func counts() throws(QueueStoreError) -> [CountKey: Int] {
         var names = SessionNames()
         var counts: [CountKey: Int] = [:]
@@ -81,12 +81,12 @@ package struct QueueReader: ~Copyable {
         return counts
     }
 
-    /// A setting's JSON text.
+    /// Returns the JSON text of a setting, or `nil`.
     package func setting(_ name: String) throws(QueueStoreError) -> String? {
         try self.connection.first("SELECT value FROM settings WHERE name = ?", [name.stored]) { $0.text(0) } ?? nil
     }
 
-    /// Whether rows are left from orders for all of a queue, to be changed or deleted in the background.
+    /// Whether rows remain to be changed or deleted in the background after actions on a whole queue.
     package var isSweeping: Bool {
         let left = try? self.connection.integer(
             "SELECT EXISTS (SELECT 1 FROM forgotten) OR EXISTS (SELECT 1 FROM classes WHERE meaning > 1)"

@@ -1,14 +1,14 @@
 package import Control
 
 extension QueueStore {
-    /// Copies transfers as they are now into a file without a name in the database's directory.
+    /// Copies the current transfers into an unnamed file in the database's directory.
     ///
-    /// The read transaction lasts as long as the copy, about a second for a million, whatever becomes of the list. Their
-    /// order is that of ``QueueReader/transfers(in:session:offset:limit:fromEnd:)``.
+    /// The read transaction lasts only as long as the copy, about a second for a million transfers. The order is that
+    /// of ``QueueReader/transfers(in:session:offset:limit:fromEnd:)``.
     ///
     /// - Parameters:
     ///   - states: The states, not empty.
-    ///   - session: `.some(nil)` the shared queue alone, `nil` everything.
+    ///   - session: `.some(nil)` for the shared queue alone, `nil` for everything.
     /// - Returns: The list.
     /// - Throws: `full` or `inputOutput`, also for the list's own file.
     package func snapshot(

@@ -1,8 +1,8 @@
-/// The sessions' identifiers by their numbers, looked up once each.
+/// A cache of session identifiers by queue number.
 struct SessionNames {
     private var names: [Int64: String] = [:]
 
-    /// The session of a queue; `nil` for the shared one.
+    /// Returns the session of a queue; `nil` for the shared queue.
     mutating func name(of queue: Int64, _ connection: Connection) throws(QueueStoreError) -> String? {
         if queue == 0 { return nil }
         if let name = self.names[queue] { return name }

@@ -1,11 +1,11 @@
 internal import Control
 
-/// A row as a list has it: its length, a bit for each column that is not NULL, then these.
+/// A row in a list's file: the record's length, a bit for each column that is not NULL, then these columns.
 ///
-/// The columns are those of ``TransferColumns/names``. Nothing is parsed before the record is read: a million rows are
-/// copied at the speed of the disk.
+/// The columns are those of ``TransferColumns/names``. Their content is only parsed when the record is read, so that a
+/// million rows are copied at the speed of the disk.
 struct SpoolRecord {
-    /// The bytes before the columns: the length of the whole, and the bits.
+    /// The number of bytes before the columns: the record's length and the bits.
     static let headLength = 8
 
     private enum Kind { case integer, real, text }
@@ -18,7 +18,7 @@ struct SpoolRecord {
     private var numbers: [Int64?] = []
     private var texts: [String?] = []
 
-    /// Appends a row.
+    /// Appends the record of a row.
     static func append(_ row: StatementRow, to bytes: inout [UInt8]) {
         let start = bytes.count
         bytes.append(contentsOf: [0, 0, 0, 0, 0, 0, 0, 0])
@@ -44,13 +44,13 @@ struct SpoolRecord {
         Self.set(bits, in: &bytes, at: start + 4)
     }
 
-    /// The length of the record at the beginning, or `nil` where even that is cut.
+    /// Returns the length of the first record, or `nil` if its head is incomplete.
     static func length(_ bytes: ArraySlice<UInt8>) -> Int? {
         guard bytes.count >= Self.headLength else { return nil }
         return Int(Self.integer(UInt32.self, bytes, bytes.startIndex))
     }
 
-    /// Takes the first record, or nothing where it is cut.
+    /// Removes and returns the first record, or returns `nil` if it is incomplete.
     static func next(_ bytes: inout ArraySlice<UInt8>) -> SpoolRecord? {
         guard let length = Self.length(bytes), length >= Self.headLength, bytes.count >= length else { return nil }
         let end = bytes.startIndex + length
@@ -78,7 +78,7 @@ struct SpoolRecord {
         return record
     }
 
-    /// The transfer.
+    /// Parses the transfer.
     func transfer(_ names: [Int64: String], _ path: String) throws(QueueStoreError) -> StoredTransfer {
         let queue = self.numbers[1] ?? 0
         let session = queue == 0 ? nil : names[queue]

@@ -5,11 +5,11 @@ internal import Glibc
 internal import Darwin
 #endif
 
-/// Transfers as they were at one moment, in a file without a name.
+/// A snapshot of transfers in an unnamed file.
 ///
-/// Reading it holds up nothing in the database, however long it takes. The file is gone with this value.
+/// Reading it does not use the database. The file is freed with this object.
 package final class SpooledList: Sendable {
-    /// How many there are.
+    /// The number of transfers.
     package let count: Int
     private let file: SpoolFile
     private let path: String
@@ -29,9 +29,9 @@ package final class SpooledList: Sendable {
         self.cursor = Mutex(Cursor(left: count, names: names))
     }
 
-    /// The next ones, at most `limit`; none at the end.
+    /// Returns the next transfers, at most `limit`; none at the end.
     ///
-    /// Reads the file: not for an event loop.
+    /// Blocks on reading the file: do not call it on an event loop.
     ///
     /// - Throws: `inputOutput`.
     package func next(_ limit: Int) throws(QueueStoreError) -> [StoredTransfer] {
@@ -50,7 +50,7 @@ package final class SpooledList: Sendable {
                     cursor.offset += Int64(used)
                     continue
                 }
-                // One record that is longer than what was read.
+                // A record that is longer than the bytes read.
                 guard let length = SpoolRecord.length(rest) else { throw .damaged(self.path, "its list was cut") }
                 var whole = try self.file.read(at: cursor.offset, atLeast: length)[...]
                 guard let record = SpoolRecord.next(&whole) else { throw .damaged(self.path, "its list was cut") }
@@ -63,7 +63,7 @@ package final class SpooledList: Sendable {
     }
 }
 
-/// A file without a name in a directory.
+/// An unnamed file in a directory.
 final class SpoolFile: Sendable {
     private let descriptor: Int32
     private let directory: String
@@ -80,7 +80,7 @@ final class SpoolFile: Sendable {
 
     deinit { close(self.descriptor) }
 
-    /// Appends; the caller counts.
+    /// Writes all bytes at an offset, which the caller tracks.
     func write(_ bytes: [UInt8], at offset: Int64) throws(QueueStoreError) {
         var done = 0
         while done < bytes.count {
@@ -98,7 +98,7 @@ final class SpoolFile: Sendable {
         }
     }
 
-    /// A stretch of the file, longer where `least` is, shorter at the end.
+    /// Reads 256 KiB of the file, or `least` bytes if that is more; fewer at the end.
     func read(at offset: Int64, atLeast least: Int) throws(QueueStoreError) -> [UInt8] {
         let wanted = max(least, Self.stretch)
         var number: Int32 = 0

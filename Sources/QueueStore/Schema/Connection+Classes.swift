@@ -1,5 +1,5 @@
 extension Connection {
-    /// What the codes of a queue's unfinished transfers mean.
+    /// Returns the meanings of the codes of a queue's unfinished transfers.
     func classes(of queue: Int64) throws(QueueStoreError) -> StateClasses {
         let path = self.path
         var meanings: [Int64: StateClasses.Meaning] = [:]
@@ -20,7 +20,7 @@ extension Connection {
         return StateClasses(stored: meanings)
     }
 
-    /// Stores what the codes of a queue mean.
+    /// Stores the meanings of a queue's codes.
     func store(_ classes: StateClasses, of queue: Int64) throws(QueueStoreError) {
         try self.run("DELETE FROM classes WHERE queue = ?", [queue])
         guard !classes.isUsual else { return }
@@ -39,12 +39,12 @@ extension Connection {
         }
     }
 
-    /// Whether a queue has rows of a code.
+    /// Returns whether a queue has rows with a code.
     func isUsed(_ code: Int64, of queue: Int64) throws(QueueStoreError) -> Bool {
         try self.integer("SELECT 1 FROM heads WHERE queue = ? AND code = ? LIMIT 1", [queue, code]) != nil
     }
 
-    /// Leaves out the codes that no row has.
+    /// Returns the meanings without the codes that no row has.
     func used(_ classes: StateClasses, of queue: Int64) throws(QueueStoreError) -> StateClasses {
         var used = classes
         for code in classes.meanings.keys {
@@ -54,18 +54,18 @@ extension Connection {
     }
 }
 
-/// What the codes of the queues mean that one operation touches; each is read once.
+/// A cache of the meanings of codes, by queue, for one operation.
 struct ClassBook {
     private let connection: Connection
     private var classes: [Int64: StateClasses] = [:]
-    /// The codes that were given out: rows may get them that are not there yet.
+    /// The codes that were returned: rows that do not exist yet may get them.
     private var given: [Int64: Set<Int64>] = [:]
-    /// Whether rows got another code of the same meaning.
+    /// Whether rows were given another code of the same meaning.
     private(set) var hasMerged = false
 
     init(_ connection: Connection) { self.connection = connection }
 
-    /// The code for the rows of a queue that get a state.
+    /// Returns a code for rows of a queue that get a state.
     mutating func code(for meaning: StateClasses.Meaning, queue: Int64) throws(QueueStoreError) -> Int64 {
         var classes: StateClasses
         if let known = self.classes[queue] { classes = known } else { classes = try self.connection.classes(of: queue) }
@@ -80,7 +80,7 @@ struct ClassBook {
         return code
     }
 
-    /// Frees codes that no row has; where many are left, gives the rows of one the code of another.
+    /// Frees unused codes; if many remain, merges codes of the same meaning by changing rows.
     private mutating func makeRoom(_ classes: inout StateClasses, _ queue: Int64) throws(QueueStoreError) {
         let given = self.given[queue] ?? []
         for code in classes.meanings.keys where !given.contains(code) {

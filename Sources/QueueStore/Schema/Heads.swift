@@ -1,6 +1,6 @@
-/// The hosts whose first transfer may have changed, gathered over an operation and stored at its end.
+/// The hosts whose first transfer may have changed, collected during an operation and stored at its end.
 ///
-/// - Invariant: After ``store(_:)``, the table `heads` has the first row of `ready` for each queue, code and host.
+/// - Invariant: After ``store(_:)``, the table `heads` contains the first row of `ready` for each queue, code and host.
 struct Heads {
     private struct Key: Hashable {
         var queue: Int64
@@ -10,18 +10,18 @@ struct Heads {
 
     private var touched: Set<Key> = []
 
-    /// The rows of a queue, a code and a host, in the order of their turns.
+    /// The condition for the rows of a queue, a code and a host, in the order in which they run.
     ///
-    /// The index is for these states alone. SQLite would look for them by `state < 2`, and pass all of the queue, if that
-    /// were not `likely`.
+    /// `state < 2` is the condition of the partial index. Without `likely`, SQLite would use it to seek, and scan the
+    /// whole queue.
     static let line = "INDEXED BY ready WHERE queue = ? AND state = ? AND host = ? AND likely(state < 2)"
 
-    /// Notes that a row of this code came, went or has another place.
+    /// Records that a row of this code was added, removed or moved.
     mutating func touch(queue: Int64, code: Int64, host: Int64) {
         self.touched.insert(Key(queue: queue, code: code, host: host))
     }
 
-    /// Notes that a row changes; ended ones have no head.
+    /// Records that a row changes; ended transfers have no head.
     mutating func touch(_ standing: Standing) {
         if standing.code < 2 { self.touch(queue: standing.queue, code: standing.code, host: standing.host) }
     }

@@ -1,12 +1,13 @@
 extension Migration {
-    /// The first form.
+    /// The first schema.
     ///
-    /// `transfers` grows at its end, whatever the identifiers are, so that what was added together ends together: an
-    /// identifier as the key would touch a page of its own for every transfer. `queue` is 0 for the shared one, else the
-    /// session's number. `state`: 0 waiting, 1 paused, 2 finished, 3 failed, 4 removed. `position` is the place in the line,
-    /// with gaps, for the first two; for the others the number of the end. `urls` is one URL, or a JSON array.
+    /// Rows are appended to `transfers` independently of their identifiers, so that transfers added together share
+    /// pages: with the identifier as key, each transfer would change its own page. `queue` is 0 for the shared queue,
+    /// else the session's number. `state`: 0 waiting, 1 paused, 2 finished, 3 failed, 4 removed. `position` orders the
+    /// first two, with gaps; for the others it is the number of the end. `urls` is one URL, or a JSON array.
     ///
-    /// `tally` counts the transfers of a stretch of positions, so that the place N is found without passing N entries.
+    /// `tally` counts the transfers in buckets of positions, so that the Nth transfer is found without reading N
+    /// entries.
     static let version1 = """
         CREATE TABLE transfers (
             number INTEGER PRIMARY KEY,

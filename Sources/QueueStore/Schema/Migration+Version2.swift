@@ -1,5 +1,5 @@
 extension Migration {
-    /// The history is trimmed along its own order: an index by age cost each transfer two changes more.
+    /// Removes the index by age, which cost two more changes per transfer: the history is trimmed in the order of ends.
     static let version2 = """
         DROP INDEX age;
         """

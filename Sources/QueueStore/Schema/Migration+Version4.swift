@@ -1,14 +1,14 @@
 extension Migration {
-    /// Hosts, and orders for all of a queue at once.
+    /// Adds hosts, and actions on a whole queue at once.
     ///
-    /// `host` is a ``HostKey``; only unfinished transfers need one. `ready` replaces `turn`: the unfinished transfers by
-    /// host, each host's in the order in which they run. `heads` has the first transfer of each host and code, so that
-    /// a look-ahead passes a host that may not run in one step.
+    /// `host` is a ``HostKey``; only unfinished transfers need one. `ready` replaces `turn`: it contains the unfinished
+    /// transfers by host, in the order in which they run. `heads` contains the first transfer of each host and code, so
+    /// that a search skips a host that may not run in one step.
     ///
-    /// `classes` says what the codes of unfinished transfers mean where that is not 0 waiting and 1 paused; see
-    /// ``StateClasses``. `removals` counts the transfers that count as removed and have no end yet. `forgotten` has the
-    /// end up to which a queue's ended transfers are forgotten; the rows are deleted in the background. `facts` has the
-    /// identity and the counter that ``StateMarker`` compares.
+    /// `classes` contains the meanings of the codes of unfinished transfers, unless they are 0 waiting and 1 paused;
+    /// see ``StateClasses``. `removals` counts the removed transfers whose ends are not stored yet. `forgotten`
+    /// contains the number of the end up to which a queue's ended transfers are forgotten; the rows are deleted in the
+    /// background. `facts` contains the identity and the counter that ``StateMarker`` compares.
     static let version4 = """
         ALTER TABLE transfers ADD COLUMN host INTEGER NOT NULL DEFAULT 0;
         UPDATE transfers SET host = martlet_host(urls) WHERE state < 2;

@@ -1,22 +1,22 @@
-/// One step of the database's form; the version is kept in `PRAGMA user_version`.
+/// One migration of the database's schema; the version is stored in `PRAGMA user_version`.
 ///
-/// Append-only: what a release has written stays as it is, a change is a new step. Each has a fixture in the tests that
-/// shows a database as that version left it.
+/// Append-only: released migrations never change, each change is a new one. Each version has a fixture in the tests, a
+/// database that it wrote.
 struct Migration: Sendable {
-    /// Marks a file as this program's: `PRAGMA application_id`, "Mrtl".
+    /// The `PRAGMA application_id` of Martlet's files, "Mrtl".
     static let applicationIdentifier: Int64 = 0x4D72_746C
 
-    /// All of them, from version 1 on.
+    /// All migrations, from version 1 on.
     static let all = [Self.version1, Self.version2, Self.version3, Self.version4].map { Migration(sql: $0) }
 
-    /// What brings the version before to this one.
+    /// The SQL that migrates the previous version to this one.
     var sql: String
 }
 
 extension [Migration] {
-    /// Brings a database to the last version, each step in a transaction of its own.
+    /// Migrates a database to the last version, each step in its own transaction.
     ///
-    /// - Throws: ``QueueStoreError`` with `tooNew`, or `damaged` where it is another program's; then nothing was changed.
+    /// - Throws: ``QueueStoreError`` with `tooNew`, or `damaged` for another program's file; then nothing was changed.
     func run(_ connection: Connection) throws(QueueStoreError) {
         let path = connection.path
         let version = try connection.integer("PRAGMA user_version") ?? 0
@@ -38,7 +38,7 @@ extension [Migration] {
         guard version >= 0 else { throw .damaged(path, "its version is \(version)") }
         guard version < self.count else { return }
         connection.addHostFunction()
-        // Takes effect where there is no table yet.
+        // Only effective before the first table is created.
         if isEmpty { try connection.run("PRAGMA auto_vacuum = INCREMENTAL") }
         for (index, migration) in self.enumerated().dropFirst(Int(version)) {
             try connection.transaction(

@@ -1,19 +1,19 @@
-/// What the codes of one queue's unfinished transfers mean.
+/// The meanings of the codes of one queue's unfinished transfers.
 ///
-/// An order for all of a queue changes the meaning of codes instead of a million rows. An unfinished row has a code; the
-/// state of a transfer is the meaning of its row's code. A transfer that is changed or added by itself gets a code that has
-/// the state's meaning; where there is none, an unused code takes it.
+/// An action on a whole queue changes the meanings of codes instead of a million rows. An unfinished row has a code;
+/// the state of a transfer is the meaning of its row's code. A transfer that is changed or added individually gets a
+/// code with the state's meaning; if there is none, an unused code is assigned that meaning.
 ///
-/// Pure value. Codes are at most 1, so that `state < 2` finds the unfinished rows; what ends by itself gets a code of
-/// `TransferRecord.State` above 1, which has one meaning in all queues.
+/// Pure value. Codes are at most 1, so that `state < 2` selects the unfinished rows; a transfer that ends individually
+/// gets its `TransferRecord.State.code` above 1, which has the same meaning in all queues.
 struct StateClasses: Sendable, Hashable {
-    /// A meaning of a code.
+    /// The meaning of a code.
     enum Meaning: Sendable, Hashable {
         case waiting
         case paused
-        /// Removed at a time (seconds since 1970), with or without its partial file; its end is not stored yet.
+        /// Removed at a time (seconds since 1970), possibly with its partial file; the end will be stored later.
         case removed(at: Double, deletesPartial: Bool)
-        /// Removed and forgotten; its row is not deleted yet.
+        /// Removed and forgotten; the row will be deleted later.
         case gone(deletesPartial: Bool)
 
         /// The number of the state in the database.
@@ -26,57 +26,57 @@ struct StateClasses: Sendable, Hashable {
             }
         }
 
-        /// Whether the transfer is in its queue's line.
+        /// Whether the transfer is unfinished.
         var isInLine: Bool { self == .waiting || self == .paused }
     }
 
-    /// The codes there are.
+    /// The range of codes.
     static let codes: ClosedRange<Int64> = -30...1
-    /// The number of codes from which those of one meaning are made one.
+    /// The number of codes at which codes of the same meaning are merged.
     static let most = 8
 
-    /// The codes that rows may have.
+    /// The meanings of the codes that rows may have.
     private(set) var meanings: [Int64: Meaning]
 
-    /// A queue that no order for all was given to.
+    /// Creates the default meanings, those of a queue without actions on all of it.
     init() { self.meanings = [0: .waiting, 1: .paused] }
 
-    /// What the database has of a queue.
+    /// Creates the meanings stored for a queue; empty means the default ones.
     init(stored meanings: [Int64: Meaning]) {
         self.meanings = meanings.isEmpty ? Self().meanings : meanings
     }
 
-    /// Whether nothing must be stored.
+    /// Whether all meanings are the default ones, which are not stored.
     var isUsual: Bool { self.meanings.allSatisfy { Self().meanings[$0.key] == $0.value } }
 
-    /// The number of the state that a code means.
+    /// Returns the number of the state that a code means.
     func state(of code: Int64) -> Int64? { self.meanings[code]?.state }
 
-    /// The codes of transfers in some states (a bit for each state's number) that are in line.
+    /// Returns the codes of unfinished transfers in some states, a bit mask of the states' numbers.
     func codes(in states: Int64) -> [Int64] {
         self.meanings.filter { $0.value.isInLine && states >> $0.value.state & 1 == 1 }.keys.sorted(by: >)
     }
 
-    /// A bit for each code of ``codes(in:)``, see ``shift``.
+    /// Returns a mask with a bit for each code of ``codes(in:)``, see ``shift``.
     func mask(_ states: Int64) -> Int64 {
         self.codes(in: states).reduce(0) { $0 | 1 << ($1 + Self.shift) }
     }
 
-    /// Added to a code to get its bit.
+    /// The offset between a code and its bit in a mask.
     static let shift: Int64 = 32
 
-    /// All that wait are paused.
+    /// Pauses all waiting transfers.
     mutating func pauseAll() { self.change { $0 == .waiting ? .paused : $0 } }
 
-    /// All that are paused wait.
+    /// Resumes all paused transfers.
     mutating func resumeAll() { self.change { $0 == .paused ? .waiting : $0 } }
 
-    /// All in line are removed.
+    /// Removes all unfinished transfers.
     mutating func removeAll(at time: Double, deletesPartial: Bool) {
         self.change { $0.isInLine ? .removed(at: time, deletesPartial: deletesPartial) : $0 }
     }
 
-    /// All that are removed and have no end yet are forgotten.
+    /// Forgets all removed transfers whose end is not stored yet.
     mutating func forgetAll() {
         self.change {
             guard case .removed(_, let deletesPartial) = $0 else { return $0 }
@@ -86,12 +86,12 @@ struct StateClasses: Sendable, Hashable {
 
     private mutating func change(_ change: (Meaning) -> Meaning) { self.meanings = self.meanings.mapValues(change) }
 
-    /// No row has this code.
+    /// Frees a code that no row has.
     mutating func drop(_ code: Int64) { self.meanings[code] = nil }
 
-    /// A code that has a meaning, or takes it.
+    /// Returns a code with a meaning, assigned to an unused code if necessary.
     ///
-    /// - Returns: `nil` where all codes are used; see ``twins``.
+    /// - Returns: `nil` if all codes are used; see ``twins``.
     mutating func code(for meaning: Meaning) -> Int64? {
         if let known = self.meanings.filter({ $0.value == meaning }).keys.max() { return known }
         let usual = meaning.state
@@ -101,7 +101,7 @@ struct StateClasses: Sendable, Hashable {
         return free
     }
 
-    /// Codes of which all rows could have another code of the same meaning.
+    /// The codes that share their meaning with another code, into which they can be merged.
     var twins: [Int64] {
         self.meanings.keys.filter { code in
             self.meanings.contains { $0.key != code && $0.value == self.meanings[code] }

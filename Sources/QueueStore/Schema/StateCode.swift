@@ -1,9 +1,9 @@
 internal import Control
 
 extension TransferRecord.State {
-    /// The state's number in the database; the two unfinished ones are below 2.
+    /// The state's number in the database; below 2 for unfinished transfers.
     ///
-    /// What runs is in line.
+    /// A running transfer is stored as waiting.
     var code: Int64 {
         switch self {
         case .waiting, .active: 0
@@ -14,7 +14,7 @@ extension TransferRecord.State {
         }
     }
 
-    /// The state of a number.
+    /// Creates the state of a number; `nil` for an unknown number.
     init?(code: Int64) {
         switch code {
         case 0: self = .waiting
@@ -28,8 +28,8 @@ extension TransferRecord.State {
 }
 
 extension Set<TransferRecord.State> {
-    /// A bit for the number of each; `WHERE (mask >> state) & 1` is one statement for all choices.
+    /// A bit mask of the states' numbers; one statement with `WHERE (mask >> state) & 1` serves all sets.
     ///
-    /// Nothing is stored as `active`, and so nothing is found by it.
+    /// `active` is ignored: no transfer is stored as active.
     var mask: Int64 { self.subtracting([.active]).reduce(0) { $0 | 1 << $1.code } }
 }

@@ -1,6 +1,6 @@
 internal import Control
 
-/// Changes of the counts by stretches of positions, gathered over an operation and stored at its end.
+/// Changes of the counts by buckets of positions, collected during an operation and stored at its end.
 ///
 /// - Invariant: After ``store(_:)``, the table `tally` counts exactly the rows of `transfers`.
 struct Tally {
@@ -11,14 +11,14 @@ struct Tally {
         var state: Int64
     }
 
-    /// About a thousand transfers to a stretch, see ``LineSpacing/gap``.
+    /// The shift from a position in a queue to its bucket: about a thousand transfers, see ``LineSpacing/gap``.
     static let lineShift: Int64 = 42
-    /// A thousand ends to a stretch.
+    /// The shift from the number of an end to its bucket: 1024 ends.
     static let historyShift: Int64 = 10
 
     private var changes: [Key: Int64] = [:]
 
-    /// Notes that a transfer is there now, or (-1) no longer.
+    /// Records that a transfer was added (1) or removed (-1).
     mutating func count(_ change: Int64, state: Int64, queue: Int64, position: Int64) {
         let isEnded = state > 1
         let key = Key(
@@ -30,7 +30,7 @@ struct Tally {
         self.changes[key, default: 0] += change
     }
 
-    /// Notes that several ended transfers of one stretch are no longer there.
+    /// Records that several ended transfers of one bucket were deleted.
     mutating func remove(_ count: Int64, ended state: Int64, queue: Int64, bucket: Int64) {
         self.changes[Key(isEnded: 1, queue: queue, bucket: bucket, state: state), default: 0] -= count
     }

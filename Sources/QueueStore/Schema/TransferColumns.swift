@@ -1,19 +1,19 @@
 internal import Control
 
-/// How a transfer lies in its row.
+/// The mapping between transfers and table columns.
 enum TransferColumns {
-    /// The columns that ``read(_:_:)`` takes, in its order.
+    /// The columns that ``read(_:session:path:)`` expects, in order.
     static let names = """
         id, queue, \(Self.state), priority, bytes, total, added, \(Self.ended), directory, urls, options, path, failure,
         upload
         """
 
-    /// The number of a row's state, see ``StateClasses``; 5 for one that is not there any more.
+    /// The number of a row's state, see ``StateClasses``; 5 for a removed and forgotten transfer.
     static let state = """
         coalesce((SELECT meaning FROM classes WHERE classes.queue = transfers.queue AND code = transfers.state), state)
         """
 
-    /// Whether a row is there: an order to forget all may have come, and the row not be deleted yet.
+    /// Whether the transfer of a row exists: false if all were forgotten and the row is deleted later.
     static let isPresent = """
         iif(state < 2, \(Self.state) < 5,
         position > coalesce((SELECT last FROM forgotten WHERE forgotten.queue = transfers.queue), 0))
@@ -23,7 +23,7 @@ enum TransferColumns {
         coalesce(ended, (SELECT at FROM classes WHERE classes.queue = transfers.queue AND code = transfers.state))
         """
 
-    /// Reads a row of ``names``.
+    /// Creates the transfer of a row with the columns ``names``.
     static func read(
         _ row: some TransferRow,
         session: String?,
@@ -61,16 +61,16 @@ enum TransferColumns {
         return transfer
     }
 
-    /// URLs as one text: mostly there is one, and then it stands for itself.
+    /// Returns URLs as text: usually there is one, which is stored as it is, otherwise a JSON array.
     static func text(_ urls: [String]) -> String {
         if urls.count == 1, !urls[0].hasPrefix("["), !urls[0].utf8.contains(0) { return urls[0] }
         return JSON.array(urls.map { .string($0) }).text
     }
 
-    /// Options as text, or `nil` for none.
+    /// Returns options as JSON text, or `nil` for none.
     static func text(_ options: TransferOptions) -> String? { options.isEmpty ? nil : options.json.text.stored }
 
-    /// What ``text(_:)`` wrote; `nil` where it cannot be read.
+    /// Parses the text of URLs; `nil` if it is malformed.
     static func urls(_ text: String) -> [String]? {
         guard text.hasPrefix("[") else { return [text] }
         return (try? JSON(parsing: text))?.array?.compactMap(\.string)
@@ -78,6 +78,6 @@ enum TransferColumns {
 }
 
 extension GID {
-    /// The identifier as the database has it: the same bits, so that a prefix is a range.
+    /// The identifier in the database: the same bits, so that a prefix corresponds to a range.
     var bits: Int64 { Int64(bitPattern: self.rawValue) }
 }

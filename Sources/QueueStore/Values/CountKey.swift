@@ -1,6 +1,6 @@
 package import Control
 
-/// What counts are kept by.
+/// The key of a count: a session and a state.
 package struct CountKey: Sendable, Hashable {
     /// The session, or `nil` for the shared queue.
     package var session: String?

@@ -1,19 +1,20 @@
 package import TransferCore
 
-/// The unit by which transfers are held and limited: scheme, host and port of the first URL, as a number.
+/// A number for the scheme, host and port of a transfer's first URL, by which transfers are held and limited.
 ///
-/// A hash of 64 bits, the same in each process: two origins that share one, by chance, wait for one another and no more.
+/// A 64-bit hash that is the same in each process. In a collision two origins share their holds and limits, which is
+/// harmless.
 package struct HostKey: Hashable, Sendable {
     /// The number in the database.
     package let rawValue: Int64
 
-    /// The key of everything that has no valid URL.
+    /// The key of transfers without a valid URL.
     package static let none = HostKey(rawValue: 0)
 
-    /// Takes a key from the database.
+    /// Creates a key from its number in the database.
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// The key of an origin.
+    /// Creates the key of an origin.
     package init(_ origin: Origin) {
         var hash = Hash()
         hash.add(origin.scheme.rawValue)
@@ -22,7 +23,7 @@ package struct HostKey: Hashable, Sendable {
         self.rawValue = hash.value
     }
 
-    /// The key of a transfer's first URL.
+    /// Creates the key of a transfer's first URL.
     package init(_ urls: [String]) {
         guard var text = urls.first else {
             self = .none
@@ -37,7 +38,7 @@ package struct HostKey: Hashable, Sendable {
         }
     }
 
-    // URLs are nearly always in normal form up to their path; the others are parsed.
+    // Fast path: most URLs are in normal form up to their path; others are parsed.
     private static func quick(_ text: UnsafeBufferPointer<UInt8>) -> HostKey? {
         var rest = text[...]
         guard rest.starts(with: "http".utf8) else { return nil }
@@ -55,7 +56,7 @@ package struct HostKey: Hashable, Sendable {
         }
         hash.add(scheme.rawValue)
         let host = rest.prefix { (0x61...0x7A).contains($0) || (0x30...0x39).contains($0) || $0 == 0x2D || $0 == 0x2E }
-        // One whose last label begins with a digit may be an address in another form.
+        // A host whose last label begins with a digit may be an IPv4 address in another form.
         let label = host.reversed().prefix { $0 != 0x2E }
         guard let first = host.first, first != 0x2E, first != 0x2D, let initial = label.last,
             (0x61...0x7A).contains(initial), host.count <= 63, !host.starts(with: "xn--".utf8)
@@ -67,7 +68,7 @@ package struct HostKey: Hashable, Sendable {
         return HostKey(rawValue: hash.value)
     }
 
-    /// FNV-1a, then mixed as SplitMix64 does.
+    /// FNV-1a with the finalizer of SplitMix64.
     private struct Hash {
         private var state: UInt64 = 0xCBF2_9CE4_8422_2325
 
@@ -90,6 +91,6 @@ package struct HostKey: Hashable, Sendable {
 }
 
 extension StoredTransfer {
-    /// What it is held and limited with.
+    /// The key by which the transfer is held and limited.
     package var host: HostKey { HostKey(self.urls) }
 }

@@ -7,7 +7,7 @@ internal import Darwin
 #endif
 
 extension QueueStoreError {
-    /// Translates what GRDB threw.
+    /// Translates an error of GRDB.
     ///
     /// - Source: SQLite, "Result and Error Codes".
     init(_ error: any Error, path: String, connection: OpaquePointer? = nil) {
@@ -20,7 +20,7 @@ extension QueueStoreError {
         case .SQLITE_FULL:
             self = .full(path, "disk full")
         case .SQLITE_IOERR:
-            // SQLite takes ENOSPC alone for a full disk.
+            // SQLite reports only ENOSPC as a full disk.
             let number = connection.map { sqlite3_system_errno($0) } ?? 0
             switch number {
             case ENOSPC, EDQUOT, EFBIG: self = .full(path, String(cString: strerror(number)))
@@ -51,7 +51,7 @@ extension QueueStoreError {
         }
     }
 
-    /// No room for the database.
+    /// The disk is full, or a quota or the file size limit is reached.
     static func full(_ path: String, _ reason: String) -> QueueStoreError {
         QueueStoreError(
             .full,
@@ -59,7 +59,7 @@ extension QueueStoreError {
         )
     }
 
-    /// A damaged file: named, with what can be done, and left as it is.
+    /// The file is damaged and left unchanged; the message says how to continue.
     static func damaged(_ path: String, _ reason: String) -> QueueStoreError {
         QueueStoreError(
             .damaged,

@@ -1,24 +1,24 @@
 package import Control
 
-/// Why the database did not do what it was asked.
+/// An error of the queue's database.
 package struct QueueStoreError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The kinds.
+    /// The kinds of errors.
     package enum Code: Sendable, Hashable {
-        /// The disk is full, or a quota or the file size limit is reached: nothing of the transaction is there.
+        /// The disk is full, or a quota or the file size limit is reached; nothing of the transaction is stored.
         case full
-        /// A transfer of that identifier is there already.
+        /// A transfer with this identifier exists already.
         case duplicate(GID)
-        /// There is no transfer of that identifier.
+        /// There is no transfer with this identifier.
         case notFound(GID)
-        /// The transfer's state does not allow it.
+        /// The transfer's state does not allow the change.
         case wrongState(GID, TransferRecord.State)
-        /// Several transfers have an identifier that begins so.
+        /// Several transfers have identifiers with this prefix.
         case ambiguous
         /// The file is a database of a later version.
         case tooNew
-        /// The file is no database, or a damaged one.
+        /// The file is damaged, is not Martlet's database, or lacks durable commits.
         case damaged
-        /// Another process holds it.
+        /// Another process has locked the database.
         case busy
         /// Reading or writing failed.
         case inputOutput
@@ -26,9 +26,9 @@ package struct QueueStoreError: Error, Sendable, Hashable, CustomStringConvertib
         case closed
     }
 
-    /// The kind.
+    /// The kind of error.
     package var code: Code
-    /// What happened, where, and how to mend it.
+    /// What failed, where, and how to fix it.
     package var message: String
 
     /// Creates an error.
@@ -37,6 +37,6 @@ package struct QueueStoreError: Error, Sendable, Hashable, CustomStringConvertib
         self.message = message
     }
 
-    /// What happened, where, and how to mend it.
+    /// The message.
     package var description: String { self.message }
 }

@@ -6,15 +6,15 @@ package struct StoredEnd: Sendable, Hashable {
     package var id: GID
     /// `finished`, `failed` or `removed`.
     package var state: TransferRecord.State
-    /// Where its file is or would have been.
+    /// The path of its file, even if the file does not exist.
     package var path: String?
-    /// The bytes that are there.
+    /// The number of bytes that the transfer had.
     package var bytes: Int64
-    /// The whole length, or `nil` where it is unknown.
+    /// The total length in bytes, or `nil` if it is unknown.
     package var total: Int64?
-    /// Why it failed.
+    /// The failure, if it failed.
     package var failure: TransferRecord.Failure?
-    /// Seconds since 1970.
+    /// The time of the end in seconds since 1970.
     package var at: Double
 
     /// Creates an end.

@@ -1,14 +1,14 @@
 package import Control
 
-/// A session as the database has it.
+/// A session in the database.
 package struct StoredSession: Sendable, Hashable {
     /// Its identifier.
     package var identifier: String
     /// Its configuration, JSON text.
     package var configuration: String
-    /// The last event that was acknowledged, or 0.
+    /// The number of the last acknowledged event, or 0.
     package var acknowledged: Int64
-    /// The last event there ever was, or 0.
+    /// The number of the last event ever stored, or 0.
     package var last: Int64
 
     /// Creates one.
@@ -20,7 +20,7 @@ package struct StoredSession: Sendable, Hashable {
     }
 }
 
-/// A session's event as the database has it.
+/// An event of a session in the database.
 package struct StoredEvent: Sendable, Hashable {
     /// Its number in the session, from 1 on.
     package var number: Int64

@@ -1,37 +1,37 @@
 package import Control
 
-/// One transfer as the database has it.
+/// A transfer in the database.
 package struct StoredTransfer: Sendable, Hashable {
     /// Its identifier.
     package var id: GID
-    /// The background session that it belongs to, or `nil` for the shared queue.
+    /// Its background session, or `nil` for the shared queue.
     package var session: String?
-    /// Where it stands; never `active`: what runs when the daemon dies is in line when it starts again.
+    /// Its state; never `active`: a transfer that runs when the daemon dies waits after the restart.
     package var state: TransferRecord.State
     /// Its URLs.
     package var urls: [String]
-    /// What it sends, where it is an upload.
+    /// The content to send, if it is an upload.
     package var upload: UploadSource?
     /// Its options.
     package var options: TransferOptions
-    /// The directory for its file; absolute; it says nothing of an upload.
+    /// The absolute directory of its file; unused for uploads.
     package var directory: String
-    /// Greater goes first.
+    /// Its priority; greater ones run first.
     package var priority = 0
-    /// The bytes that were there when it was last looked at.
+    /// The number of its bytes when its progress was last stored.
     package var bytes: Int64 = 0
-    /// The whole length, or `nil` while unknown.
+    /// The total length in bytes, or `nil` while it is unknown.
     package var total: Int64?
-    /// Where its file is or will be, as far as it is known.
+    /// The path of its file, if it is known already.
     package var path: String?
-    /// Why it failed.
+    /// The failure, if it failed.
     package var failure: TransferRecord.Failure?
-    /// Seconds since 1970 at which it was added.
+    /// The time at which it was added, in seconds since 1970.
     package var added: Double
-    /// Seconds since 1970 at which it ended.
+    /// The time at which it ended, in seconds since 1970.
     package var ended: Double?
 
-    /// Creates one that waits.
+    /// Creates a transfer, waiting by default.
     package init(
         id: GID,
         session: String? = nil,

@@ -1,19 +1,19 @@
 package import Control
 
-/// Which of a queue's waiting transfers are looked for; see ``QueueReader/nextToRun(_:)``.
+/// A query for a queue's waiting transfers that run next; see ``QueueReader/nextToRun(_:)``.
 package struct TurnQuery: Sendable {
     /// The session, or `nil` for the shared queue.
     package var session: String?
-    /// At most how many.
+    /// The maximum number of transfers.
     package var limit: Int
-    /// Those that are passed over: they were taken before.
+    /// The transfers to skip, which were claimed before.
     package var excluded: Set<GID> = []
-    /// How many more may be taken of a host; 0 for a host that is held or at its limit.
+    /// The maximum number of transfers by host; 0 for a host that is held or at its limit.
     package var room: [HostKey: Int] = [:]
-    /// How many may be taken of each host that ``room`` does not name; `nil` for any number.
+    /// The maximum number of transfers of each host that is not in ``room``; `nil` for no maximum.
     package var usualRoom: Int?
 
-    /// Looks for the next ones of all hosts.
+    /// Creates a query without limits for hosts.
     package init(session: String?, limit: Int) {
         self.session = session
         self.limit = limit

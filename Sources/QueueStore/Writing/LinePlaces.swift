@@ -1,8 +1,8 @@
-/// Finds positions in one queue's line, and makes room where a gap is used up.
+/// Finds positions in one queue, and makes room if a gap is used up.
 struct LinePlaces {
     private let connection: Connection
     private let queue: Int64
-    /// One that is about to move, and counts as if it were not there; -1 for none.
+    /// The row number of a transfer that is being moved and is ignored; -1 for none.
     private let ignored: Int64
 
     private struct Entry {
@@ -18,12 +18,12 @@ struct LinePlaces {
         self.ignored = ignored
     }
 
-    /// Positions for `count` transfers at the end.
+    /// Returns positions for `count` transfers at the end.
     func atEnd(_ count: Int) throws(QueueStoreError) -> [Int64] {
         try self.between(self.neighbours(of: nil, limit: 1, isBackward: true).first?.position, nil, count)
     }
 
-    /// Positions for `count` transfers, the first of them before the one that is at `place` now.
+    /// Returns positions for `count` transfers, the first of which gets the index `place`.
     func at(_ place: Int, _ count: Int) throws(QueueStoreError) -> [Int64] {
         guard let high = try self.connection.position(at: max(0, place), queue: self.queue) else {
             return try self.atEnd(count)
@@ -31,13 +31,13 @@ struct LinePlaces {
         return try self.before(high, count)
     }
 
-    /// Positions for `count` transfers right before the position `high`.
+    /// Returns positions for `count` transfers immediately before the position `high`.
     func before(_ high: Int64, _ count: Int) throws(QueueStoreError) -> [Int64] {
         let low = try self.neighbours(of: high - 1, limit: 1, isBackward: true).first?.position
         return try self.between(low, high, count)
     }
 
-    /// Positions for `count` transfers right behind the position `low`.
+    /// Returns positions for `count` transfers immediately after the position `low`.
     func behind(_ low: Int64, _ count: Int) throws(QueueStoreError) -> [Int64] {
         let high = try self.neighbours(of: low + 1, limit: 1, isBackward: false).first?.position
         return try self.between(low, high, count)
@@ -48,7 +48,7 @@ struct LinePlaces {
         return try self.makeRoom(low, high, count)
     }
 
-    /// Spreads the neighbours anew, as few of them as give room.
+    /// Redistributes the neighbours, as few of them as make enough room.
     private func makeRoom(_ low: Int64?, _ high: Int64?, _ count: Int) throws(QueueStoreError) -> [Int64] {
         var window = LineSpacing.firstWindow
         while true {
@@ -95,7 +95,7 @@ struct LinePlaces {
         try heads.store(self.connection)
     }
 
-    /// Those from a position on (`nil` for the end of the line), including it.
+    /// Returns the transfers from a position on, inclusive; `nil` is the end, or the beginning if not `isBackward`.
     private func neighbours(
         of position: Int64?,
         limit: Int,

@@ -1,24 +1,24 @@
-/// Decides the positions of transfers in a line, with gaps between them so that others can be put in later.
+/// Computes the positions of transfers in a queue, with gaps for later insertions.
 ///
-/// Pure values: the database is looked at and changed by ``LinePlaces``.
+/// Pure functions; ``LinePlaces`` reads and changes the database.
 enum LineSpacing {
-    /// The distance of neighbours that were added one after the other.
+    /// The distance between transfers that are appended.
     static let gap: Int64 = 1 << 32
-    /// No position lies beyond, so that sums of two do not overflow.
+    /// The maximum magnitude of a position, so that the sum of two does not overflow.
     static let limit: Int64 = 1 << 61
-    /// How many on each side are looked at first where a gap is used up.
+    /// The number of neighbours on each side to redistribute first if a gap is used up.
     static let firstWindow = 64
 
-    /// The distance that a window of `count` entries must have after it was spread out anew.
+    /// Returns the minimum distance in a window of `count` entries after its redistribution.
     ///
-    /// It grows with the window, so that a window that was spread takes as many entries again before a larger one is.
+    /// It grows with the window, so that a window accepts as many new entries before a larger one is redistributed.
     static func spacing(window count: Int) -> Int64 {
         min(Self.gap >> 1, (1 << 20) * Int64(max(1, count / Self.firstWindow)))
     }
 
-    /// `count` positions between two neighbours, which `nil` says are not there.
+    /// Returns `count` positions between two neighbours; `nil` for a missing neighbour.
     ///
-    /// - Returns: `nil` where there is no room.
+    /// - Returns: The positions, or `nil` if there is no room.
     static func positions(_ count: Int, after low: Int64?, before high: Int64?, least: Int64 = 1) -> [Int64]? {
         let count64 = Int64(count)
         guard count64 < Self.limit / Self.gap else { return nil }

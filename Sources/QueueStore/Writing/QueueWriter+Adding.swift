@@ -1,13 +1,13 @@
 internal import Control
 
 extension QueueWriter {
-    /// Adds transfers, all or none, in their order: at the end, or with the first at a place among the unfinished ones of
-    /// its queue (session, or the shared one).
+    /// Adds transfers in order, all or none: at the end, or with the first one at an index among the unfinished
+    /// transfers of its queue (a session or the shared queue).
     ///
-    /// A session that is not there yet is made, with an empty configuration. What runs (`active`) is added as waiting.
+    /// A missing session is created with an empty configuration. `active` transfers are added as waiting.
     ///
-    /// - Throws: `duplicate`, also for one that the history still has (identifiers of forgotten transfers are not kept);
-    ///   `wrongState` for one that has ended.
+    /// - Throws: `duplicate`, also for an identifier in the history (those of forgotten transfers may be reused);
+    ///   `wrongState` for a transfer that has ended.
     package func add(_ transfers: [StoredTransfer], at place: Int?) throws(QueueStoreError) {
         if let ended = transfers.first(where: { $0.state.isEnd }) {
             throw QueueStoreError(
@@ -57,7 +57,7 @@ extension QueueWriter {
             guard let code = codes[CodeKey(queue: queue, isPaused: state == 1)] else { continue }
             let host = transfer.host.rawValue
             guard try self.insert(transfer, queue, code, position, host) else {
-                // Whoever catches this finds none of them there.
+                // A caller that catches this error finds none of them added.
                 try self.connection.run("DELETE FROM transfers WHERE number > ?", [first])
                 throw QueueStoreError(.duplicate(transfer.id), "transfer \(transfer.id) is there already")
             }
@@ -73,7 +73,7 @@ extension QueueWriter {
         var isPaused: Bool
     }
 
-    /// The codes that the rows get, before there is one.
+    /// Returns the codes for the rows, before any row is inserted.
     private func codes(
         _ transfers: [StoredTransfer],
         _ queues: [Int64]
@@ -85,7 +85,7 @@ extension QueueWriter {
         return codes
     }
 
-    /// Inserts a row; tells whether its identifier was free.
+    /// Inserts a row; returns false if its identifier is in use.
     private func insert(
         _ transfer: StoredTransfer,
         _ queue: Int64,
@@ -105,13 +105,13 @@ extension QueueWriter {
             ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, NULL, ?, ?)
             """
         if try self.connection.insert(sql, values) { return true }
-        // A row that is forgotten and not deleted yet makes room.
+        // The identifier may belong to a forgotten row that is not deleted yet.
         guard try self.connection.standing(of: transfer.id) == nil else { return false }
         try self.deleteForgotten(transfer.id)
         return try self.connection.insert(sql, values)
     }
 
-    /// A session's queue; made where it is not there.
+    /// Returns the queue of a session; creates a missing session.
     func queue(making session: String?) throws(QueueStoreError) -> Int64 {
         if let queue = try self.connection.queue(of: session) { return queue }
         guard let session else { return 0 }
@@ -124,6 +124,6 @@ extension QueueWriter {
 }
 
 extension Double {
-    /// A time as it is stored; what is no number is stored as 1970.
+    /// The time to store: seconds since 1970, or 0 if it is not finite.
     var storedTime: Double { self.isFinite ? self : 0 }
 }

@@ -1,9 +1,9 @@
 package import Control
 
 extension QueueWriter {
-    /// Forgets ended ones.
+    /// Deletes ended transfers.
     ///
-    /// - Throws: `notFound`, `wrongState`; then none was forgotten.
+    /// - Throws: `notFound`, `wrongState`; then none was deleted.
     package func forget(_ ids: [GID]) throws(QueueStoreError) {
         let standings = try self.standings(of: ids, allowing: \.isEnd, "forgotten")
         var tally = Tally()
@@ -14,9 +14,9 @@ extension QueueWriter {
         try tally.store(self.connection)
     }
 
-    /// Forgets all ended ones of a queue; gives how many, by state.
+    /// Forgets all ended transfers of a queue, and returns their number by state.
     ///
-    /// They are gone at once from everything that is read; their rows are deleted in the background, also after a kill.
+    /// They disappear from all reads at once; their rows are deleted in the background, also after a kill.
     package func forgetEnded(session: String?) throws(QueueStoreError) -> [TransferRecord.State: Int] {
         guard let queue = try self.connection.queue(of: session) else { return [:] }
         var counts = try self.reader.counts(session: session)
@@ -36,18 +36,20 @@ extension QueueWriter {
         return counts
     }
 
-    /// Forgets the oldest ended ones of the shared queue: those beyond a number, and those that ended before a time.
+    /// Forgets the oldest ended transfers of the shared queue: those beyond a number, and those that ended before a
+    /// time.
     ///
-    /// Finished and removed ones are counted together. Failed ones are neither counted nor forgotten unless they are
-    /// given limits of their own. The oldest is the one whose end was stored first; where the clock went back, one that
-    /// ended "later" keeps those behind it.
+    /// Finished and removed transfers are counted together. Failed ones are neither counted nor forgotten unless they
+    /// have their own limits. The oldest is the one whose end was stored first; after the clock was set back, a
+    /// transfer with a later time of its end keeps those stored after it.
     ///
     /// - Parameters:
-    ///   - count: How many finished and removed ones may stay.
-    ///   - time: Seconds since 1970.
-    ///   - most: How many are forgotten at most, so that others have their turn.
-    ///   - failed: How many failed ones may stay, and the time before which none stay; `nil` for all.
-    /// - Returns: How many were forgotten, by state.
+    ///   - count: The maximum number of finished and removed transfers to keep.
+    ///   - time: The time before which ended transfers are forgotten, in seconds since 1970.
+    ///   - most: The maximum number to forget in this transaction.
+    ///   - failed: The maximum number of failed transfers to keep, and the time before which they are forgotten; `nil`
+    ///     keeps all.
+    /// - Returns: The number of forgotten transfers by state.
     /// - Throws: ``QueueStoreError``.
     package func trimHistory(
         count: Int,
@@ -72,7 +74,7 @@ extension QueueWriter {
         var excess = min(try self.connection.count(half) - max(0, count), most)
         var left = most
         var forgotten: [TransferRecord.State: Int] = [:]
-        // Stretches without such ends are not looked at: failed ones may have piled up before them.
+        // Buckets without such ends are skipped: many failed transfers may precede them.
         let buckets = try self.connection.all(
             """
             SELECT DISTINCT bucket FROM tally WHERE isEnded = 1 AND queue = 0 AND (? >> state) & 1 ORDER BY bucket
@@ -116,7 +118,7 @@ extension QueueWriter {
         return forgotten
     }
 
-    /// Forgets the ended transfers of `selection`, which is all that follows the table's name; all of one queue.
+    /// Deletes the ended transfers of `selection`, the part of the query after the table's name; all of one queue.
     func forgetEnded(
         _ selection: String,
         _ arguments: Connection.Arguments,

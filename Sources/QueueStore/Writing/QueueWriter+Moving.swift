@@ -1,11 +1,11 @@
 package import Control
 
 extension QueueWriter {
-    /// Moves one in its queue's line; gives its new place.
+    /// Moves a transfer to an index in its queue, and returns its new index.
     ///
-    /// The place is clamped.
+    /// The index is clamped to the queue.
     ///
-    /// - Throws: `notFound`; `wrongState` for one that has ended.
+    /// - Throws: `notFound`; `wrongState` for a transfer that has ended.
     package func move(_ id: GID, to place: Int) throws(QueueStoreError) -> Int {
         guard let standing = try self.standings(of: [id], allowing: { !$0.isEnd }, "moved").first else { return 0 }
         let current = try self.connection.place(of: standing, in: .line(standing.queue))

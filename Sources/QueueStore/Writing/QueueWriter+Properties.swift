@@ -1,7 +1,7 @@
 package import Control
 
 extension QueueWriter {
-    /// Changes the options of one that is unfinished or has failed.
+    /// Changes the options and the directory of an unfinished or failed transfer.
     ///
     /// - Throws: `notFound`, `wrongState`.
     package func setOptions(
@@ -17,7 +17,7 @@ extension QueueWriter {
         }
     }
 
-    /// Replaces the URLs of one that is unfinished or has failed.
+    /// Replaces the URLs of an unfinished or failed transfer.
     ///
     /// - Throws: `notFound`, `wrongState`.
     package func setURLs(_ urls: [String], of id: GID) throws(QueueStoreError) {
@@ -35,7 +35,7 @@ extension QueueWriter {
         }
     }
 
-    /// Changes the priorities of unfinished ones.
+    /// Sets the priority of unfinished transfers.
     ///
     /// - Throws: `notFound`, `wrongState`; then none was changed.
     package func setPriority(_ priority: Int, of ids: [GID]) throws(QueueStoreError) {
@@ -50,9 +50,9 @@ extension QueueWriter {
         try heads.store(self.connection)
     }
 
-    /// Stores how far unfinished transfers have come; those that are not there or have ended are left out.
+    /// Stores the progress of unfinished transfers; missing and ended ones are ignored.
     ///
-    /// A path of `nil` leaves the one that is known.
+    /// A path of `nil` keeps the stored path.
     package func setProgress(
         _ progress: [(id: GID, bytes: Int64, total: Int64?, path: String?)]
     ) throws(QueueStoreError) {

@@ -1,19 +1,19 @@
 internal import Control
 
-/// The removal of all of a queue.
+/// Removal of all transfers of a queue.
 extension QueueWriter {
-    /// Removes all unfinished ones of a queue.
+    /// Removes all unfinished transfers of a queue.
     ///
-    /// They count as removed at once, and none of them runs any more; their ends are stored in the background, also after a
-    /// kill. Of those that the history has no room for the rows are deleted. ``QueueStore/onRemoved(_:)`` hears of those
-    /// that may have files.
+    /// They count as removed at once and do not run any more; their ends are stored in the background, also after a
+    /// kill. The rows of transfers that the history has no room for are deleted. The handler of
+    /// ``QueueStore/onRemoved(_:)`` is called with those that may have files.
     ///
     /// - Parameters:
-    ///   - session: The queue.
-    ///   - time: Seconds since 1970.
-    ///   - kept: How many of them the history has room for; the last ones are kept.
-    ///   - deletesPartial: Passed on to ``QueueStore/onRemoved(_:)``.
-    /// - Returns: How many were removed, and how many of these the history keeps.
+    ///   - session: The session, or `nil` for the shared queue.
+    ///   - time: The time of their end in seconds since 1970.
+    ///   - kept: The maximum number to keep in the history; the last ones are kept.
+    ///   - deletesPartial: Passed to the handler of ``QueueStore/onRemoved(_:)``.
+    /// - Returns: The number of removed transfers, and how many of them the history keeps.
     /// - Throws: ``QueueStoreError``.
     package func removeAll(
         session: String?,
@@ -39,7 +39,7 @@ extension QueueWriter {
         return (removed, kept)
     }
 
-    /// Stores the end of one that counts as removed.
+    /// Stores the end of a transfer that counts as removed; returns its new standing.
     func settle(_ standing: Standing) throws(QueueStoreError) -> Standing {
         guard standing.isLeaving else { return standing }
         let number = try self.connection.lastEnd() &+ 1
@@ -62,7 +62,7 @@ extension QueueWriter {
         return settled
     }
 
-    /// Deletes a row that is there no more for anyone, so that its identifier is free.
+    /// Deletes a forgotten row, so that its identifier can be reused.
     func deleteForgotten(_ id: GID) throws(QueueStoreError) {
         let found = try self.connection.first(
             "SELECT number, queue, state, host FROM transfers WHERE id = ?",
@@ -76,7 +76,7 @@ extension QueueWriter {
         try heads.store(self.connection)
     }
 
-    /// One row less has an end to be stored.
+    /// Decrements the number of removed rows without a stored end.
     private func uncount(of queue: Int64) throws(QueueStoreError) {
         try self.connection.run(
             "UPDATE removals SET count = count - (count > 0), discarded = discarded - (count = 0) WHERE queue = ?",
@@ -86,7 +86,7 @@ extension QueueWriter {
 }
 
 extension Connection {
-    /// The number of the last end, which may be forgotten; 0 where there is none.
+    /// Returns the number of the last end, including forgotten ones; 0 if there is none.
     func lastEnd() throws(QueueStoreError) -> Int64 {
         let stored = try self.integer("SELECT max(position) FROM transfers INDEXED BY history WHERE state > 1") ?? 0
         return max(stored, try self.integer("SELECT max(last) FROM forgotten") ?? 0)

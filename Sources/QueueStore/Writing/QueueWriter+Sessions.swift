@@ -1,7 +1,7 @@
 package import Control
 
 extension QueueWriter {
-    /// Makes a session or replaces its configuration.
+    /// Creates a session or replaces its configuration.
     package func saveSession(_ identifier: String, configuration: String) throws(QueueStoreError) {
         try self.connection.run(
             """
@@ -12,9 +12,9 @@ extension QueueWriter {
         )
     }
 
-    /// Removes a session with its events and its ended transfers; nothing where there is none.
+    /// Deletes a session with its events and its ended transfers; a missing session is ignored.
     ///
-    /// - Throws: `wrongState` with the first of its unfinished transfers: it must have none.
+    /// - Throws: `wrongState` with its first unfinished transfer, if there is one.
     package func removeSession(_ identifier: String) throws(QueueStoreError) {
         guard let queue = try self.connection.queue(of: identifier) else { return }
         let unfinished = try self.reader.transfers(
@@ -35,9 +35,9 @@ extension QueueWriter {
         try self.connection.run("DELETE FROM sessions WHERE number = ?", [queue])
     }
 
-    /// Adds an event to a session's; gives its number, one more than the last one's ever.
+    /// Appends an event to a session, and returns its number, one more than that of the last event ever.
     ///
-    /// A session that is not there yet is made, with an empty configuration.
+    /// A missing session is created with an empty configuration.
     package func appendEvent(
         session: String,
         transfer: GID,
@@ -54,7 +54,7 @@ extension QueueWriter {
         return number
     }
 
-    /// Forgets a session's events up to a number, and its ended transfers that have no event left.
+    /// Deletes a session's events up to a number, inclusive, and its ended transfers without remaining events.
     package func acknowledge(session: String, upTo number: Int64) throws(QueueStoreError) {
         guard let queue = try self.connection.queue(of: session) else { return }
         try self.connection.run(

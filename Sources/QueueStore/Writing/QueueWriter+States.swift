@@ -1,7 +1,7 @@
 package import Control
 
 extension QueueWriter {
-    /// Sets the state of unfinished ones between `waiting` and `paused`.
+    /// Sets the state of unfinished transfers to `waiting` or `paused`.
     ///
     /// - Throws: `notFound`, `wrongState`; then none was changed.
     package func setState(_ state: TransferRecord.State, of ids: [GID]) throws(QueueStoreError) {
@@ -12,7 +12,7 @@ extension QueueWriter {
         for queue in Set(standings.map(\.queue)) {
             codes[queue] = try book.code(for: state == .paused ? .paused : .waiting, queue: queue)
         }
-        // Rows may have other codes now.
+        // The merge may have changed the codes of these rows.
         if book.hasMerged { standings = try self.standings(of: ids, allowing: { !$0.isEnd }, what) }
         var tally = Tally()
         var heads = Heads()
@@ -28,10 +28,11 @@ extension QueueWriter {
         try heads.store(self.connection)
     }
 
-    /// Pauses (`.paused`) or resumes (`.waiting`) all of one queue that are in `from`; gives how many.
+    /// Pauses (`.paused`) or resumes (`.waiting`) all transfers of a queue in the state `from`, and returns their
+    /// number.
     ///
-    /// The rows stay as they are, so that a million takes no longer than a few: see ``StateClasses``. Other states than
-    /// `waiting` and `paused` are neither set nor looked for.
+    /// The rows are not changed, so a million transfers take no longer than a few: see ``StateClasses``. Other states
+    /// than `waiting` and `paused` are ignored.
     package func setState(
         _ state: TransferRecord.State,
         from: TransferRecord.State,
@@ -61,12 +62,12 @@ extension QueueWriter {
         return count
     }
 
-    /// Stores ends.
+    /// Stores the ends of transfers.
     ///
-    /// One whose transfer is not there or has ended already is left out.
+    /// An end is skipped if its transfer does not exist or has ended already.
     ///
-    /// - Returns: For each the state that it had before, or `nil` where it was left out.
-    /// - Throws: `wrongState` where the state of an end is none.
+    /// - Returns: For each end the transfer's previous state, or `nil` if the end was skipped.
+    /// - Throws: `wrongState` if the state of an end is `waiting`, `paused` or `active`.
     @discardableResult
     package func end(_ ends: [StoredEnd]) throws(QueueStoreError) -> [TransferRecord.State?] {
         if let wrong = ends.first(where: { !$0.state.isEnd }) {
@@ -106,7 +107,7 @@ extension QueueWriter {
         return before
     }
 
-    /// Puts failed or removed ones in line again, at the end, waiting, in the order of `ids`.
+    /// Appends failed or removed transfers to their queues again as waiting, in the order of `ids`.
     ///
     /// - Throws: `notFound`, `wrongState`; then none was changed.
     package func retry(_ ids: [GID]) throws(QueueStoreError) {

@@ -1,17 +1,17 @@
 internal import Control
 
-/// What can be changed; valid only inside ``QueueStore/write(_:)``.
+/// Changes the database; valid only inside ``QueueStore/write(_:)``.
 ///
-/// Everything that can be read can be read here too.
+/// The current state can be read through ``reader``.
 package struct QueueWriter: ~Copyable {
     let connection: Connection
 
     init(connection: Connection) { self.connection = connection }
 
-    /// Reads inside the transaction.
+    /// A reader inside the transaction.
     package var reader: QueueReader { QueueReader(connection: self.connection) }
 
-    /// Stores a setting's JSON text, or removes it.
+    /// Stores the JSON text of a setting, or deletes the setting if it is `nil`.
     package func setSetting(_ name: String, _ text: String?) throws(QueueStoreError) {
         if let text {
             try self.connection.run(
@@ -23,9 +23,9 @@ package struct QueueWriter: ~Copyable {
         }
     }
 
-    /// Where transfers are, in the order of `ids`, each once.
+    /// Returns the standings of transfers, in the order of `ids` without duplicates.
     ///
-    /// - Throws: `notFound`, or `wrongState` for one whose state is not allowed; before anything was changed.
+    /// - Throws: `notFound`, or `wrongState` for a transfer whose state is not allowed.
     func standings(
         of ids: [GID],
         allowing isAllowed: (TransferRecord.State) -> Bool,
