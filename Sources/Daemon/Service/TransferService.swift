@@ -241,7 +241,7 @@ package enum ServiceEvent: Sendable {
     case failed(TransferRecord)
     /// The transfer was added or queued again.
     case queued(TransferRecord)
-    /// The running transfers of the shared queue, about five times a second while any transfer runs.
+    /// The running transfers of all queues, about five times a second while any transfer runs.
     case progress([TransferRecord])
     /// No transfer waits or runs any more.
     case drained
@@ -256,7 +256,7 @@ package struct SessionOpening: Sendable {
     /// The number of the last stored event.
     package var last: Int64
 
-    /// Creates one.
+    /// Creates the state of an opened session.
     package init(transfers: [TransferRecord], acknowledged: Int64, last: Int64) {
         self.transfers = transfers
         self.acknowledged = acknowledged
@@ -272,7 +272,7 @@ package struct SessionEvent: Sendable, Hashable {
     /// `id` and members that depend on the kind; see Docs/rpc.md.
     package var json: JSON
 
-    /// Creates one.
+    /// Creates an event.
     package init(number: Int64, json: JSON) {
         self.number = number
         self.json = json
@@ -290,7 +290,7 @@ package struct SessionSummary: Sendable, Hashable {
     /// The program that has the session open, if any.
     package var program: String?
 
-    /// Creates one.
+    /// Creates a summary.
     package init(identifier: String, unfinished: Int, unacknowledged: Int, program: String?) {
         self.identifier = identifier
         self.unfinished = unfinished

@@ -129,7 +129,7 @@ struct Connection {
         return values
     }
 
-    /// Returns the first column of the first row, or `nil` if there is no row or the value is not an integer.
+    /// Returns the first column of the first row, or `nil` without a row or if the value is not an integer.
     func integer(_ sql: String, _ arguments: Arguments = []) throws(QueueStoreError) -> Int64? {
         try self.first(sql, arguments) { $0.integer(0) } ?? nil
     }

@@ -41,13 +41,13 @@ struct PageStart {
 }
 
 extension Connection {
-    /// Returns the queue of a session; `nil` if there is no such session.
+    /// Returns the queue of a session; `nil` if the session does not exist.
     func queue(of session: String?) throws(QueueStoreError) -> Int64? {
         guard let session else { return 0 }
         return try self.integer("SELECT number FROM sessions WHERE identifier = ?", [session.stored])
     }
 
-    /// Returns the standing of a transfer; `nil` if there is no such transfer.
+    /// Returns the standing of a transfer; `nil` if the transfer does not exist.
     func standing(of id: GID) throws(QueueStoreError) -> Standing? {
         let path = self.path
         return try self.first(

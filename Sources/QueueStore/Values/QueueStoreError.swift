@@ -8,7 +8,7 @@ package struct QueueStoreError: Error, Sendable, Hashable, CustomStringConvertib
         case full
         /// A transfer with this identifier exists already.
         case duplicate(GID)
-        /// There is no transfer with this identifier.
+        /// A transfer with this identifier does not exist.
         case notFound(GID)
         /// The transfer's state does not allow the change.
         case wrongState(GID, TransferRecord.State)

@@ -11,7 +11,7 @@ package struct StoredSession: Sendable, Hashable {
     /// The number of the last event ever stored, or 0.
     package var last: Int64
 
-    /// Creates one.
+    /// Creates a session.
     package init(identifier: String, configuration: String, acknowledged: Int64, last: Int64) {
         self.identifier = identifier
         self.configuration = configuration
@@ -29,7 +29,7 @@ package struct StoredEvent: Sendable, Hashable {
     /// The event, JSON text.
     package var json: String
 
-    /// Creates one.
+    /// Creates an event.
     package init(number: Int64, transfer: GID, json: String) {
         self.number = number
         self.transfer = transfer

@@ -8,9 +8,9 @@ package struct TurnQuery: Sendable {
     package var limit: Int
     /// The transfers to skip, which were claimed before.
     package var excluded: Set<GID> = []
-    /// The maximum number of transfers by host; 0 for a host that is held or at its limit.
+    /// The maximum number of further transfers by host; 0 for a host that is held or at its limit.
     package var room: [HostKey: Int] = [:]
-    /// The maximum number of transfers of each host that is not in ``room``; `nil` for no maximum.
+    /// The maximum number of transfers of each host missing from ``room``; `nil` for no maximum.
     package var usualRoom: Int?
 
     /// Creates a query without limits for hosts.

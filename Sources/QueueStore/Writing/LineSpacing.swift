@@ -18,7 +18,7 @@ enum LineSpacing {
 
     /// Returns `count` positions between two neighbours; `nil` for a missing neighbour.
     ///
-    /// - Returns: The positions, or `nil` if there is no room.
+    /// - Returns: The positions, or `nil` if the gap is too small.
     static func positions(_ count: Int, after low: Int64?, before high: Int64?, least: Int64 = 1) -> [Int64]? {
         let count64 = Int64(count)
         guard count64 < Self.limit / Self.gap else { return nil }

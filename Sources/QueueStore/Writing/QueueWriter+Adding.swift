@@ -105,7 +105,7 @@ extension QueueWriter {
             ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, NULL, ?, ?, ?, ?, NULL, ?, ?)
             """
         if try self.connection.insert(sql, values) { return true }
-        // The identifier may belong to a forgotten row that is not deleted yet.
+        // The identifier may belong to a forgotten row that awaits its deletion.
         guard try self.connection.standing(of: transfer.id) == nil else { return false }
         try self.deleteForgotten(transfer.id)
         return try self.connection.insert(sql, values)

@@ -31,7 +31,7 @@ extension RequestPlan {
     /// - Parameters:
     ///   - urls: Its URLs.
     ///   - upload: The content, if it is an upload.
-    ///   - options: Its options, merged with the global ones.
+    ///   - options: Its options, including the defaults of its lane.
     ///   - directory: The directory of its file.
     ///   - base: The download options of its lane.
     ///   - baseFields: Header fields that are added unless the options set fields of the same names.

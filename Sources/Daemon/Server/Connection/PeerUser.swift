@@ -23,7 +23,7 @@ enum PeerUser {
             level: .socket,
             name: .init(rawValue: SO_PEERCRED)
         )
-        // This runs on the channel's event loop, where the future completes at once.
+        // On the channel's event loop, which calls this, the future completes at once.
         let user = NIOLoopBoundBox<UInt32?>(nil, eventLoop: channel.eventLoop)
         future.assumeIsolated().whenSuccess { user.value = $0.user }
         guard let peer = user.value, peer == geteuid() || peer == 0 else { throw Stranger() }
