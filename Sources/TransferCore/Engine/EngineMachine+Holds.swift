@@ -178,6 +178,7 @@ extension EngineMachine {
             if element.time == self.networkWakeUp { self.networkWakeUp = .min }
             return self.resumeAll()
         }
+        if element.gate == DueQueue.Element.shortage { return self.shortageEnded(now) }
         let gate = Int(element.gate)
         guard gate >= 0 else { return }
         if element.time == self.hosts[gate].wakeUp { self.hosts[gate].wakeUp = .min }

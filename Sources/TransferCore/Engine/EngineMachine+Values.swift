@@ -50,6 +50,8 @@ extension EngineMachine {
         package var evidence: OutageEvidence?
         /// Whether the server is overloaded or limits requests (429, 503).
         package var isThrottled: Bool
+        /// Whether this machine had too few file descriptors, or ports.
+        package var isShortage: Bool
         /// What happened, for a person.
         package var message: String
         /// The number of seconds that the server asked to wait.
@@ -61,12 +63,14 @@ extension EngineMachine {
         package init(
             _ evidence: OutageEvidence? = nil,
             isThrottled: Bool = false,
+            isShortage: Bool = false,
             message: String = "",
             retryAfter: Int64? = nil,
             jitter: Double
         ) {
             self.evidence = evidence
             self.isThrottled = isThrottled
+            self.isShortage = isShortage
             self.message = message
             self.retryAfter = retryAfter
             self.jitter = jitter
