@@ -21,6 +21,8 @@ extension EngineMachine {
         /// The time for which it waits out an outage, in nanoseconds, from the time when its host became unreachable;
         /// `nil` if an outage is a failure like any other.
         package var outageTimeout: Int64?
+        /// The time since which it has waited outside this queue: an attempt of its host that failed later counts for it.
+        package var waitsSince = Int64.max
         /// Whether its attempts that fail in an outage count as retries.
         package var countsOutages = false
 

@@ -156,6 +156,7 @@ package struct EngineMachine: Sendable {
         self.waitingCount += 1
         self.probeForNewcomer(Int(entry.host))
         self.enterLine(slot, atFront: false)
+        if terms.waitsSince < .max { self.collectExpired(slot, waitsSince: terms.waitsSince) }
         return id
     }
 
