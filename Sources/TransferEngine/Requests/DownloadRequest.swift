@@ -100,6 +100,9 @@ public struct DownloadOptions: Sendable {
     public var outageTimeout: Duration?
     /// Whether attempts that fail in an outage use up retries, although it is waited out.
     public var retriesIncludeOutages = false
+    /// The time since which the transfer has waited outside the engine, in seconds since 1970, or `nil`: an attempt at its
+    /// host that failed later was made for it too.
+    package var waitsSince: Int64?
     /// The statuses that are worth another attempt.
     public var retryStatuses: Set<Int> = [408, 429, 500, 502, 503, 504]
     /// The most redirects to follow.
