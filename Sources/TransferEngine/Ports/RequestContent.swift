@@ -9,7 +9,7 @@ public protocol RequestContent: AnyObject, Sendable {
 
     /// Returns the next piece.
     ///
-    /// - Parameter later: Called once with the piece, on any thread, if `nil` was returned; not before that return.
+    /// - Parameter later: Called once with the piece, on any thread, if `nil` was returned; not before that.
     /// - Returns: The piece, or `nil` if it is passed to `later`. Not called again after `end` or `failed`.
     func next(_ later: @escaping @Sendable (ContentPiece) -> Void) -> ContentPiece?
 

@@ -28,8 +28,8 @@ public struct DownloadRequest: Sendable {
 
     /// The method, a token; default `GET`.
     ///
-    /// A method other than `GET` and `HEAD` is requested once for the whole, and repeated only if it is idempotent
-    /// (RFC 9110 §9.2.2) or nothing has been sent.
+    /// A request with any method other than `GET` and `HEAD` is for the whole representation, and is repeated only if
+    /// the method is idempotent (RFC 9110 §9.2.2) or nothing has been sent.
     public var method = "GET"
 
     /// The content to send, or `nil` for none.

@@ -98,7 +98,7 @@ extension UploadWay {
         (["auto", "none"] + ResumableProtocol.allCases.map(\.rawValue)).joined(separator: ", ")
     }
 
-    /// Creates the way with a name: `auto`, `none` or a protocol's; `nil` for any other.
+    /// Creates a value from its name: `auto`, `none` or a protocol's; `nil` for any other text.
     package init?(name: String) {
         switch name {
         case "auto": self = .automatic
