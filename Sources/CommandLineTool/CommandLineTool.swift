@@ -10,6 +10,10 @@ public enum CommandLineTool {
     /// Parses the process's arguments, runs the command and exits.
     public static func main() -> Never {
         OpenFiles.fillStandardStreams()
+        if let shortage = OpenFiles.shortage {
+            OutputStream(STDERR_FILENO).write("martlet: \(shortage)\n")
+            exit(ExitStatus.usage)
+        }
         let (status, output, errors) = self.run(Array(CommandLine.arguments.dropFirst()))
         OutputStream(STDOUT_FILENO).write(output)
         OutputStream(STDERR_FILENO).write(errors)

@@ -16,6 +16,7 @@ extension TransferEngine {
         let isFile: Bool = if case .file = request.options.destination { true } else { false }
         let origin = request.sources[0].origin
         var terms = EngineMachine.Terms(origin: origin, request.options)
+        if let since = request.options.waitsSince { terms.waitsSince = self.time(ofWallTime: since) }
         terms.isDurable = request.options.durable
         terms.gate = self.transport.proxy(for: request.sources[0])
         if case .fixed(let count) = request.options.connections { terms.fixedConnections = max(1, count) }
@@ -53,6 +54,7 @@ extension TransferEngine {
     public func add(_ request: UploadRequest) throws(EngineError) -> TransferID {
         if request.options.rateLimit != nil { self.throttles.store(true, ordering: .relaxed) }
         var terms = EngineMachine.Terms(origin: request.url.origin, request.options)
+        if let since = request.options.waitsSince { terms.waitsSince = self.time(ofWallTime: since) }
         terms.gate = self.transport.proxy(for: request.url)
         let id: TransferID? = self.state.withLock { state in
             guard !state.machine.isClosed else { return nil }
@@ -63,6 +65,10 @@ extension TransferEngine {
         guard let id else { throw Self.closed }
         self.drive()
         return id
+    }
+
+    private func time(ofWallTime seconds: Int64) -> Int64 {
+        self.time.now - min(max(0, self.time.wallNow - seconds), 1 << 32) * 1_000_000_000
     }
 
     private static let closed = EngineError(.closed, "the queue is closed: nothing more can be added")

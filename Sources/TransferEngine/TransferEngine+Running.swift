@@ -166,6 +166,7 @@ extension EngineMachine.Failure {
         self.init(
             failure.evidence,
             isThrottled: failure.isThrottled,
+            isShortage: failure.isShortage,
             message: failure.message,
             retryAfter: failure.retryAfter,
             jitter: Double.random(in: 0...1)

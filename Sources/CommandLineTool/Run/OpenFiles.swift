@@ -9,6 +9,22 @@ enum OpenFiles {
     /// The number of descriptors not used by transfers: standard streams, event loops, pipes, directories.
     private static let reserve = 32
 
+    #if canImport(Glibc)
+    private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
+    #else
+    private static let resource = RLIMIT_NOFILE
+    #endif
+
+    /// The number of descriptors without which the event loops cannot be created.
+    private static let needed = 24
+
+    /// Why the process cannot do its work, if it may have too few descriptors.
+    static var shortage: String? {
+        var limit = rlimit()
+        guard getrlimit(self.resource, &limit) == 0, limit.rlim_max < self.needed else { return nil }
+        return "the limit of open files is \(limit.rlim_max), at least \(self.needed) are needed; raise it (ulimit -n)"
+    }
+
     /// Opens `/dev/null` for each standard stream that is closed.
     ///
     /// Otherwise the next file or socket would get its number, and messages for the user would be written into it.
@@ -28,16 +44,11 @@ enum OpenFiles {
     @discardableResult
     static func raiseLimit() -> Int {
         var limit = rlimit()
-        #if canImport(Glibc)
-        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        #else
-        let resource = RLIMIT_NOFILE
-        #endif
-        guard getrlimit(resource, &limit) == 0 else { return Int.max }
+        guard getrlimit(self.resource, &limit) == 0 else { return Int.max }
         if limit.rlim_cur < limit.rlim_max {
             let soft = limit.rlim_cur
             limit.rlim_cur = limit.rlim_max
-            if setrlimit(resource, &limit) != 0 { limit.rlim_cur = soft }
+            if setrlimit(self.resource, &limit) != 0 { limit.rlim_cur = soft }
         }
         return Int(clamping: limit.rlim_cur)
     }

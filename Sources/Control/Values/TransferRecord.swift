@@ -73,8 +73,6 @@ public struct TransferRecord: Sendable, Hashable {
         case stopping
         /// The whole queue is paused.
         case held
-        /// The process has too few file descriptors.
-        case descriptors
         /// Its host or the network cannot be reached, or the host asked to wait; see ``TransferRecord/hold``.
         case host
     }

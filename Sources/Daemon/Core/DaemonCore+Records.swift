@@ -74,8 +74,8 @@ extension DaemonCore {
     private func explain(_ record: inout TransferRecord, _ stored: StoredTransfer, _ lane: Lane?) {
         let holds = self.machine.holds(of: stored.session)
         let reasons: [(QueueMachine.Hold, TransferRecord.WaitReason)] = [
-            (.stopping, .stopping), (.diskFull, .diskFull), (.descriptors, .descriptors), (.schedule, .schedule),
-            (.conditions, .conditions), (.paused, .held),
+            (.stopping, .stopping), (.diskFull, .diskFull), (.schedule, .schedule), (.conditions, .conditions),
+            (.paused, .held),
         ]
         record.waitingFor = reasons.first { holds.contains($0.0) }?.1 ?? (self.isInSchedule ? nil : .schedule)
         guard record.waitingFor == nil, let hold = lane?.hold(of: stored) else { return }

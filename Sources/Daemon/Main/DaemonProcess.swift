@@ -18,7 +18,7 @@ enum DaemonProcess {
     ///
     /// - Throws: ``ControlError`` where it cannot begin; what a part throws that ends before its time.
     static func run(_ settings: DaemonSettings) async throws {
-        self.prepare()
+        try self.prepare()
         LoggingSystem.bootstrap { label in
             var handler = StreamLogHandler.standardError(label: label)
             handler.logLevel = settings.logLevel
@@ -137,8 +137,13 @@ enum DaemonProcess {
         return max(1, (Int(clamping: limit.rlim_cur) - 64) / 4)
     }
 
-    /// What holds for the whole process.
-    private static func prepare() {
+    /// The number of descriptors with which one transfer runs at a time, and a client is served.
+    private static let neededDescriptors = 32
+
+    /// Sets what holds for the whole process.
+    ///
+    /// - Throws: ``ControlError`` with `tooMuch` if the process may have too few descriptors.
+    private static func prepare() throws(ControlError) {
         _ = signal(SIGPIPE, SIG_IGN)
         _ = signal(SIGHUP, SIG_IGN)
         var limit = rlimit()
@@ -154,6 +159,13 @@ enum DaemonProcess {
         if getrlimit(resource, &limit) == 0, limit.rlim_cur < limit.rlim_max {
             limit.rlim_cur = limit.rlim_max
             _ = setrlimit(resource, &limit)
+        }
+        guard getrlimit(resource, &limit) != 0 || limit.rlim_cur >= Self.neededDescriptors else {
+            throw ControlError(
+                .tooMuch,
+                "the limit of open files is \(limit.rlim_cur), at least \(Self.neededDescriptors) are needed",
+                remedy: "raise it (ulimit -n, or LimitNOFILE= of the service)"
+            )
         }
     }
 }

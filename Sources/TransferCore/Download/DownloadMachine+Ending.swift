@@ -113,7 +113,7 @@ extension DownloadMachine {
             failure.isRetryable = true
             self.end(.retry(failure))
         } else {
-            self.end(.failed(failure))
+            self.end(self.outcome(failure))
         }
         return self.takeActions()
     }
@@ -175,8 +175,13 @@ extension DownloadMachine {
 
     /// The sink, the receiver or the storage failed.
     package mutating func failed(_ failure: TransferFailure) -> [DownloadAction] {
-        self.end(.failed(failure))
+        self.end(self.outcome(failure))
         return self.takeActions()
+    }
+
+    /// The outcome of a run that failed on this machine: it is repeated if it lacked descriptors and its request may be.
+    func outcome(_ failure: TransferFailure) -> RunOutcome {
+        failure.isShortage && RequestMethod.isIdempotent(self.terms.method) ? .retry(failure) : .failed(failure)
     }
 
     /// Ends the run.

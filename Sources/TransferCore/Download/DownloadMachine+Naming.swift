@@ -208,7 +208,7 @@ extension DownloadMachine {
             // The file was deleted, for example by a cancelled transfer of the same name: survey again.
             self.survey()
         } else {
-            self.end(.failed(TransferFailure(error)))
+            self.end(self.outcome(TransferFailure(error)))
         }
         return self.takeActions()
     }

@@ -173,7 +173,7 @@ extension DownloadMachine {
             // Another process created a partial file of this name since the survey.
             self.reserveNextName()
         } else {
-            self.end(.failed(TransferFailure(error)))
+            self.end(self.outcome(TransferFailure(error)))
         }
         return self.takeActions()
     }

@@ -73,10 +73,10 @@ extension EngineMachine {
     // MARK: Admission
 
     /// The transfers that may start now as far as the limit over all hosts is concerned.
-    var freePlaces: Int { self.permitsStarts ? max(0, self.limit - self.runCount + self.lentPlaces) : 0 }
+    var freePlaces: Int { self.permitsStarts ? max(0, self.permittedPlaces - self.runCount + self.lentPlaces) : 0 }
 
     /// Those of them that need no lent place.
-    var ownPlaces: Int { self.permitsStarts ? max(0, self.limit - self.runCount) : 0 }
+    var ownPlaces: Int { self.permitsStarts ? max(0, self.permittedPlaces - self.runCount) : 0 }
 
     private var permitsStarts: Bool {
         self.isStarted && !self.isStopping && self.unsyncedCount < Self.unsyncedLimit

@@ -124,7 +124,7 @@ extension EngineMachine {
     /// - Returns: Whether more should be added.
     package func isStarving(atMost count: Int, limit: Int) -> Bool {
         if self.waitingCount <= count || self.isStopping { return true }
-        return self.waitingCount <= limit && self.isStarted && self.runCount - self.lentPlaces < self.limit
+        return self.waitingCount <= limit && self.isStarted && self.runCount - self.lentPlaces < self.permittedPlaces
     }
 
     mutating func satisfiedWait() -> WaiterID? {

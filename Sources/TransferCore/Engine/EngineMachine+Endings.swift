@@ -20,6 +20,7 @@ extension EngineMachine {
         self.entries[slot].budget.kept(tally.kept)
         self.totals.received += tally.received
         self.totals.sent += tally.sent
+        if tally.hasResponse { self.shortageSince = nil }
         let outage = self.judge(slot, reported, hasResponse: tally.hasResponse, now)
         let result = self.entries[slot].wish.map { $0.applied(to: reported) } ?? reported
         self.entries[slot].wish = nil
@@ -34,6 +35,7 @@ extension EngineMachine {
         case .failed: return self.fail(slot, .failed)
         case .retry(let failure):
             if let outage { return self.waitOut(outage, slot, now) }
+            if failure.isShortage, let verdict = self.waitForDescriptors(slot, now) { return verdict }
             return self.retry(slot, failure, now)
         case .paused:
             self.move(slot, to: .paused)

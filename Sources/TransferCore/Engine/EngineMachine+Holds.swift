@@ -113,6 +113,20 @@ extension EngineMachine {
         }
     }
 
+    /// Collects a transfer that is added during an outage that has lasted too long for it, if an attempt was made for it.
+    mutating func collectExpired(_ slot: Int, waitsSince: Int64) {
+        let timeout = self.entries[slot].outageTimeout
+        let origin = self.hosts[self.hosts[Int(self.entries[slot].host)].gate].origin
+        let outages = [
+            (self.hosts.gate(of: Int(self.entries[slot].host)).health.outage, origin),
+            (self.network.concerns(origin) ? self.network.outage : nil, nil),
+        ]
+        for case (let outage?, let place) in outages
+        where timeout >= 0 && outage.lastFailure > waitsSince && outage.lastFailure - outage.since >= timeout {
+            return self.expired.append((self.entries[slot].id, self.hold(of: outage, place)))
+        }
+    }
+
     mutating func collectExpiredByNetwork(_ now: Int64) {
         guard let outage = self.network.outage else { return }
         for index in self.classes.indices where self.classes[index].count > 0 {
@@ -178,6 +192,7 @@ extension EngineMachine {
             if element.time == self.networkWakeUp { self.networkWakeUp = .min }
             return self.resumeAll()
         }
+        if element.gate == DueQueue.Element.shortage { return self.shortageEnded(now) }
         let gate = Int(element.gate)
         guard gate >= 0 else { return }
         if element.time == self.hosts[gate].wakeUp { self.hosts[gate].wakeUp = .min }

@@ -10,7 +10,12 @@ extension EngineMachine {
     package static let lentAtLeast = 32
 
     /// The number of places that are lent.
-    var lentPlaces: Int { min(self.unansweredOfSilent, max(self.limit, Self.lentAtLeast)) }
+    ///
+    /// With too few descriptors none is lent, since a run keeps its own.
+    var lentPlaces: Int {
+        guard self.affordablePlaces == .max else { return 0 }
+        return min(self.unansweredOfSilent, max(self.limit, Self.lentAtLeast))
+    }
 
     /// The number of places that a transfer of a host may take.
     func places(for host: Int) -> Int { self.hosts[host].isSilent ? self.ownPlaces : self.freePlaces }

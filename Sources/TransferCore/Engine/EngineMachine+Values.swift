@@ -21,6 +21,8 @@ extension EngineMachine {
         /// The time for which it waits out an outage, in nanoseconds, from the time when its host became unreachable;
         /// `nil` if an outage is a failure like any other.
         package var outageTimeout: Int64?
+        /// The time since which it has waited outside this queue: an attempt of its host that failed later counts for it.
+        package var waitsSince = Int64.max
         /// Whether its attempts that fail in an outage count as retries.
         package var countsOutages = false
 
@@ -50,6 +52,8 @@ extension EngineMachine {
         package var evidence: OutageEvidence?
         /// Whether the server is overloaded or limits requests (429, 503).
         package var isThrottled: Bool
+        /// Whether this machine had too few file descriptors, or ports.
+        package var isShortage: Bool
         /// What happened, for a person.
         package var message: String
         /// The number of seconds that the server asked to wait.
@@ -61,12 +65,14 @@ extension EngineMachine {
         package init(
             _ evidence: OutageEvidence? = nil,
             isThrottled: Bool = false,
+            isShortage: Bool = false,
             message: String = "",
             retryAfter: Int64? = nil,
             jitter: Double
         ) {
             self.evidence = evidence
             self.isThrottled = isThrottled
+            self.isShortage = isShortage
             self.message = message
             self.retryAfter = retryAfter
             self.jitter = jitter

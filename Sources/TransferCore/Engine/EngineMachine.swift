@@ -94,6 +94,11 @@ package struct EngineMachine: Sendable {
     var staleDue = 0
     var laneLoad: [Int]
     var isTicking = false
+    /// The places for which there are descriptors, as far as a shortage has shown, and until when that is believed.
+    var affordablePlaces = Int.max
+    var shortageEnd = Int64.min
+    /// Since when a transfer has found no descriptor although no other one runs.
+    var shortageSince: Int64?
     /// The runs without a response whose hosts are silent.
     var unansweredOfSilent = 0
     var unsyncedCount = 0
@@ -151,6 +156,7 @@ package struct EngineMachine: Sendable {
         self.waitingCount += 1
         self.probeForNewcomer(Int(entry.host))
         self.enterLine(slot, atFront: false)
+        if terms.waitsSince < .max { self.collectExpired(slot, waitsSince: terms.waitsSince) }
         return id
     }
 

@@ -18,6 +18,8 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
         case badJournal
         /// A digest differs.
         case digestMismatch
+        /// The process, or the system, has too many open files (EMFILE, ENFILE); fewer transfers at once need fewer.
+        case tooManyFiles
     }
 
     /// The kind of failure.

@@ -82,6 +82,8 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
     public var retryAfter: Int64?
     /// The evidence of an outage that it is, if it is one.
     package var evidence: OutageEvidence?
+    /// Whether this machine had too few file descriptors, or ports, for it: fewer transfers at once need fewer.
+    package var isShortage = false
     /// The response that caused it, where one did and the transfer has a policy that may want it.
     public var response: FailedResponse?
 
@@ -140,12 +142,13 @@ extension TransferFailure {
             case .noSpace: .noSpace
             case .exists: .fileExists
             case .cannotCreate: .cannotCreate
-            case .cannotOpen: .cannotOpen
+            case .cannotOpen, .tooManyFiles: .cannotOpen
             case .cannotCreateDirectory: .cannotCreateDirectory
             case .inputOutput, .badJournal: .fileIO
             case .digestMismatch: .checksumMismatch
             }
-        self.init(code, error.message)
+        self.init(code, error.message, isRetryable: error.code == .tooManyFiles)
+        self.isShortage = error.code == .tooManyFiles
     }
 }
 
@@ -173,6 +176,7 @@ extension TransferFailure {
             }
         self.init(code, error.message, remedy: error.remedy, setting: error.setting, isRetryable: isRetryable)
         self.evidence = OutageCause(error.code).map { OutageEvidence($0, peer: error.peer) }
+        self.isShortage = error.code == .localResource
     }
 }
 

@@ -36,6 +36,8 @@ extension QueueMachine {
             return false
         }
         self.lanes[lane]?.move(id, to: .ended)
+        // The next one of a held host takes its place.
+        if self.lanes[lane]?.hosts[entry.host]?.isHeld == true { self.lanes[lane]?.mayFindMore = true }
         return true
     }
 

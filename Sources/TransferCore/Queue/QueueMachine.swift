@@ -20,8 +20,6 @@ package struct QueueMachine: Sendable {
         case stopping
         /// The disk under the store is full.
         case diskFull
-        /// The process has too few file descriptors.
-        case descriptors
         /// The schedule permits nothing now.
         case schedule
         /// Power or network are not as required.

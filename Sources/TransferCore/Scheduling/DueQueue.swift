@@ -4,11 +4,13 @@ struct DueQueue: Sendable {
     struct Element: Sendable {
         var time: Int64
         var id: TransferID?
-        /// The host whose hold may be over then, by its number; ``network`` for all hosts, -1 for none.
+        /// The host whose hold may be over then, by its number; ``network`` for all hosts, ``shortage``, or -1 for none.
         var gate: Int32 = -1
 
         /// Stands for the network in place of a host.
         static let network: Int32 = -2
+        /// Stands for a shortage of descriptors that may be over.
+        static let shortage: Int32 = -3
 
         /// The order of times; at the same time that of the transfers.
         static func < (left: Element, right: Element) -> Bool {

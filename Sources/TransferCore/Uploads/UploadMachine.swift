@@ -220,7 +220,8 @@ package struct UploadMachine: Sendable {
     /// The content could not be opened.
     package mutating func openFailed(_ error: StorageError) -> [Action] {
         guard case .openingContent = self.phase else { return [] }
-        return self.end(.failed(TransferFailure(error)))
+        let failure = TransferFailure(error)
+        return self.end(failure.isShortage ? .retry(failure) : .failed(failure))
     }
 
     /// The journal was read.

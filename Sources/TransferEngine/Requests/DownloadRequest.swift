@@ -101,6 +101,10 @@ public struct DownloadOptions: Sendable {
     public var outageTimeout: Duration?
     /// Whether attempts that fail in an outage use up retries, although the transfer waits for its end.
     public var retriesIncludeOutages = false
+    /// The time since which the transfer has waited outside the engine, in seconds since 1970, or `nil`.
+    ///
+    /// A failed attempt at its host after this time counts as one of this transfer.
+    package var waitsSince: Int64?
     /// The statuses on which a request is retried.
     public var retryStatuses: Set<Int> = [408, 429, 500, 502, 503, 504]
     /// The maximum number of redirects to follow.

@@ -130,6 +130,7 @@ struct EngineWalk {
             self.check(verdict == .interrupt, "pausing \(item.id) gave \(verdict)")
         case .waiting, .retrying:
             self.naive.items[index].state = .paused
+            self.naive.items[index].isExpired = false
             self.check(verdict == .paused, "pausing \(item.id) gave \(verdict)")
         default: self.check(verdict == .unchanged, "pausing \(item.id) gave \(verdict)")
         }
@@ -206,6 +207,7 @@ struct EngineWalk {
         }
         return EngineMachine.Failure(
             isThrottled: self.chance(40),
+            isShortage: self.chance(15),
             retryAfter: self.chance(20) ? Int64.random(in: 0...2, using: &self.random) : nil,
             jitter: Double.random(in: 0...1, using: &self.random)
         )
@@ -457,7 +459,8 @@ struct EngineWalk {
         case .starving(let most, let limit):
             self.holds(.waiting(atMost: most))
                 || (self.holds(.waiting(atMost: limit))
-                    && self.naive.items.count { $0.hasRun } - self.naive.lent < self.naive.limit)
+                    && self.naive.items.count { $0.hasRun } - self.naive.lent
+                        < min(self.naive.limit, self.naive.affordable))
         }
     }
 

@@ -83,6 +83,10 @@ struct NaiveQueue {
     /// The hosts with runs that wait for a response, and since when none has come.
     var quiet: [String: Int64] = [:]
     var silentHosts: Set<String> = []
+    /// The places for which there were descriptors, until a time, and since when one alone found none.
+    var affordable = Int.max
+    var affordableUntil: Int64 = 0
+    var shortageSince: Int64?
     var asks: [Ask] = []
     var passedOver = Array(repeating: 0, count: 4)
     var isStarted = true
@@ -101,11 +105,12 @@ struct NaiveQueue {
 
     var freePlaces: Int {
         guard self.isStarted, !self.isStopping, self.items.count(where: { $0.isSyncing }) < 512 else { return 0 }
-        return max(0, self.limit - self.items.count { $0.hasRun } + self.lent)
+        return max(0, min(self.limit, self.affordable) - self.items.count { $0.hasRun } + self.lent)
     }
 
     /// The places that runs lend because their hosts are silent.
     var lent: Int {
+        guard self.affordable == .max else { return 0 }
         let count = self.items.count { $0.isUnanswered && self.silentHosts.contains($0.host) }
         return min(count, max(self.limit, EngineMachine.lentAtLeast))
     }
@@ -113,7 +118,7 @@ struct NaiveQueue {
     /// The places that a transfer of a host may take.
     func places(_ host: String) -> Int {
         guard self.silentHosts.contains(host), self.freePlaces > 0 else { return self.freePlaces }
-        return max(0, self.limit - self.items.count { $0.hasRun })
+        return max(0, min(self.limit, self.affordable) - self.items.count { $0.hasRun })
     }
 
     /// Time for the periodic work has come.
@@ -437,6 +442,7 @@ struct NaiveQueue {
             self.items[index].kept = kept
             self.items[index].failures = 0
         }
+        if hasResponse { self.shortageSince = nil }
         let outage = self.judge(index, result, hasResponse: hasResponse)
         switch result {
         case .finished(let isSkipped):
@@ -465,6 +471,16 @@ struct NaiveQueue {
         switch result {
         case .retry(let failure):
             if let outage { return self.waitOut(outage, index) }
+            if failure.isShortage {
+                let runs = self.items.count { $0.hasRun }
+                self.affordable = max(1, min(self.affordable, runs))
+                self.affordableUntil = self.now + EngineMachine.shortagePeriod
+                if runs == 0 { self.shortageSince = self.shortageSince ?? self.now }
+                if runs > 0 || self.now - (self.shortageSince ?? 0) < item.patience ?? 0 {
+                    self.items[index].state = .retrying(at: self.now + EngineMachine.shortageDelay)
+                    return .held(attempt: item.attempts, delay: EngineMachine.shortageDelay)
+                }
+            }
             return self.retry(index, failure)
         case .paused where !item.isResumed:
             self.items[index].state = .paused
@@ -481,6 +497,7 @@ struct NaiveQueue {
         for item in self.items {
             if case .retrying(let time) = item.state, time <= self.now { due.append((time, item.id)) }
         }
+        if self.now >= self.affordableUntil { self.affordable = .max }
         for (_, id) in due.sorted(by: { ($0.time, $0.id) < ($1.time, $1.id) }) {
             if let index = self.index(id) { self.enterLine(index, atFront: true) }
         }

@@ -150,6 +150,29 @@ struct OutageTests {
         #expect(hold.since == 0 && hold.cause == .refused)
     }
 
+    @Test("one that waited elsewhere while attempts failed for longer than it waits fails at once, a newer one does not")
+    func waitedElsewhere() {
+        var stage = self.stage(2)
+        stage.starts()
+        while stage.now <= Self.patience {
+            for id in [1, 2] as [UInt64] where stage.state(id) == .running { stage.end(id, MachineStage.refused) }
+            stage.starts()
+            stage.reach(stage.wakeUp ?? stage.now + Self.second)
+            stage.starts()
+        }
+        for id in [1, 2] as [UInt64] where stage.state(id) == .running { stage.end(id, MachineStage.refused) }
+        _ = stage.expirations()
+        // Something else that waits longer keeps the outage known.
+        stage.add("a", patience: 100 * Self.patience)
+        let old = stage.add("a", patience: Self.patience) { $0.waitsSince = 5 * Self.second }
+        let now = stage.now
+        let new = stage.add("a", patience: Self.patience) { $0.waitsSince = now }
+        let patient = stage.add("a", patience: 2 * Self.patience) { $0.waitsSince = 5 * Self.second }
+        let expired = stage.expirations()
+        #expect(expired == [old.rawValue])
+        #expect(stage.state(new.rawValue) == .waiting && stage.state(patient.rawValue) == .waiting)
+    }
+
     @Test("attempts count as retries where the caller wants it")
     func counted() {
         var stage = MachineStage()

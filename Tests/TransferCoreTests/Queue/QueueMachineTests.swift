@@ -278,6 +278,17 @@ struct QueueMachineTests {
         #expect(stage.claim()?.caps.isEmpty == true)
     }
 
+    @Test("The end of a transfer of a held host makes room for the next one of it")
+    func heldHostEnds() throws {
+        let stage = Stage(limit: 5)
+        _ = stage.answer(try #require(stage.claim()), [1, 2])
+        stage.machine.hostHeld(nil, 1)
+        _ = stage.answer(try #require(stage.claim()), [])
+        #expect(stage.claim() == nil)
+        stage.end([1])
+        #expect(try #require(stage.claim()).caps == [1: 1])
+    }
+
     @Test("Hosts that leave places empty keep a share of the look-ahead")
     func idlePlaces() throws {
         let stage = Stage(limit: 5)
