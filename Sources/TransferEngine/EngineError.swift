@@ -1,18 +1,18 @@
-/// Why the engine refused a call.
+/// An error thrown by the engine's methods.
 public struct EngineError: Error, Sendable, CustomStringConvertible {
-    /// The kind of refusal.
+    /// The reason for the refusal.
     public enum Code: String, Sendable {
-        /// The queue was closed: no more will come.
+        /// The queue is closed and accepts no more transfers.
         case closed
-        /// The user's name for a file cannot be used.
+        /// The file name in the request is not valid.
         case badName
-        /// Another transfer is writing under this very name.
+        /// The file name must be exact, and another transfer uses it.
         case nameTaken
     }
 
-    /// The kind of refusal.
+    /// The reason for the refusal.
     public let code: Code
-    /// What was refused and how to mend it.
+    /// The reason for the refusal, and how to fix it.
     public let message: String
 
     /// Creates an error.
@@ -21,6 +21,6 @@ public struct EngineError: Error, Sendable, CustomStringConvertible {
         self.message = message
     }
 
-    /// What was refused and how to mend it.
+    /// The reason for the refusal, and how to fix it.
     public var description: String { self.message }
 }

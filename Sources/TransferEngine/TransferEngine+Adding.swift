@@ -1,13 +1,13 @@
 internal import Synchronization
 public import TransferCore
 
-/// Adding transfers, and the life of the queue from `start()` to `stop()`.
+/// Adding transfers; starting, closing and stopping the queue.
 extension TransferEngine {
     /// Adds a download.
     ///
-    /// - Returns: Its id; adding a URL twice makes two transfers.
-    /// - Throws: ``EngineError`` with `closed` after `close()`, with `badName` if the user's name is not usable, with
-    ///   `nameTaken` if the name must be exact and another transfer has it.
+    /// - Returns: The transfer's id. Adding a URL twice creates two transfers.
+    /// - Throws: ``EngineError``: `closed` after `close()`, `badName` if the requested name is not valid, `nameTaken`
+    ///   if the name must be exact and another transfer uses it.
     @discardableResult
     public func add(_ request: consuming DownloadRequest) throws(EngineError) -> TransferID {
         let (directory, name) = try Self.place(request)
@@ -48,8 +48,8 @@ extension TransferEngine {
 
     /// Adds an upload.
     ///
-    /// - Returns: Its id.
-    /// - Throws: ``EngineError`` with `closed` after `close()`.
+    /// - Returns: The transfer's id.
+    /// - Throws: ``EngineError`` with code `closed` after `close()`.
     @discardableResult
     public func add(_ request: UploadRequest) throws(EngineError) -> TransferID {
         if request.options.rateLimit != nil { self.throttles.store(true, ordering: .relaxed) }
@@ -73,7 +73,7 @@ extension TransferEngine {
 
     private static let closed = EngineError(.closed, "the queue is closed: nothing more can be added")
 
-    /// Closes the queue: nothing more can be added, and it is drained when the last transfer has ended.
+    /// Closes the queue: no more transfers can be added, and it is drained when the last one has ended.
     public func close() { self.handle { $0.machine.close() } }
 
     /// Starts running transfers.
@@ -81,7 +81,7 @@ extension TransferEngine {
 
     /// Stops the running transfers, keeping what can be resumed; returns when all of them have stopped.
     ///
-    /// Waiting transfers stay in the queue, but the engine starts nothing after this.
+    /// Waiting transfers stay in the queue, but the engine starts no more of them.
     public func stop() async {
         let runs = self.handle { state in
             state.machine.stop()
@@ -92,12 +92,12 @@ extension TransferEngine {
         for reference in self.buffers.withLock({ $0 }) { reference.buffer?.finish() }
     }
 
-    /// Returns when the closed queue is empty, or was stopped.
+    /// Returns when the closed queue is empty, or the engine has been stopped.
     ///
     /// Also waits until abandoned uploads are deleted at their servers, for at most 10 seconds.
     public func waitUntilDrained() async { await self.wait(for: .drained) }
 
-    /// Returns when at most this many transfers wait, or the engine is being stopped; for callers that add a long list.
+    /// Returns when at most `count` transfers are waiting, or the engine is being stopped; for adding long lists.
     public func waitUntilWaiting(atMost count: Int) async { await self.wait(for: .waiting(atMost: count)) }
 
     /// Returns when ``needsMore(than:limit:)`` holds, or the engine is being stopped.
@@ -105,18 +105,18 @@ extension TransferEngine {
         await self.wait(for: .starving(atMost: count, limit: limit))
     }
 
-    /// Whether more transfers should be added: few wait, or none of those that wait may take a free place, because their
-    /// hosts are held or have no free connection.
+    /// Whether more transfers should be added: few are waiting, or places are free that no waiting transfer may take,
+    /// because its host is held or at its connection limit.
     ///
     /// - Parameters:
-    ///   - count: The number of waiting transfers that is always enough.
-    ///   - limit: The number of waiting transfers that is never exceeded.
-    /// - Returns: Whether more should be added.
+    ///   - count: With at most this many waiting transfers, more should always be added.
+    ///   - limit: With more waiting transfers than this, none should be added.
+    /// - Returns: Whether more should be added; also true while the engine is being stopped.
     public func needsMore(than count: Int, limit: Int) -> Bool {
         self.state.withLock { $0.machine.isStarving(atMost: count, limit: limit) }
     }
 
-    /// The directory and the name requested.
+    /// Returns the directory and the file name of a request, with the folders in the name moved to the directory.
     private static func place(_ request: DownloadRequest) throws(EngineError) -> (directory: String, name: String?) {
         let directory = request.directory ?? request.options.directory
         guard let given = request.name else { return (directory, nil) }

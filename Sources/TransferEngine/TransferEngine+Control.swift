@@ -1,9 +1,9 @@
 internal import Synchronization
 public import TransferCore
 
-/// Pausing, resuming and cancelling; limits.
+/// Pausing, resuming and cancelling transfers; changing limits.
 extension TransferEngine {
-    /// Pauses a transfer that waits, runs or is between attempts; its partial file is kept.
+    /// Pauses a transfer that is waiting, running or between attempts; its partial file is kept.
     ///
     /// Has no effect in other states.
     public func pause(_ id: TransferID) {
@@ -18,14 +18,14 @@ extension TransferEngine {
         run?.interrupt(.paused)
     }
 
-    /// Puts a paused transfer in line again, also one whose pausing is under way.
+    /// Queues a paused transfer again, or one that is still being paused.
     public func resume(_ id: TransferID) { self.handle { _ = $0.machine.resume(id) } }
 
     /// Cancels a transfer that has not ended.
     ///
     /// - Parameters:
     ///   - id: The transfer.
-    ///   - keeping: Whether its partial file is kept, for another transfer to resume; otherwise it is deleted.
+    ///   - keeping: Whether the partial file is kept, so that another transfer can resume it; otherwise it is deleted.
     public func cancel(_ id: TransferID, keeping: Bool = false) {
         let (run, ended): ((any TransferRun)?, Transfer?) = self.state.withLock { state in
             switch state.machine.cancel(id, keeping: keeping) {
@@ -42,9 +42,9 @@ extension TransferEngine {
         self.drive()
     }
 
-    /// Takes transfers back that have never started, without an event; what has started is not touched.
+    /// Removes transfers that have never started from the queue, without an event; others are not changed.
     ///
-    /// - Returns: Those that were taken back; the others have started, or are not in this queue.
+    /// - Returns: The removed transfers; the others have started, or are not in this queue.
     package func withdraw(_ ids: [TransferID]) -> Set<TransferID> {
         let withdrawn: [Transfer] = self.state.withLock { state in
             var withdrawn: [Transfer] = []
@@ -62,15 +62,15 @@ extension TransferEngine {
         return Set(withdrawn.map(\.id))
     }
 
-    /// Whether places are free although transfers wait: their hosts permit no more.
+    /// Whether places are free although transfers are waiting, because the limits of their hosts are reached.
     package var hasIdlePlaces: Bool { self.state.withLock { $0.machine.hasIdlePlaces } }
 
-    /// Pauses every transfer that waits, runs or is between attempts.
+    /// Pauses every transfer that is waiting, running or between attempts.
     public func pauseAll() {
         for id in self.runningLast { self.pause(id) }
     }
 
-    /// Puts every paused transfer in line again, in the order of adding.
+    /// Queues every paused transfer again, in the order in which they were added.
     public func resumeAll() {
         for id in self.state.withLock({ $0.transfers.keys.sorted() }) { self.resume(id) }
     }
@@ -80,7 +80,7 @@ extension TransferEngine {
         for id in self.runningLast { self.cancel(id) }
     }
 
-    /// All transfers, the waiting ones first, so that none of them starts when a running one ends.
+    /// All transfers, those without a run first, so that none of them starts when a running one ends.
     private var runningLast: [TransferID] {
         self.state.withLock { state in
             let ids = state.transfers.keys.sorted()
@@ -88,30 +88,30 @@ extension TransferEngine {
         }
     }
 
-    /// Changes a transfer's priority; one that runs keeps running.
+    /// Changes a transfer's priority; a running transfer keeps running.
     public func setPriority(_ priority: Priority, of id: TransferID) {
         self.handle { $0.machine.setPriority(priority, of: id) }
     }
 
     // MARK: Limits
 
-    /// Changes the maximum number of running transfers; those beyond a lower limit keep running.
+    /// Changes the maximum number of running transfers; a lower limit does not interrupt running ones.
     public func setConcurrentTransfers(_ count: Int) { self.handle { $0.machine.limit = max(1, count) } }
 
     /// Changes the maximum number of connections per host.
     public func setConnectionsPerHost(_ count: Int) { self.handle { $0.machine.connectionsPerHost = count } }
 
-    /// Changes the limits of single hosts, by their names in lower case; they replace the limit for all hosts.
+    /// Changes the connection limits of single hosts, by lower-case host name; they replace the limit for all hosts.
     public func setConnectionLimits(ofHosts limits: [String: Int]) { self.handle { $0.machine.hostLimits = limits } }
 
-    /// Changes the rate over all transfers, in bytes per second; `nil` lifts the limit.
+    /// Changes the rate limit over all transfers, in bytes per second; `nil` removes the limit.
     public func setRateLimit(_ rate: Int64?) {
         let now = self.time.now
         self.limiter.withLock { $0.setRate(rate, now: now) }
         if rate != nil { self.throttles.store(true, ordering: .relaxed) }
     }
 
-    /// Changes the rate of one transfer, in bytes per second; `nil` lifts the limit.
+    /// Changes the rate limit of one transfer, in bytes per second; `nil` removes the limit.
     public func setRateLimit(_ rate: Int64?, of id: TransferID) {
         let now = self.time.now
         self.state.withLock { $0.transfers[id] }?.limiter.withLock { $0.setRate(rate, now: now) }

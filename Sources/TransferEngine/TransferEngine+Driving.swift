@@ -3,11 +3,11 @@ internal import TransferCore
 
 /// The driver of the ``EngineMachine``.
 ///
-/// An event changes the machine under the lock; the effects that follow are performed after the unlock. Events are
-/// posted under the lock, so that observers receive them in the order of the changes, and delivered after the unlock.
+/// An event changes the machine under the lock; the resulting effects are performed after the unlock. Events for
+/// observers are posted under the lock, in the order of the changes, and delivered after the unlock.
 /// Lock order: engine, then transfer memory, then hub. The engine's lock is not held during any call of a run.
 extension TransferEngine {
-    /// A step of the machine, with what it refers to.
+    /// A step of the machine, with the objects that it refers to.
     private enum Effect {
         case start(any TransferRun)
         case call(@Sendable () -> Void)
@@ -18,16 +18,16 @@ extension TransferEngine {
         case failed(Transfer)
         case tick
         case wake(after: Int64, at: Int64)
-        /// The step refers to something that is gone.
+        /// The step refers to an object that no longer exists.
         case nothing
     }
 
-    /// Handles an event, performs everything that follows from it, and delivers the events.
+    /// Handles an event, performs the machine's steps, and delivers the events.
     ///
     /// - Parameters:
-    ///   - lane: The event loop of the caller; transfers start there unless another one has fewer.
+    ///   - lane: The event loop of the caller; transfers start on it unless another one runs fewer.
     ///   - event: Changes the state under the lock.
-    /// - Returns: What `event` returns.
+    /// - Returns: The result of `event`.
     func handle<Result>(onLane lane: Int? = nil, _ event: (inout sending State) -> sending Result) -> sending Result {
         let result = self.state.withLock(event)
         self.drive(onLane: lane)
@@ -36,8 +36,8 @@ extension TransferEngine {
 
     /// Performs the machine's steps until none is left, and delivers the events.
     ///
-    /// If a thread is doing so for this lane, the steps are left to that one: a transfer that ends as it begins never
-    /// nests. No step is lost, for a thread stops driving in the critical section in which it finds none.
+    /// If another thread is driving for this lane, it performs the steps: a transfer that ends as it begins never nests
+    /// calls. No step is lost, because a thread stops driving in the critical section in which it finds no step.
     func drive(onLane lane: Int? = nil) {
         let place = lane ?? self.transport.laneCount
         var isDriving = false
@@ -80,7 +80,7 @@ extension TransferEngine {
         }
     }
 
-    /// Creates a run, under the engine's lock: a command given before it begins must find it.
+    /// Creates a run; under the engine's lock, so that a command given before the run begins finds it.
     private func run(
         _ transfer: Transfer,
         _ lane: Int,
@@ -122,7 +122,7 @@ extension TransferEngine {
         case .call(let wake): wake()
         case .yield(let run, let origin): run.yieldConnection(origin)
         case .resume(let continuation):
-            // Another thread may be delivering: a caller that waits for the end resumes after its events, not before.
+            // Another thread may be delivering events; the waiting caller resumes after those that precede this step.
             self.hub.post(then: { continuation.resume() })
         case .sync: self.pool.run { self.syncGroup() }
         case .event(let event): self.hub.post(event)

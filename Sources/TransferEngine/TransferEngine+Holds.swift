@@ -6,17 +6,17 @@ internal import Darwin
 internal import Synchronization
 public import TransferCore
 
-/// Holds: hosts, or the network, whose transfers wait because they cannot be reached, or asked to come back later.
+/// Holds: hosts, or the network, whose transfers wait because of an outage, or because the host requested a delay.
 extension TransferEngine {
-    /// The holds of hosts that something waits for or is connected to; that of the network comes first.
+    /// The holds of hosts that transfers wait for or are connected to; that of the network is first.
     ///
-    /// Its cost grows with the number of hosts.
+    /// O(n) in the number of hosts.
     public var holds: [HostHold] {
         let (now, wallNow) = (self.time.now, self.time.wallNow)
         return self.state.withLock { $0.machine.holds(at: now) }.map { HostHold($0, now: now, wallNow: wallNow) }
     }
 
-    /// The hold for which the transfers of a URL's host wait, if there is one; its cost is that of a look-up.
+    /// The hold that the transfers of a URL's host wait for, if any; costs one look-up.
     public func hold(of url: HTTPURL) -> HostHold? {
         let (now, wallNow) = (self.time.now, self.time.wallNow)
         let gate = self.transport.proxy(for: url)
@@ -24,9 +24,9 @@ extension TransferEngine {
         return hold.map { HostHold($0, now: now, wallNow: wallNow) }
     }
 
-    /// Lets transfers start at once that wait because of a hold; for a person who knows that a server is back.
+    /// Releases holds, so that their transfers start at once; for a user who knows that a server is available again.
     ///
-    /// - Parameter origin: The host; `nil` for all, and the network.
+    /// - Parameter origin: The host; `nil` for all hosts and the network.
     public func releaseHolds(of origin: Origin? = nil) {
         let now = self.time.now
         self.handle { $0.machine.releaseHolds(of: origin, now: now) }
@@ -47,7 +47,7 @@ extension TransferEngine {
         return TransferEvent(id: nil, url: "", userInfo: nil, kind: kind(hold))
     }
 
-    /// The failure of a transfer for which an outage lasted too long.
+    /// The failure of a transfer whose outage timeout has expired.
     func outageFailure(_ hold: HostHold, _ options: DownloadOptions) -> TransferFailure {
         let allowed = options.outageTimeout.map { DurationFormat.compact($0) } ?? ""
         var failure = TransferFailure(
@@ -85,7 +85,7 @@ extension HostHold {
     /// The host and the port after "host", or "network".
     public var placeInSentence: String { self.origin == nil ? "network" : "host " + self.place }
 
-    /// The time since when transfers wait, in local time: the time of day, with the date if that is another day's.
+    /// The time at which the hold began, in local time; with the date if that is not today.
     public var sinceText: String {
         var (since, now) = (time_t(self.since), time(nil))
         var (parts, today) = (tm(), tm())

@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import TransferCore
 
-/// What runs need from the engine: connections, names, and the rate at which bytes pass.
+/// The services that runs need from the engine: connections, names and rate limits.
 extension TransferEngine {
     // MARK: ConnectionBroker
 

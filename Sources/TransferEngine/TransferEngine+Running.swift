@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import TransferCore
 
-/// The ends of runs, and files that are synced in groups.
+/// Handling the ends of runs, and syncing files in groups.
 extension TransferEngine {
     func runEnded(_ run: any TransferRun, _ outcome: RunOutcome) {
         let now = self.time.now
@@ -15,7 +15,7 @@ extension TransferEngine {
             self.conclude(&state, transfer, verdict, outcome)
             return verdict
         }
-        // A run that ended otherwise has kept what there is.
+        // A run that ended for another reason has kept its partial file.
         if case .cancelled(let keeping) = verdict, !outcome.isCancellation {
             self.abandon(transfer, keeping: keeping)
         }
@@ -33,7 +33,7 @@ extension TransferEngine {
         }
     }
 
-    /// Posts what became of a transfer, and forgets one that has ended.
+    /// Posts the result of a run, and forgets a transfer that has ended.
     private func conclude(
         _ state: inout State,
         _ transfer: Transfer,
@@ -79,7 +79,7 @@ extension TransferEngine {
         return last
     }
 
-    /// A transfer has ended: posts its event, and the one of an empty queue.
+    /// Posts the event of a transfer that has ended, and `.drained` if the queue is empty.
     func ended(_ state: inout State, _ transfer: Transfer, _ kind: TransferEvent.Kind) {
         state.transfers[transfer.id] = nil
         var event = transfer.event(kind)
@@ -94,7 +94,7 @@ extension TransferEngine {
         }
     }
 
-    /// Deletes what a cancelled transfer has left, or releases the space reserved for what it does not have.
+    /// Deletes the partial file of a cancelled transfer, or releases its reserved space if it is kept.
     func abandon(_ transfer: Transfer, keeping: Bool) {
         transfer.letGoOfSource()
         guard !keeping else {
@@ -137,7 +137,7 @@ extension TransferEngine {
 
     private func syncFailed(_ state: inout State, _ transfer: Transfer, _ error: StorageError, _ now: Int64) {
         let failure = TransferFailure(error)
-        // If the name was taken after it was last examined, the next attempt sees what is there and obeys the rule.
+        // If the name was taken after the last survey, the next attempt surveys the file and applies `ifExists`.
         let isRepeated = error.code == .exists && transfer.options.ifExists != .fail
         let facts = isRepeated ? EngineMachine.Failure(failure) : nil
         let verdict = state.machine.syncFailed(transfer.id, facts, now: now)

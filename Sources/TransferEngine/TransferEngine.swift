@@ -1,9 +1,9 @@
 internal import Synchronization
 public import TransferCore
 
-/// A queue of downloads and uploads, run concurrently up to limits that can change while it runs.
+/// A queue of downloads and uploads that run concurrently, up to limits that can change while it runs.
 ///
-/// Every method may be called from any thread, and from an observer. All observers receive events in the same order.
+/// Every method may be called from any thread, also by an observer. All observers receive events in the same order.
 public final class TransferEngine: Sendable, RunHost {
     /// The limits over all transfers.
     public struct Configuration: Sendable {
@@ -12,13 +12,13 @@ public final class TransferEngine: Sendable, RunHost {
         /// The maximum number of connections to one host (scheme, host and port).
         ///
         /// `nil` means ``concurrentTransfers``, but at least 4.
-        /// Such a derived limit does not reduce a fixed number of connections for one file; a set one does.
+        /// A derived limit does not reduce a fixed number of connections for one file; a set limit does.
         public var connectionsPerHost: Int?
         /// Bytes per second over all transfers, or `nil` for no limit.
         public var rateLimit: Int64?
         /// Whether a file name becomes available again when its transfer ends.
         ///
-        /// Set it for a queue that runs indefinitely. Otherwise no two transfers of the queue ever share a name.
+        /// Set it for a queue that runs indefinitely. Otherwise no two transfers of the queue share a name.
         public var releasesNames = false
 
         /// Creates the defaults.
@@ -62,7 +62,7 @@ public final class TransferEngine: Sendable, RunHost {
         /// The callbacks of runs that wait for a connection.
         var claims: [WaiterID: (id: TransferID, wake: @Sendable () -> Void)] = [:]
         var waits: [WaiterID: CheckedContinuation<Void, Never>] = [:]
-        /// Whether a thread performs the machine's steps, for each lane and for callers that are on none.
+        /// Whether a thread is performing the machine's steps, for each lane; the last entry is for callers on no lane.
         var isDriven: [Bool]
     }
 
@@ -112,7 +112,7 @@ public final class TransferEngine: Sendable, RunHost {
     ///
     /// The observer is called on the threads that transfer data, so it must not block. It may call the engine.
     ///
-    /// - Returns: The registration, which is kept until its `cancel()`.
+    /// - Returns: The registration, which lasts until its `cancel()`.
     @discardableResult
     public func observe(
         _ interest: TransferEvent.Interest = .all,
@@ -126,7 +126,7 @@ public final class TransferEngine: Sendable, RunHost {
         let hub: EventHub
         let number: Int
 
-        /// Removes the observer; a call in progress may return later than this method.
+        /// Removes the observer; a call in progress may return after this method.
         public func cancel() { self.hub.remove(self.number) }
     }
 
@@ -149,7 +149,7 @@ public final class TransferEngine: Sendable, RunHost {
     /// The state of a transfer; `nil` if it has ended or the id is unknown.
     public func state(of id: TransferID) -> TransferState? { self.state.withLock { $0.machine.state(of: id) } }
 
-    /// The current progress of a transfer; `nil` if it does not run.
+    /// The current progress of a transfer; `nil` if it is not running.
     ///
     /// - Returns: The number of bytes present, including those of earlier runs, and the whole length if known.
     public func progress(of id: TransferID) -> (bytes: Int64, total: Int64?)? {

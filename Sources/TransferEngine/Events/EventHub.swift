@@ -1,9 +1,9 @@
 internal import Synchronization
 
-/// Tells every observer every event in one order, outside all locks.
+/// Delivers every event to all observers in the same order, outside all locks.
 ///
-/// Whoever emits while nobody delivers becomes the one who delivers; an observer may so call the engine, and an event
-/// emitted meanwhile waits its turn instead of overtaking.
+/// A thread that emits while no thread is delivering delivers the events. An observer may therefore call the engine;
+/// an event emitted by such a call is delivered after those already enqueued.
 final class EventHub: EventSink {
     typealias Observer = @Sendable (TransferEvent) -> Void
 
@@ -30,7 +30,7 @@ final class EventHub: EventSink {
 
     /// Adds an observer.
     ///
-    /// - Returns: Its number, for `remove`.
+    /// - Returns: The observer's number, for `remove`.
     func add(_ interest: TransferEvent.Interest, _ observer: @escaping Observer) -> Int {
         self.state.withLock { state in
             state.nextNumber += 1
@@ -40,7 +40,7 @@ final class EventHub: EventSink {
         }
     }
 
-    /// Removes an observer; a delivery under way may still reach it once.
+    /// Removes an observer; a delivery in progress may still call it.
     func remove(_ number: Int) {
         self.state.withLock { state in
             state.observers.removeAll { $0.number == number }
@@ -49,26 +49,26 @@ final class EventHub: EventSink {
         }
     }
 
-    /// Whether anybody wants to hear of such events: those that nobody wants need not be made.
+    /// Whether an observer is registered for such events; others need not be created.
     func wants(_ interest: TransferEvent.Interest) -> Bool {
         self.wanted.load(ordering: .relaxed) & interest.rawValue != 0
     }
 
-    /// Puts events in line.
+    /// Enqueues an event, if there are observers.
     ///
-    /// Cheap, and safe under other locks; `deliver()` must follow outside them.
+    /// Cheap, and safe under other locks; `deliver()` must follow outside all locks.
     func post(_ event: TransferEvent) {
         self.state.withLock { state in
             if !state.observers.isEmpty { state.pending.append(.event(event)) }
         }
     }
 
-    /// Calls `work` once everything posted before was delivered; `deliver()` must follow outside locks.
+    /// Calls `work` when all events posted before are delivered; `deliver()` must follow outside all locks.
     func post(then work: @escaping @Sendable () -> Void) {
         self.state.withLock { $0.pending.append(.call(work)) }
     }
 
-    /// Hands out what is in line, unless another thread is at it.
+    /// Delivers the enqueued events, unless another thread is delivering.
     func deliver() {
         while true {
             let work: ([Item], [Entry])? = self.state.withLock { state in

@@ -1,22 +1,22 @@
 public import TransferCore
 
-/// Something that happened to one transfer, or to the queue.
+/// An event of one transfer, or of the queue.
 ///
 /// Order for one transfer: any number of `.started`, `.response`, `.progress`, `.retrying`, `.paused`, then exactly one
 /// of `.finished`, `.failed` and `.cancelled`.
 public struct TransferEvent: Sendable {
     /// The transfer; `nil` for events of the queue.
     public var id: TransferID?
-    /// Its first URL without user information and query; empty for events of the queue.
+    /// The transfer's first URL without user information and query; empty for events of the queue.
     public var url: String { self.source?.redacted ?? self.text }
-    /// The caller's own information.
+    /// The value that the caller attached to the transfer.
     public var userInfo: (any Sendable)?
     /// What happened.
     public var kind: Kind
-    /// Where the file is or would have been, in the event that ends a transfer, as far as it was known.
+    /// The target of the file as far as known, in the event that ends a transfer.
     public var target: FileTarget?
 
-    /// Most observers look at few URLs: the text for people is only made for those who ask.
+    /// Kept so that ``url`` is formatted only on demand.
     private let source: HTTPURL?
     private let text: String
 
@@ -37,15 +37,15 @@ public struct TransferEvent: Sendable {
         self.kind = kind
     }
 
-    /// The kinds of events that an observer wants to hear of; ends and the queue's own events are always told.
+    /// The kinds of events that an observer receives; ends and the queue's own events are always delivered.
     public struct Interest: OptionSet, Sendable {
-        /// The bits.
+        /// The bit set.
         public let rawValue: UInt8
 
         /// Creates a set from its bits.
         public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-        /// `finished`, `failed`, `cancelled` and the queue's own.
+        /// `finished`, `failed`, `cancelled`, and the queue's `drained` and `missed`; always included.
         public static let ends: Interest = []
         /// `started`, `retrying` and `paused`; `held` and `released`.
         public static let states = Interest(rawValue: 1)
@@ -61,34 +61,34 @@ public struct TransferEvent: Sendable {
 
     /// What happened.
     public enum Kind: Sendable {
-        /// It left the queue; `path` as far as it is known yet.
+        /// The transfer started; `path` as far as it is known.
         case started(path: String)
-        /// A final response's head arrived.
+        /// The head of a final response was received.
         case response(ResponseInfo)
-        /// Bytes arrived; sampled, at most about five times a second.
+        /// Bytes were received or sent; sampled, at most about five times a second.
         case progress(Progress)
-        /// An attempt failed and another one follows after the delay.
+        /// An attempt failed; the next one follows after the delay.
         case retrying(TransferFailure, attempt: Int, delay: Duration)
-        /// It was paused and keeps what it has.
+        /// The transfer was paused; its partial file is kept.
         case paused
-        /// The file is there.
+        /// The transfer finished: the file is complete under its name, or the content was delivered or sent.
         case finished(Completion)
-        /// It ended without the file; what can be resumed was kept.
+        /// The transfer failed; bytes that can be resumed are kept.
         case failed(TransferFailure)
-        /// It was cancelled.
+        /// The transfer was cancelled.
         case cancelled
-        /// A note for people who asked for details (`--verbose`).
+        /// A detail for verbose output (`--verbose`).
         case note(String)
-        /// The transfers of a host, or all of them, wait from now on: it cannot be reached, or asked to come back later.
+        /// A hold began: the transfers of a host, or all of them, wait because of an outage or a requested delay.
         case held(HostHold)
-        /// The transfers that waited for a host, or for the network, start again.
+        /// A hold ended: the transfers that waited for a host, or for the network, start again.
         case released(HostHold)
-        /// Nothing waits or runs any more.
+        /// No transfer is waiting or running.
         case drained
-        /// This many events were dropped before the next one, because this consumer did not keep up.
+        /// This number of events was dropped before the next one, because the consumer did not keep up.
         case missed(Int)
 
-        /// What an observer must want to hear of this; nothing where it is always told.
+        /// The interest that an observer must have registered to receive this event; empty if it is always delivered.
         public var interest: Interest {
             switch self {
             case .started, .retrying, .paused, .held, .released: .states

@@ -3,24 +3,24 @@ internal import TransferCore
 
 /// The engine's events as an asynchronous sequence with a bounded buffer.
 ///
-/// A consumer that falls behind loses the oldest events and is told how many by `.missed`; of one transfer's progress
-/// only the newest is kept. It never stalls a transfer. One consumer at a time. Dropping it ends it.
+/// A consumer that falls behind loses the oldest events and receives their number in `.missed`; of one transfer's
+/// progress only the newest event is kept. It never stalls a transfer. One consumer at a time. Dropping it ends it.
 public struct TransferEvents: AsyncSequence, Sendable {
-    /// The element.
+    /// The type of the events.
     public typealias Element = TransferEvent
     /// The sequence never fails.
     public typealias Failure = Never
 
     let buffer: EventBuffer
 
-    /// Makes the iterator; the sequence keeps nothing for a second one.
+    /// Creates the iterator; all iterators of a sequence share one buffer.
     public func makeAsyncIterator() -> Iterator { Iterator(buffer: self.buffer) }
 
-    /// Waits for the next event.
+    /// The iterator of the sequence.
     public struct Iterator: AsyncIteratorProtocol {
         let buffer: EventBuffer
 
-        /// The next event, or `nil` once the engine has stopped or the task was cancelled.
+        /// Waits for the next event; `nil` when the engine has stopped or the task was cancelled.
         public mutating func next() async -> TransferEvent? { await self.buffer.next() }
     }
 }
@@ -35,9 +35,9 @@ final class EventBuffer: Sendable {
         var whenUnused: (@Sendable () -> Void)?
     }
 
-    /// Does not keep the buffer: it lives as long as its sequence.
+    /// A weak reference: the buffer lives as long as its sequence.
     ///
-    /// Unchecked because a weak variable, though never written again, is no constant; reading one is safe anywhere.
+    /// Unchecked because a weak variable is mutable, even if never written again; reading it is safe on any thread.
     struct Reference: @unchecked Sendable {
         private(set) weak var buffer: EventBuffer?
 
@@ -51,7 +51,7 @@ final class EventBuffer: Sendable {
 
     deinit { self.state.withLock { $0.whenUnused }?() }
 
-    /// Sets what is called once nobody holds the sequence any more.
+    /// Sets a callback that is called when the sequence is released.
     func whenUnused(_ work: @escaping @Sendable () -> Void) { self.state.withLock { $0.whenUnused = work } }
 
     func put(_ event: TransferEvent) {

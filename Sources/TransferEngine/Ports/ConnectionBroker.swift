@@ -1,28 +1,28 @@
 internal import TransferCore
 
-/// Grants the connections of running transfers, within the limits per host.
+/// Grants connections to running transfers, within the limits per host.
 ///
 /// A *slot* is the permission for one connection to an origin. No method may be called under a run's lock.
 protocol ConnectionBroker: AnyObject, Sendable {
-    /// Takes a slot regardless of the limit: for a running transfer that has no connection and must not wait.
+    /// Takes a slot regardless of the limit, for a running transfer that has no connection and must not wait.
     func takeConnection(_ origin: Origin, for transfer: TransferID)
 
     /// Takes a further slot for a transfer that has a connection.
     ///
-    /// - Returns: False if the limit is reached, the host refused as many lately, or another transfer waits for the host.
+    /// - Returns: False if the limit is reached, the host refused as many recently, or another transfer waits for it.
     func acquireConnection(_ origin: Origin, for transfer: TransferID) -> Bool
 
-    /// Returns a slot; wakes nobody, `connectionsReleased(lane:)` does.
+    /// Returns a slot without waking a waiting transfer; `connectionsReleased(lane:)` does that.
     func releaseConnection(_ origin: Origin, of transfer: TransferID)
 
-    /// Calls `wake` once a slot of this host was taken for the transfer.
+    /// Calls `wake` when a slot of this host has been taken for the transfer.
     func whenConnectionIsFree(_ origin: Origin, for transfer: TransferID, _ wake: @escaping @Sendable () -> Void)
 
-    /// Records that the host refused a further connection: those that it has now are its limit for some time.
+    /// Records that the host refused a further connection: its current number is its limit for some time.
     ///
     /// The slot of the refused connection must have been released before.
     func connectionRefused(_ origin: Origin)
 
-    /// Gives released slots to those who wait, preferably on this lane.
+    /// Grants released slots to waiting transfers, preferably on this lane.
     func connectionsReleased(lane: Int?)
 }

@@ -1,8 +1,8 @@
 internal import TransferCore
 
-/// Takes the events of running transfers.
+/// Receives the events of running transfers.
 protocol EventSink: AnyObject, Sendable {
-    /// Whether anybody observes such events; others need not be created.
+    /// Whether an observer is registered for such events; others need not be created.
     func wants(_ interest: TransferEvent.Interest) -> Bool
 
     /// Enqueues an event; `deliver()` must follow outside all locks.

@@ -17,7 +17,7 @@ public protocol FileStore: Sendable {
     /// Neither may exist, unless both are ours according to `survey`: then they are replaced by empty ones.
     func createPartial(_ target: FileTarget, facts: ResourceFacts) throws(StorageError) -> any PartialFile
 
-    /// Opens our partial file to resume it.
+    /// Opens a partial file of ours to resume it.
     func openPartial(_ target: FileTarget) throws(StorageError) -> any PartialFile
 
     /// Creates a partial file whose bytes `0..<size` are a copy of the existing final file `NAME`, by reflink if the
@@ -30,10 +30,10 @@ public protocol FileStore: Sendable {
     /// Computes the digest of the existing final file `NAME`.
     func digestExisting(_ target: FileTarget, _ algorithm: DigestAlgorithm) throws(StorageError) -> [UInt8]
 
-    /// Starts digests of bytes that cannot be read back from a file: those of a stream or of a single part.
+    /// Starts digests of bytes that cannot be read back from a file: those of a stream or of one part of a response.
     func beginDigests(_ algorithms: [DigestAlgorithm]) -> any DigestComputation
 
-    /// Opens a regular file whose bytes are to be sent; makes a few system calls. Throws `.cannotOpen`.
+    /// Opens a regular file to send its bytes; makes a few system calls. Throws `.cannotOpen`.
     func openSource(_ path: String) throws(StorageError) -> any SourceFile
 
     /// Deletes our partial file and journal under this name, if they exist.
@@ -48,11 +48,11 @@ public protocol FileStore: Sendable {
     /// Makes the files committed under `durability: .grouped` durable, then gives them their names. (`--durable`)
     ///
     /// Several engines may share a store: on return, all files committed before the call have been processed, by this
-    /// or another call.
+    /// or by another call.
     ///
     /// - Parameter paths: The files that the caller committed since its last call.
-    /// - Returns: The errors, by path, of those that did not become durable or did not get their name: `.exists` if the
-    ///   name was taken meanwhile.
+    /// - Returns: The errors, by path, of files that did not become durable or did not get their name: `.exists` if the
+    ///   name was taken since the commit.
     func flushGroup(_ paths: [String]) -> [String: StorageError]
 }
 
@@ -158,12 +158,12 @@ public protocol PartialFile: AnyObject, Sendable {
 }
 
 extension PartialFile {
-    /// Does nothing: there is no reserve.
+    /// Does nothing, for stores that reserve no space.
     public func releaseReserve() {}
 }
 
 extension FileStore {
-    /// Releases the reserved space of a partial file that is kept although nothing will resume it soon.
+    /// Releases the reserved space of a partial file that is kept although it will not be resumed soon.
     package func releaseReserve(of target: FileTarget) {
         guard let survey = try? self.survey(target), case .ours = survey.partial,
             let partial = try? self.openPartial(target)

@@ -10,6 +10,6 @@ public protocol LinkRefresher: Sendable {
     ///   - url: The URL that was refused.
     ///   - status: The status of the refusal: 401, 403 or 410.
     /// - Returns: The URL, or `nil` if there is none.
-    /// - Throws: What ends the transfer, such as a command that failed.
+    /// - Throws: The failure that ends the transfer, such as that of a command.
     func freshURL(for url: HTTPURL, status: Int) throws(TransferFailure) -> HTTPURL?
 }

@@ -11,16 +11,16 @@ protocol RunHost: ConnectionBroker, NameReserver, RateGate {
     /// Called once, when a run's connections are closed and its file is kept, named or deleted.
     func runEnded(_ run: any TransferRun, _ outcome: RunOutcome)
 
-    /// A run received a response, or the host takes its content; called once in a run, not under the run's lock.
+    /// A run received a response, or the host accepts its content; called once in a run, not under the run's lock.
     func hostResponds(to transfer: TransferID)
 
-    /// A run that was started to probe its host made a connection, or received a response; not under a run's lock.
+    /// A run that probes its host has connected, or received a response; not under a run's lock.
     func hostReached(by transfer: TransferID, hasResponse: Bool)
 
-    /// Deletes the resource of an abandoned upload at its server; returns at once.
+    /// Deletes the resource of an abandoned upload at its server; returns immediately.
     func terminate(_ record: UploadRecord, of transfer: Transfer)
 
-    /// Deletes the resource of an upload whose journal has not been read, and the journal's record; returns at once.
+    /// Deletes the resource of an upload whose journal was not read, and its journal record; returns immediately.
     func giveUp(_ request: UploadRequest)
 }
 
@@ -33,18 +33,18 @@ protocol NameReserver: AnyObject, Sendable {
     func takeNextName(directory: String, base: String) -> FileTarget
 }
 
-/// Limits the rate at which bytes pass.
+/// Limits the rates at which bytes are transferred.
 protocol RateGate: AnyObject, Sendable {
-    /// Whether any limit was ever set: then bytes are charged.
+    /// Whether a limit was ever set; bytes need not be charged otherwise.
     var isThrottling: Bool { get }
 
     /// Charges bytes to the limits that apply to a transfer.
     func charge(_ count: Int, to transfer: Transfer, now: Int64) -> RateTickets
 
-    /// The time until the charged bytes may pass, in nanoseconds; 0 if they may now.
+    /// The time until the charged bytes may pass, in nanoseconds; 0 if they may pass now.
     func wait(for tickets: RateTickets, of transfer: Transfer, now: Int64) -> Int64
 
-    /// The maximum size of one read so that limited transfers share fairly; `nil` without a limit.
+    /// The maximum size of one read, so that limited transfers share fairly; `nil` without a limit.
     func readQuantum(for transfer: Transfer, attempts: Int) -> Int?
 }
 

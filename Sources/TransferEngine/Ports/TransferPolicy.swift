@@ -1,26 +1,26 @@
 public import TransferCore
 
-/// What a session has to say about its transfers' requests and responses: cookies, credentials, its delegates' decisions.
+/// A session's hooks for requests and responses: cookies, credentials, delegates' decisions.
 ///
-/// It is called on the lanes, so nothing here may block; a decision that takes its time is given later, and only the one
-/// response waits for it.
+/// Called on the lanes, so no method may block. A decision that takes time is passed to a closure later; only the
+/// response in question waits for it.
 public protocol TransferPolicy: AnyObject, Sendable {
-    /// Fields for one request beside the transfer's own, such as `Cookie` and `Authorization`.
+    /// Returns additional fields for one request, such as `Cookie` and `Authorization`.
     ///
-    /// A field that the transfer has itself is not replaced. It may be called under a run's lock: it must not call the
+    /// A field that the transfer itself sets is not replaced. May be called under a run's lock: must not call the
     /// engine.
     func fields(for request: RequestFacts) -> [(String, String)]
 
-    /// Hears of the head of every final response, redirects and challenges included, before anything is done about it.
+    /// Called with the head of every final response, redirects and challenges included, before it is handled.
     func received(_ head: ResponseHead, to request: RequestFacts)
 
     /// Decides about a response.
     ///
     /// - Parameters:
-    ///   - question: What is to be decided.
-    ///   - request: The request that was answered.
-    ///   - later: Takes the decision once, from any thread, where `nil` was returned.
-    /// - Returns: The decision, or `nil` where it is given later. Until then nothing more is read of this response.
+    ///   - question: The decision to make.
+    ///   - request: The request of the response.
+    ///   - later: Called once with the decision, on any thread, if `nil` was returned.
+    /// - Returns: The decision, or `nil` if it is passed to `later`. Reading of the response is paused until then.
     func decide(
         _ question: PolicyQuestion,
         about request: RequestFacts,
@@ -28,18 +28,18 @@ public protocol TransferPolicy: AnyObject, Sendable {
     ) -> PolicyDecision?
 }
 
-/// One request, as a policy sees it.
+/// The properties of a request that a policy depends on.
 public struct RequestFacts: Sendable {
     /// The transfer.
     public var id: TransferID
-    /// The caller's own information.
+    /// The value that the caller attached to the transfer.
     public var userInfo: (any Sendable)?
     /// The method.
     public var method: String
-    /// The URL asked.
+    /// The URL of the request.
     public var url: HTTPURL
-    /// The URL that the transfer began with.
+    /// The source's URL, before redirects.
     public var source: HTTPURL
-    /// How often credentials were refused on the way here.
+    /// The number of times that credentials were refused before this request.
     public var refusals: Int
 }

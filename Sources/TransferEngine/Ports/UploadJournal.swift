@@ -1,17 +1,17 @@
 public import TransferCore
 
-/// Keeps what is needed to go on with one resumable upload after the process died.
+/// Stores the record with which another process resumes an upload.
 ///
 /// Called on a `BlockingPool`, one call at a time.
 public protocol UploadJournal: AnyObject, Sendable {
-    /// What is kept; `nil` where nothing is, or nothing that can be read.
+    /// Returns the record; `nil` if there is none, or it cannot be decoded.
     func read() throws(StorageError) -> UploadRecord?
 
-    /// Replaces what is kept.
+    /// Replaces the record.
     ///
-    /// When it returns, a process that dies does not lose it any more.
+    /// When this returns, the record survives the death of the process.
     func write(_ record: UploadRecord) throws(StorageError)
 
-    /// Forgets it.
+    /// Deletes the record.
     func remove() throws(StorageError)
 }

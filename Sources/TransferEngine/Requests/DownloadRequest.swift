@@ -1,33 +1,35 @@
 public import TransferCore
 
-/// One download: what to fetch and where to put it.
+/// A download: the URLs, the destination and the options.
 public struct DownloadRequest: Sendable {
     /// The file's URLs, at least one; more are mirrors of the same file.
     public var sources: [HTTPURL]
 
-    /// The user's own name for the file, or `nil` to take it from the response or the URL.
+    /// The file name chosen by the caller, or `nil` to derive it from the response or the URL.
     public var name: String?
 
-    /// The directory for the file; `nil` takes the options'.
+    /// The directory for the file, or `nil` for that of ``options``.
     public var directory: String?
 
     /// Digests that the finished file must have.
     public var expected: [ExpectedDigest]
 
-    /// Fields of this request alone, beside the options'.
+    /// Header fields of this request, in addition to those of ``options``.
     public var fields: [(String, String)]
 
-    /// Whether the file must have the name given and no numbered one, as long as another transfer has that.
+    /// Whether the given name must not be numbered: adding fails while another transfer uses it.
     public var nameIsExact = false
 
-    /// A text that nobody else has, stored with the finished file; a file that carries it is this transfer's.
+    /// A unique text stored with the finished file; it identifies the file as this transfer's.
     ///
-    /// Whoever keeps a record of finished transfers starts one again that ended just before a crash, and it ends at once,
-    /// with the file that it has brought already.
+    /// A caller that records finished transfers repeats one that ended just before a crash; with its mark, the repeated
+    /// transfer ends immediately with the existing file.
     public var mark: String?
 
-    /// The method, a token; other than `GET` and `HEAD` it is asked once and whole, and repeated only where RFC 9110
-    /// §9.2.2 calls it idempotent, or where nothing was sent yet.
+    /// The method, a token; default `GET`.
+    ///
+    /// A request with any method other than `GET` and `HEAD` is for the whole representation, and is repeated only if
+    /// the method is idempotent (RFC 9110 §9.2.2) or nothing has been sent.
     public var method = "GET"
 
     /// The content to send, or `nil` for none.
@@ -35,16 +37,16 @@ public struct DownloadRequest: Sendable {
 
     /// Fields that make the request conditional (RFC 9110 §13.1), such as `If-None-Match`.
     ///
-    /// They go with requests for the whole only; a 304 then ends the transfer well.
+    /// Sent only with requests for the whole representation; the transfer then finishes on 304.
     public var conditions: [(String, String)] = []
 
-    /// What decides about requests and responses, or `nil`.
+    /// The policy hooks for requests and responses, or `nil`.
     public var policy: (any TransferPolicy)?
 
-    /// Everything that many requests share.
+    /// The options, which many requests can share.
     public var options: DownloadOptions
 
-    /// The caller's own information; it travels with every event.
+    /// A value of the caller, attached to every event.
     public var userInfo: (any Sendable)?
 
     /// Creates a request.
@@ -70,103 +72,103 @@ public struct DownloadRequest: Sendable {
     }
 }
 
-/// How downloads are made: what the requests of one purpose have in common.
+/// Options of transfers, shared by requests.
 public struct DownloadOptions: Sendable {
     /// The directory for files.
     public var directory: String = "."
-    /// What to do where the name is taken.
+    /// The rule for a name that is taken.
     public var ifExists: IfExists = .auto
-    /// Where the bytes go.
+    /// The destination of the bytes.
     public var destination: Destination = .file
-    /// Fields for every request (`User-Agent` included); those of the user's own are dropped at another origin.
+    /// Header fields for every request, `User-Agent` included; those private to the origin are not sent to another one.
     public var fields: [(String, String)] = []
-    /// The order in which transfers start.
+    /// The priority: transfers of a higher one start first.
     public var priority: Priority = .normal
-    /// The most bytes a second, or `nil`.
+    /// The rate limit in bytes per second, or `nil`.
     public var rateLimit: Int64?
-    /// The connections for one file; see ``ConnectionPolicy``.
+    /// The number of connections for one file; see ``ConnectionPolicy``.
     public var connections: ConnectionPolicy = .adaptive(most: 4)
-    /// The smallest piece that is worth a connection of its own, in bytes.
+    /// The size of the smallest piece for which a further connection is opened, in bytes.
     public var minimumSplit: Int64 = 1 << 20
-    /// Attempts beyond the first that bring nothing new.
+    /// The maximum number of retries without progress.
     public var retries: Int = 5
-    /// The least time between two attempts; what the server asks for, and the growing delay of its own, may be longer.
+    /// The minimum time between two attempts; a delay requested by the server, and the backoff, may be longer.
     public var retryWait: Duration = .zero
-    /// How long an outage is waited out, from the time when the host became unreachable; `nil` if it is a failure like any
-    /// other.
+    /// The maximum duration of an outage, during which the transfer waits; `nil` treats it like any other failure.
     ///
-    /// An outage is that connections cannot be made or break, or that no name server responds. Transfers that wait for
-    /// its end use up no retries, and one attempt at a time is made for all transfers of a host.
+    /// In an outage connections cannot be made or break, or no name server responds. Transfers that wait for its end
+    /// use up no retries, and one attempt at a time is made for all transfers of a host.
     public var outageTimeout: Duration?
-    /// Whether attempts that fail in an outage use up retries, although it is waited out.
+    /// Whether attempts that fail in an outage use up retries, although the transfer waits for its end.
     public var retriesIncludeOutages = false
-    /// The time since which the transfer has waited outside the engine, in seconds since 1970, or `nil`: an attempt at its
-    /// host that failed later was made for it too.
+    /// The time since which the transfer has waited outside the engine, in seconds since 1970, or `nil`.
+    ///
+    /// A failed attempt at its host after this time counts as one of this transfer.
     package var waitsSince: Int64?
-    /// The statuses that are worth another attempt.
+    /// The statuses on which a request is retried.
     public var retryStatuses: Set<Int> = [408, 429, 500, 502, 503, 504]
-    /// The most redirects to follow.
+    /// The maximum number of redirects to follow.
     public var maximumRedirects: Int = 20
-    /// Whether https may redirect to http.
+    /// Whether redirects from https to http are followed.
     public var allowsDowngrade: Bool = false
-    /// Name resolution, connecting and the handshake together.
+    /// The timeout of name resolution, connecting and the handshake together.
     public var connectTimeout: Duration = .seconds(30)
-    /// No bytes for this long; also the time for a complete response head.
+    /// The maximum time without received or sent bytes; also that until a response head is complete.
     ///
-    /// Zero: none.
+    /// Zero disables the timeout.
     public var stallTimeout: Duration = .seconds(60)
-    /// The whole transfer from its first start, never its queueing.
+    /// The maximum active time of a transfer: runs and the time between attempts, but not the time in the queue.
     ///
-    /// Zero: none.
+    /// Zero disables the timeout.
     public var totalTimeout: Duration = .zero
-    /// Whether every file is synced to disk before it is reported.
+    /// Whether every file is synced to disk before it is reported as finished.
     public var durable: Bool = false
-    /// The algorithm whose digest is reported with each finished file.
+    /// The algorithm of the digest that is reported with each finished file.
     public var reportDigest: DigestAlgorithm?
     /// Whether a file that fails its digest is kept as `NAME.martlet-bad`.
     public var keepBad: Bool = true
-    /// Supplies a fresh URL where a link has expired, or `nil`.
+    /// Supplies a fresh URL when a link has expired, or `nil`.
     public var refresher: (any LinkRefresher)?
 
     /// Creates the defaults.
     public init() {}
 
-    /// What to do if the name is taken.
+    /// The rule for a name that is taken.
     public typealias IfExists = IfExistsRule
     /// The number of connections for one file.
     public typealias ConnectionPolicy = TransferCore.ConnectionPolicy
 
-    /// Where the bytes go.
+    /// The destination of the bytes.
     public enum Destination: Sendable {
         /// A file in the directory.
         case file
-        /// A sink that takes the bytes once and in order, and may block.
+        /// A sink that accepts the bytes once and in order, and may block.
         case stream(any ByteSink)
-        /// A receiver that takes the bytes once and in order, at once, such as memory.
+        /// A receiver that accepts the bytes once, in order and without blocking, such as memory.
         case memory(any BodyReceiver)
     }
 }
 
-/// Takes a body's bytes once and in order, on the lane, without blocking.
+/// Receives the bytes of a body once and in order, on the lane, without blocking.
 public protocol BodyReceiver: AnyObject, Sendable {
-    /// Takes bytes, which are valid only during the call.
+    /// Receives the next bytes.
     ///
     /// - Parameters:
-    ///   - bytes: What follows what was given before.
-    ///   - resume: To be called once more may come, where the answer was false; not from within this call.
-    /// - Returns: Whether more may come at once.
-    /// - Throws: What ends the transfer.
+    ///   - bytes: The bytes; valid only during the call.
+    ///   - resume: Called by the receiver when it accepts more bytes, after it returned false; not during this call.
+    /// - Returns: Whether more bytes can follow immediately.
+    /// - Throws: The failure that ends the transfer.
     func receive(_ bytes: UnsafeRawBufferPointer, resume: @escaping @Sendable () -> Void) throws(TransferFailure)
         -> Bool
 
-    /// Whether it still has what it was given, so that it can compare.
+    /// Whether the received bytes are kept, so that repeated bytes can be compared with them.
     var keepsBytes: Bool { get }
 
-    /// Whether bytes are those that it was given at an offset; asked only where ``keepsBytes``.
+    /// Whether the bytes received at an offset equal these; called only if ``keepsBytes``.
     func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Bool
 }
 
-/// Takes a file's bytes once and in order, such as standard output.
+/// A destination that accepts a file's bytes once and in order, such as standard output.
 public protocol ByteSink: AnyObject, Sendable {
     /// Writes all the bytes; may block. Called on a `BlockingPool` thread, one call at a time.
     func write(_ bytes: [UInt8]) throws(StorageError)

@@ -1,65 +1,65 @@
 public import TransferCore
 
-/// One upload: what to send and where to.
+/// An upload: the URL, the content and the options.
 public struct UploadRequest: Sendable {
-    /// The URL to send to.
+    /// The URL to which the content is sent.
     public var url: HTTPURL
 
-    /// The URL at which a resumable protocol makes uploads, where that is not ``url``.
+    /// The URL at which a resumable protocol creates uploads, if it is not ``url``.
     public var collection: HTTPURL?
 
-    /// What is sent.
+    /// The content.
     public var content: UploadContent
 
-    /// The method of an upload in one request, a token; those of a resumable protocol are the protocol's.
+    /// The method of an upload in one request, a token; resumable protocols define their own.
     public var method = "PUT"
 
     /// The media type of the content.
     public var type = "application/octet-stream"
 
-    /// How it is made.
+    /// The protocol of the upload.
     public var way = UploadWay.plain
 
-    /// What a server is told of the content where the protocol has a place for it, such as its `filename`.
+    /// Metadata of the content, such as its `filename`, sent if the protocol supports it.
     public var metadata: [(String, String)] = []
 
-    /// The digest to send with each part, where the protocol has one and the server takes it.
+    /// The algorithm of the digest sent with each part, if the protocol and the server support it.
     public var checksum: DigestAlgorithm?
 
-    /// Where the state of a resumable upload is kept beyond this process, or `nil`.
+    /// The journal that keeps the state of a resumable upload for later processes, or `nil`.
     public var journal: (any UploadJournal)?
 
-    /// What is known already of an upload that is to be gone on with; the journal's comes before it.
+    /// The record of an upload to resume; the journal's takes precedence.
     public var record: UploadRecord?
 
-    /// Called before a request is made that must not be made twice (RFC 9110 §9.2.2), on a `BlockingPool`.
+    /// Called on a `BlockingPool` before a request that must not be repeated (RFC 9110 §9.2.2).
     ///
-    /// When it returns, a process that dies must not lose that; where it throws, the upload fails.
+    /// When it returns, the note must survive the death of the process. If it throws, the upload fails.
     public var noteUnrepeatable: (@Sendable () throws(StorageError) -> Void)?
 
-    /// Takes the body of the response, or `nil` to leave it out.
+    /// Receives the body of the response; `nil` discards it.
     public var receiver: (any AnswerReceiver)?
 
-    /// From how many bytes on the server is asked first whether it wants them (`Expect: 100-continue`), or `nil` for
+    /// The minimum length of content in bytes for which `Expect: 100-continue` is sent (RFC 9110 §10.1.1), or `nil` for
     /// never.
     public var asksFrom: Int64? = 1 << 20
 
-    /// How long its answer is waited for before the content is sent all the same.
+    /// The maximum time to wait for a response to `Expect` before the content is sent.
     public var askTimeout: Duration = .seconds(1)
 
-    /// The name for the content in events: a path.
+    /// The name of the content in events: a path.
     public var name = ""
 
-    /// Fields of this request alone, beside the options'.
+    /// Header fields of this request, in addition to those of ``options``.
     public var fields: [(String, String)] = []
 
-    /// What decides about requests and responses, or `nil`.
+    /// The policy hooks for requests and responses, or `nil`.
     public var policy: (any TransferPolicy)?
 
-    /// What it has in common with others; of these, those about files and their connections mean nothing here.
+    /// The options, which many requests can share; those about files and their connections have no effect.
     public var options: DownloadOptions
 
-    /// The caller's own information; it travels with every event.
+    /// A value of the caller, attached to every event.
     public var userInfo: (any Sendable)?
 
     /// Creates a request.
@@ -70,35 +70,35 @@ public struct UploadRequest: Sendable {
     }
 }
 
-/// Takes the body of the answer to an upload; called on the transfer's lane.
+/// Receives the body of the response to an upload; called on the transfer's lane.
 public protocol AnswerReceiver: AnyObject, Sendable {
-    /// Takes what follows what was given before.
+    /// Receives the next bytes.
     ///
-    /// - Parameter bytes: Valid only during the call.
-    /// - Throws: What ends the transfer.
+    /// - Parameter bytes: The bytes; valid only during the call.
+    /// - Throws: The failure that ends the transfer.
     func take(_ bytes: UnsafeRawBufferPointer) throws(TransferFailure)
 
-    /// Forgets what came of an answer that broke off: the next one is another.
+    /// Discards the bytes of an incomplete response; another response follows.
     func beginAnew()
 }
 
-/// How an upload is made.
+/// The protocol of an upload.
 public enum UploadWay: Sendable, Hashable {
-    /// One request; where it breaks, it begins anew.
+    /// One request, which is repeated from its beginning if it fails.
     case plain
-    /// By a resumable protocol where the server speaks one, which it is asked, otherwise by one request.
+    /// A resumable protocol if the server supports one, which is detected by a request; otherwise one request.
     case automatic
-    /// By this protocol.
+    /// The given resumable protocol.
     case by(ResumableProtocol)
 }
 
 extension UploadWay {
-    /// The names that ``init(name:)`` knows, for a message.
+    /// The names that ``init(name:)`` accepts, for a message.
     package static var names: String {
         (["auto", "none"] + ResumableProtocol.allCases.map(\.rawValue)).joined(separator: ", ")
     }
 
-    /// The way of a name: `auto`, `none` or a protocol's; `nil` for another.
+    /// Creates a value from its name: `auto`, `none` or a protocol's; `nil` for any other text.
     package init?(name: String) {
         switch name {
         case "auto": self = .automatic
@@ -110,38 +110,38 @@ extension UploadWay {
     }
 }
 
-/// What an upload sends.
+/// The content of an upload.
 public enum UploadContent: Sendable {
-    /// Parts one after the other, which can be sent again from anywhere.
+    /// Consecutive parts, which can be sent again from any offset.
     case parts([Part])
-    /// What a source gives once; such an upload cannot go on or be repeated once the source was read from.
+    /// A stream that is read once; such an upload cannot be resumed or repeated after the first read.
     case stream(any ContentStream)
 
-    /// A part.
+    /// A part of the content.
     public enum Part: Sendable {
-        /// A regular file, whole.
+        /// A whole regular file, by its path.
         case file(String)
         /// Bytes.
         case bytes([UInt8])
     }
 
-    /// A file.
+    /// Content of one file.
     public static func file(_ path: String) -> UploadContent { .parts([.file(path)]) }
 
     /// Bytes.
     public static func bytes(_ bytes: [UInt8]) -> UploadContent { .parts([.bytes(bytes)]) }
 }
 
-/// Gives an upload's bytes once and in order.
+/// A source of an upload's bytes, which are read once and in order.
 public protocol ContentStream: AnyObject, Sendable {
-    /// The bytes in all, or `nil` where only the end tells.
+    /// The length in bytes, or `nil` if it is not known in advance.
     var length: Int64? { get }
 
-    /// Asks for what follows; never again before that came.
+    /// Requests the next bytes; not called again before `take` was called.
     ///
-    /// - Parameter take: Takes the bytes, `nil` for the end, or the failure; called once, from any thread.
+    /// - Parameter take: Receives the bytes, `nil` for the end, or the failure; called once, on any thread.
     func next(_ take: @escaping @Sendable (Result<[UInt8]?, TransferFailure>) -> Void)
 
-    /// Nothing more will be asked for.
+    /// Ends the stream: no more bytes will be requested.
     func cancel()
 }

@@ -17,7 +17,7 @@ final class DownloadExchange: ExchangeReceiver, @unchecked Sendable {
     var small: (any SmallFile)?
     var file: (any PartialFile)?
     var extent: Int?
-    /// The digests of the part that the response carries.
+    /// The digests of the part in the response.
     var digests: (any DigestComputation)?
     private var quantum: Int?
     private var isInCallback = false
@@ -35,9 +35,9 @@ final class DownloadExchange: ExchangeReceiver, @unchecked Sendable {
         self.exchange = transport.start(request, onLane: self.lane, receiver: self)
     }
 
-    /// Ends the exchange, unless its response has ended, and its extent.
+    /// Ends the exchange, unless its response has ended, and closes its extent.
     ///
-    /// Within one of its callbacks, the callback's result closes it.
+    /// During a callback, the callback's result closes the exchange.
     func close() {
         self.isClosed = true
         if let extent, let file { file.endExtent(extent) }
@@ -88,13 +88,13 @@ final class DownloadExchange: ExchangeReceiver, @unchecked Sendable {
         self.run.exchangeFailed(self, error)
     }
 
-    /// Runs a callback that may close this exchange; its result does.
+    /// Runs a callback that may close this exchange; its result is `close` then.
     private func inCallback(_ body: () -> ReadDecision) -> ReadDecision {
         self.isInCallback = true
         var decision = body()
         self.isInCallback = false
         if self.isClosed { decision = .close }
-        // The exchange retains its receiver: once it is over, the two must not keep each other alive.
+        // The exchange retains its receiver: this breaks the retain cycle at its end.
         if case .close = decision { self.exchange = nil }
         return decision
     }

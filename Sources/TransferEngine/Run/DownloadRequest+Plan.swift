@@ -4,10 +4,10 @@ extension DownloadRequest {
     /// The header fields of one request.
     ///
     /// - Parameters:
-    ///   - plan: The request as the machine wants it.
-    ///   - origin: The origin of the transfer, beyond which the caller's private fields do not travel.
+    ///   - plan: The request planned by the machine.
+    ///   - origin: The origin of the transfer; the caller's private fields are sent only to it.
     ///   - facts: The request, for the policy.
-    /// - Returns: The fields, without those of the connection and of the content's framing.
+    /// - Returns: The fields, except those of the connection and of the content's framing.
     func fields(for plan: FetchPlan, of origin: Origin, _ facts: () -> RequestFacts) -> HTTPFields {
         let source = self.sources[plan.source]
         let target = plan.url.origin
@@ -29,7 +29,7 @@ extension DownloadRequest {
         } else if let authorization = RequestFields.basicAuthorization(source), target == source.origin,
             !fields.contains("Authorization")
         {
-            // A policy responds to the server's challenge instead, perhaps by a digest that does not show the password.
+            // A policy responds to the server's challenge instead, possibly with Digest, which hides the password.
             fields.append("Authorization", authorization)
         }
         if !fields.contains("Accept") { fields.append("Accept", "*/*") }

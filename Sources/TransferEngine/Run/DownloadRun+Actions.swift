@@ -1,9 +1,9 @@
 internal import Synchronization
 internal import TransferCore
 
-/// Performs the machine's actions.
+/// Performing the machine's actions.
 extension DownloadRun {
-    /// Performs actions in order, with those that follow from each before the next.
+    /// Performs actions in order, and those that result from an action before the next one.
     func perform(_ actions: [DownloadAction]) {
         for action in actions {
             let following = self.perform(action)
@@ -108,7 +108,7 @@ extension DownloadRun {
         }
     }
 
-    /// Runs `work` on a request's event loop: at once if the caller is on it.
+    /// Runs `work` on a request's event loop: immediately if the caller is on it.
     private func onEventLoop(_ number: Int, _ work: @escaping @Sendable (DownloadExchange) -> Void) {
         guard let exchange = self.exchange(number) else { return }
         self.transport.execute(onLane: exchange.lane) { work(exchange) }
@@ -122,7 +122,7 @@ extension DownloadRun {
     private func send(_ plan: FetchPlan) {
         let exchange = DownloadExchange(self, plan)
         let file: OpenFile? = self.state.withLock { state in
-            // The run may have ended since the machine made the request.
+            // The run may have ended after the machine created the request.
             guard state.machine.contains(plan.number) else { return nil }
             state.exchanges.append(exchange)
             return state.file
@@ -264,7 +264,7 @@ extension DownloadRun {
 
     private func openPartial(_ target: FileTarget) {
         self.line.run {
-            // Once the end has been reported, another transfer may survey the file: it must not find it locked.
+            // When the end has been reported, another transfer may survey the file, and must not find it locked.
             if self.state.withLock({ $0.machine.isEnded }) { return }
             do throws(StorageError) {
                 let partial = try self.store.openPartial(target)
@@ -333,7 +333,7 @@ extension DownloadRun {
         }
     }
 
-    /// Copies the user's file, which keeps its name.
+    /// Copies the existing file, which keeps its name, to a partial file.
     private func copyExisting(_ target: FileTarget, _ facts: ResourceFacts) {
         self.line.run {
             guard self.state.withLock({ $0.machine.wantsCopy }) else { return }
@@ -365,7 +365,7 @@ extension DownloadRun {
         }
     }
 
-    /// Records the facts in the journal; those of a later event are never replaced by earlier ones.
+    /// Records the facts in the journal; facts of an earlier event never replace those of a later one.
     private func recordFacts() {
         self.recording.withLock { _ in
             let (file, facts) = self.state.withLock { ($0.file, $0.machine.facts) }
@@ -431,7 +431,7 @@ extension DownloadRun {
 
     // MARK: Ending
 
-    /// Closes all exchanges on their event loops, so that none of their callbacks runs later, then the file.
+    /// Closes all exchanges on their event loops, so that no callback runs later, then the file.
     private func end(_ ending: DownloadEnding) {
         let exchanges = self.state.withLock { state in
             defer { state.exchanges = [] }
@@ -448,7 +448,7 @@ extension DownloadRun {
     }
 
     private func closeFile(_ ending: DownloadEnding) {
-        // A running operation may be creating the file or writing to it: wait for it.
+        // A running operation may be creating or writing the file; it must end first.
         if self.line.isBusy || self.blocks(ending.file) {
             self.line.run {
                 self.closeFileNow(ending)
@@ -459,7 +459,7 @@ extension DownloadRun {
         }
     }
 
-    /// Whether closing the file in this way blocks.
+    /// Whether this way of closing the file blocks.
     private func blocks(_ ending: DownloadEnding.FileEnding) -> Bool {
         switch ending {
         case .none: false
@@ -497,7 +497,7 @@ final class Countdown: Sendable {
 
     init(_ count: Int) { self.left = Mutex(count) }
 
-    /// Whether this call was the last one awaited.
+    /// Counts a call; returns whether it was the last one.
     func isLast() -> Bool {
         self.left.withLock { left in
             left -= 1

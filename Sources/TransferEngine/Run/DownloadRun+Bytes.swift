@@ -117,7 +117,7 @@ extension DownloadRun {
         }
         if skip == body.count { return .read }
         let rest = UnsafeRawBufferPointer(rebasing: body[skip...])
-        // The bytes after the repetition may have to be compared first.
+        // The bytes that follow the repeated ones may have to be compared first.
         if count == 0, skip > 0 { return self.received(rest, on: exchange) }
         let new = UnsafeRawBufferPointer(rebasing: rest[..<count])
         switch self.options.destination {
@@ -154,7 +154,7 @@ extension DownloadRun {
         return self.host.isThrottling ? self.throttle(exchange, bytes.count, now) : .read
     }
 
-    /// Writes bytes to the sink on the pool, with reading paused.
+    /// Writes bytes to the sink on the pool; reading is paused until then.
     private func write(
         _ bytes: UnsafeRawBufferPointer,
         of arrived: Int,
@@ -210,7 +210,7 @@ extension DownloadRun {
     }
 
     private func hold(_ exchange: DownloadExchange, _ tickets: RateTickets, _ wait: Int64) {
-        // The limit can change meanwhile: long waits are split, and the remaining wait is recomputed.
+        // The limit can change during a wait: long waits are split, and the remaining wait is recomputed.
         self.time.schedule(after: min(wait, Self.longestHold)) {
             guard self.state.withLock({ $0.machine.contains(exchange.number) }) else { return }
             let left = self.host.wait(for: tickets, of: self.transfer, now: self.now)

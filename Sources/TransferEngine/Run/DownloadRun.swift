@@ -1,10 +1,10 @@
 internal import Synchronization
 internal import TransferCore
 
-/// Drives one run of a download: reports events to its ``DownloadMachine`` and performs the actions.
+/// Drives one run of a download: passes events to its ``DownloadMachine`` and performs the resulting actions.
 ///
-/// Events arrive from the event loops, the pool and the clock. Each is reported under the lock; the actions are
-/// performed after the unlock. Nothing is called under the lock.
+/// Events arrive from the event loops, the pool and the clock. Each is passed to the machine under the lock; actions
+/// are performed after the unlock. No other object is called under the lock.
 final class DownloadRun: TransferRun {
     let host: any RunHost
     let transport: any Transport
@@ -29,12 +29,12 @@ final class DownloadRun: TransferRun {
         var exchanges: [DownloadExchange] = []
         /// The number of events whose actions are being performed; the end is reported after the last of them.
         var performers = 0
-        /// Whether a response was received, and whether the engine knows.
+        /// Whether a response was received, and whether that was reported to the engine.
         var response = FirstResponse.none
-        /// The outcome once everything is closed, until it is reported.
+        /// The outcome, from when everything is closed until it is reported.
         var outcome: RunOutcome?
 
-        /// The outcome to report now: once, and after all actions.
+        /// Takes the outcome if it can be reported: once, and after all actions.
         mutating func takeOutcome() -> RunOutcome? {
             guard self.performers == 0 else { return nil }
             defer { self.outcome = nil }
@@ -124,7 +124,7 @@ final class DownloadRun: TransferRun {
 
     // MARK: Events
 
-    /// Reports an event to the machine and performs its actions.
+    /// Passes an event to the machine and performs the resulting actions.
     func handle(_ event: (inout DownloadMachine) -> [DownloadAction]) {
         let actions = self.state.withLock { state in
             let actions = event(&state.machine)
@@ -144,7 +144,7 @@ final class DownloadRun: TransferRun {
         if let outcome { self.host.runEnded(self, outcome) }
     }
 
-    /// Reports an event to the machine.
+    /// Passes an event to the machine; the caller performs the resulting actions.
     func report(_ event: (inout DownloadMachine) -> [DownloadAction]) -> [DownloadAction] {
         self.state.withLock { event(&$0.machine) }
     }

@@ -6,7 +6,7 @@ enum OpenFile: Sendable {
     case small(any SmallFile)
     case partial(any PartialFile)
 
-    /// Closes the file as a run's end asks for, and settles what is left beside it; blocks.
+    /// Closes the file as the run's end requires, and keeps only one partial file of the two that may exist; blocks.
     func close(_ ending: DownloadEnding, in store: any FileStore) {
         switch (ending.file, self) {
         case (.none, _): break
@@ -32,7 +32,7 @@ enum OpenFile: Sendable {
 
     /// Stores the received bytes of a small file as a partial file, so that the next run continues it.
     ///
-    /// A failure loses only these bytes.
+    /// A failure loses these bytes only.
     private static func keep(
         _ small: any SmallFile,
         _ target: FileTarget,
@@ -50,7 +50,7 @@ enum OpenFile: Sendable {
         partial.keep()
     }
 
-    /// Keeps the longer of two partial files while neither is open.
+    /// Keeps the longer of two partial files, both of them closed.
     private static func settle(_ ending: DownloadEnding, in store: any FileStore) {
         guard let older = ending.older else { return }
         let isCancelled = if case .cancelled(keeping: false) = ending.outcome { true } else { false }

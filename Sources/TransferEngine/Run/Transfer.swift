@@ -1,10 +1,10 @@
 internal import Synchronization
 internal import TransferCore
 
-/// One transfer from its addition to its end: its request, and what its runs learned about the resource.
+/// One transfer from its addition to its end: its request, and the facts that its runs learned about the resource.
 ///
-/// A waiting transfer is cheap; the state of a running one is in its ``TransferRun``, and its place in the queue in the
-/// ``EngineMachine``.
+/// A waiting transfer uses little memory; the state of a running one is in its ``TransferRun``, and its place in the
+/// queue in the ``EngineMachine``.
 final class Transfer: Sendable {
     /// The request of a transfer.
     enum Work: Sendable {
@@ -12,7 +12,7 @@ final class Transfer: Sendable {
         case upload(UploadRequest)
     }
 
-    /// The request of a download, on the heap: it is large, and its run reads it as well.
+    /// The request of a download, on the heap because it is large and shared with the run.
     final class Download: Sendable {
         let request: DownloadRequest
         init(_ request: consuming DownloadRequest) { self.request = request }
@@ -42,27 +42,27 @@ final class Transfer: Sendable {
     /// The origin in whose queue the transfer waits.
     let origin: Origin
     let memory: Mutex<Memory>
-    /// The limit of this transfer's rate.
+    /// The rate limiter of this transfer.
     let limiter: Mutex<RateLimiter>
 
-    /// What runs have learned, kept from one to the next.
+    /// The state that is kept from one run to the next.
     struct Memory: Sendable {
         /// The target of the file, once a response or the user has determined it.
         var target: FileTarget?
-        /// What a download's runs have left.
+        /// The history of a download's runs.
         var download = DownloadHistory()
         /// The last bytes of a stream, for comparing an overlap.
         var streamTail = StreamTail(capacity: Int(VersionJudge.overlap))
         /// The digests of a stream's bytes so far, if any are expected or requested.
         var streamDigests: (any DigestComputation)?
-        /// What an upload's runs have left.
+        /// The history of an upload's runs.
         var upload = UploadHistory()
     }
 
     /// The partial file that a cancellation deletes, if there may be one.
     var deletable: FileTarget? { self.memory.withLock { $0.target } }
 
-    /// Cancels an upload's stream, from which nothing more is read; idempotent.
+    /// Cancels an upload's stream, which is not read any more; idempotent.
     func letGoOfSource() {
         if case .upload(let request) = self.work, case .stream(let stream) = request.content { stream.cancel() }
     }
@@ -107,7 +107,7 @@ final class Transfer: Sendable {
 
     /// Whether the transfer fetches a whole representation, so that parts of it may be requested and compared.
     ///
-    /// False for the response to a POST, and for a request with the caller's own `Range`.
+    /// False for an unsafe method such as POST, and for a request with the caller's own `Range`.
     let asksForWhole: Bool
 
     private static func asksForWhole(_ request: DownloadRequest) -> Bool {

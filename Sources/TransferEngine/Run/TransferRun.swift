@@ -1,6 +1,6 @@
 internal import TransferCore
 
-/// One transfer while it runs: from being admitted to finished, failed, paused or waiting for another attempt.
+/// One run of a transfer: from its admission until it has finished, failed, was paused or waits for another attempt.
 protocol TransferRun: AnyObject, Sendable {
     var transfer: Transfer { get }
     /// The index of the event loop on which the run begins.
@@ -16,17 +16,17 @@ protocol TransferRun: AnyObject, Sendable {
 
     /// Ends the run from outside.
     ///
-    /// Returns immediately; the engine is notified when the run has ended.
+    /// Returns immediately; `runEnded` is called when the run has ended.
     func interrupt(_ outcome: RunOutcome)
 
     /// Performs the periodic work, such as timeouts and progress events.
     func tick(_ now: Int64)
 
-    /// Closes one of several connections to a host, because a transfer that has none waits for it.
+    /// Closes one of several connections to a host, for a transfer that waits for one and has none.
     func yieldConnection(_ origin: Origin)
 }
 
-/// Whether a run has received a response, and whether the engine was notified.
+/// Whether a run has received a response, and whether that was reported to the engine.
 enum FirstResponse: Sendable {
     case none
     case received
@@ -35,7 +35,7 @@ enum FirstResponse: Sendable {
     /// A response was received.
     mutating func received() { if self == .none { self = .received } }
 
-    /// Takes the report: `true` once after a response.
+    /// Marks the response as reported; returns true once after a response.
     mutating func report() -> Bool {
         guard self == .received else { return false }
         self = .reported
@@ -49,20 +49,20 @@ struct RunTally: Sendable {
     var received: Int64 = 0
     /// Bytes of content sent.
     var sent: Int64 = 0
-    /// Whether the server served this run: then the host is not unreachable, however often the run is interrupted.
+    /// Whether the server served this run; the host is not unreachable then, however often the run is interrupted.
     var hasAdvanced = false
-    /// The maximum number of kept bytes that a later response continued; see ``RetryBudget/kept(_:)``.
+    /// The maximum number of kept bytes that a later response continued from; see ``RetryBudget/kept(_:)``.
     var kept: Int64 = 0
 }
 
 /// The counts of a transfer's earlier runs.
 struct EarlierRuns: Sendable {
-    /// Time spent running and between attempts, in nanoseconds; not the time in the queue.
+    /// The time spent running and between attempts, in nanoseconds, without the time in the queue.
     var activeTime: Int64 = 0
     /// Bytes of body received.
     var received: Int64 = 0
     /// Bytes of content sent.
     var sent: Int64 = 0
-    /// Whether this run is started to find out whether its host is back.
+    /// Whether this run probes whether its host responds again.
     var isProbe = false
 }

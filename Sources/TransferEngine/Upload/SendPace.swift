@@ -1,6 +1,6 @@
-/// How large the pieces of an upload are: large where they go fast, small where progress would be late to show.
+/// Adapts the size of an upload's pieces: large on a fast connection, small on a slow one, for timely progress.
 struct SendPace: Sendable {
-    /// The bytes of the next piece.
+    /// The size of the next piece in bytes.
     private(set) var size = Self.first
     private var lastAt: Int64?
 
@@ -10,10 +10,10 @@ struct SendPace: Sendable {
     private static let quick: Int64 = 10_000_000
     private static let slow: Int64 = 250_000_000
 
-    /// Waiting, for the rate limit or the source, is nothing that the connection took.
+    /// Excludes a wait for the rate limit or the source from the measured time.
     mutating func paused() { self.lastAt = nil }
 
-    /// The kernel has taken a piece.
+    /// Records that the kernel accepted bytes.
     mutating func sent(_ count: Int, now: Int64) {
         defer { self.lastAt = now }
         guard let lastAt, Int64(count) >= self.size / 2 else { return }

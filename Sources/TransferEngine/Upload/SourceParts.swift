@@ -1,6 +1,6 @@
 internal import TransferCore
 
-/// The parts of an upload's content, open and measured.
+/// The opened parts of an upload's content, with their lengths.
 struct SourceParts: Sendable {
     private struct Part: Sendable {
         var start: Int64
@@ -12,12 +12,12 @@ struct SourceParts: Sendable {
     }
 
     private var parts: [Part] = []
-    /// The bytes in all.
+    /// The length of all parts in bytes.
     private(set) var length: Int64 = 0
-    /// The files as they were when they were opened, in order.
+    /// The identities of the files when they were opened, in order.
     private(set) var files: [FileIdentity] = []
 
-    /// Opens what is to be sent.
+    /// Opens the files of the content.
     init(_ content: [UploadContent.Part], in store: any FileStore) throws(StorageError) {
         self.parts.reserveCapacity(content.count)
         for part in content {
@@ -50,7 +50,7 @@ struct SourceParts: Sendable {
         self.length = length
     }
 
-    /// The bytes from an offset on, at most so many and of one part only.
+    /// Returns at most `count` bytes from an offset on, all of one part.
     ///
     /// - Precondition: `offset` is in `0..<length`.
     func piece(at offset: Int64, atMost count: Int64) throws(TransferFailure) -> (piece: ContentPiece, count: Int64) {
@@ -65,7 +65,7 @@ struct SourceParts: Sendable {
         return (.file(file, offset: inPart, count: Int(count)), count)
     }
 
-    /// Reads bytes, for their digest.
+    /// Reads a range of the content, to compute its digest.
     func read(_ range: Range<Int64>, into buffer: UnsafeMutableRawBufferPointer) throws(TransferFailure) {
         var offset = range.lowerBound
         while offset < range.upperBound {
@@ -88,7 +88,7 @@ struct SourceParts: Sendable {
         }
     }
 
-    /// Computes the digest of a part of the content; blocks.
+    /// Computes the digest of a range of the content; blocks.
     func digest(
         _ algorithm: DigestAlgorithm,
         of range: Range<Int64>,
@@ -112,7 +112,7 @@ struct SourceParts: Sendable {
         return digests.digests()[algorithm]
     }
 
-    /// Whether the files are as they were when they were opened.
+    /// Whether the files have changed since they were opened.
     var state: UploadMachine.ContentState {
         var state = UploadMachine.ContentState.unchanged
         for part in self.parts {
@@ -156,7 +156,7 @@ struct SourceParts: Sendable {
             let middle = (low + high + 1) / 2
             if self.parts[middle].start <= offset { low = middle } else { high = middle - 1 }
         }
-        // Of several that begin here all but the last are empty.
+        // If several parts begin here, all but the last are empty.
         return low
     }
 }

@@ -1,18 +1,18 @@
 internal import Synchronization
 internal import TransferCore
 
-/// Deleting what servers have of uploads that were given up.
+/// Deleting the resources of abandoned uploads at their servers.
 extension TransferEngine {
     /// Deletes a cancelled upload at the server, if it has a resource there, and removes its record.
     ///
-    /// Returns at once. A server that the request does not reach deletes the upload when it expires.
+    /// Returns immediately. If the request does not reach the server, the upload is deleted when it expires.
     func terminate(_ transfer: Transfer) {
         guard case .upload(let request) = transfer.work else { return }
         let (record, isKnown) = transfer.memory.withLock { memory in
             (memory.upload.record ?? memory.upload.lost, memory.upload.hasReadJournal)
         }
         guard let record else {
-            // The transfer has not run in this process.
+            // Without a record, the journal is read unless a run of this process did so.
             return isKnown ? () : self.giveUp(request)
         }
         self.terminate(record, of: transfer)
@@ -28,9 +28,9 @@ extension TransferEngine {
         self.terminate(record, request, transfer.id)
     }
 
-    /// Deletes an upload that is in no engine at the server, if it has a record, and removes the record.
+    /// Deletes an upload of no engine at the server, if it has a record, and removes the record.
     ///
-    /// Returns at once.
+    /// Returns immediately.
     public func giveUp(_ request: UploadRequest) {
         self.pool.run {
             let kept: UploadRecord? = (try? request.journal?.read()) ?? nil
@@ -57,7 +57,7 @@ extension TransferEngine {
             fields: request.fields(of: step, at: url, describes: false, facts),
             connectTimeout: request.options.connectTimeout.inNanoseconds
         )
-        // The queue is drained only when the server has responded: a program ends then, and its requests with it.
+        // The queue is drained only after the response: a program ends when its queue is drained.
         self.state.withLock { $0.machine.terminationStarted() }
         self.transport.execute(onLane: 0) {
             let termination = Termination {
@@ -71,17 +71,17 @@ extension TransferEngine {
     }
 }
 
-/// Receives the response to the request that deletes an upload; nothing depends on it.
+/// Receives the response to the request that deletes an upload; its result is ignored.
 private final class Termination: ExchangeReceiver {
     private let isOver = Atomic(false)
     private let onEnd: @Sendable () -> Void
 
-    /// Nanoseconds.
+    /// In nanoseconds.
     static let timeout: Int64 = 10_000_000_000
 
     init(onEnd: @escaping @Sendable () -> Void) { self.onEnd = onEnd }
 
-    /// Ends it; returns whether it was under way.
+    /// Ends the request; returns whether it was running.
     @discardableResult
     func end() -> Bool {
         guard !self.isOver.exchange(true, ordering: .acquiringAndReleasing) else { return false }

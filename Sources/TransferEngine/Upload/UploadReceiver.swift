@@ -1,6 +1,6 @@
 internal import TransferCore
 
-/// Reports the response to one of an upload's requests to its run.
+/// Passes the response to one of an upload's requests to its run.
 final class UploadReceiver: ExchangeReceiver {
     let run: UploadRun
     let request: UploadMachine.OutgoingRequest

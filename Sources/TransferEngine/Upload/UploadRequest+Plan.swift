@@ -31,14 +31,14 @@ extension UploadRequest {
         return plan
     }
 
-    /// The header fields of one of its requests.
+    /// The header fields of one of the upload's requests.
     ///
     /// - Parameters:
     ///   - step: The request.
     ///   - url: Its URL; the caller's own fields are sent to the origin of ``url`` only.
-    ///   - describes: Whether it carries the content itself, with the fields that describe it.
+    ///   - describes: Whether the request carries the content itself, and so the fields that describe it.
     ///   - facts: The request, for the policy.
-    /// - Returns: The fields, without those of the connection and of the content's framing.
+    /// - Returns: The fields, except those of the connection and of the content's framing.
     func fields(of step: UploadStep, at url: HTTPURL, describes: Bool, _ facts: RequestFacts) -> HTTPFields {
         let isOwnOrigin = url.origin == self.url.origin
         var fields = HTTPFields()

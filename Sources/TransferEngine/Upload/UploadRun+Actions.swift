@@ -124,7 +124,7 @@ extension UploadRun {
 
     private func waitForConnection(_ origin: Origin) {
         self.host.whenConnectionIsFree(origin, for: self.transfer.id) {
-            // A run that has ended may not use its event loop any more.
+            // A run that has ended must not use its event loop.
             if self.isEnding {
                 self.host.releaseConnection(origin, of: self.transfer.id)
                 return self.host.connectionsReleased(lane: nil)
@@ -211,7 +211,7 @@ extension UploadRun {
         let history = self.state.withLock { $0.machine.history }
         self.transfer.memory.withLock { $0.upload = history }
         let outcome = RunOutcome(outcome, name: self.request.name)
-        // A later run reads the journal, so what was written comes first.
+        // The next run reads the journal, so pending writes are finished first.
         guard self.line.isBusy else { return self.host.runEnded(self, outcome) }
         self.line.run { self.host.runEnded(self, outcome) }
     }

@@ -1,27 +1,27 @@
 internal import Synchronization
 internal import TransferCore
 
-/// One upload while it runs: passes events to an ``UploadMachine`` and performs its actions.
+/// One run of an upload: passes events to an ``UploadMachine`` and performs its actions.
 ///
-/// Events of other threads are moved to the run's event loop, where actions are performed too, in order, without the
-/// lock. Counts of the content, and bytes of responses, change the machine in place.
+/// Events from other threads are moved to the run's event loop. Actions are performed there, too, in order, without
+/// the lock. Byte counts of content and responses are passed to the machine directly, under the lock.
 final class UploadRun: TransferRun {
     struct State {
         var machine: UploadMachine
         var parts: SourceParts?
         var exchange: Current?
-        /// Actions that wait to be performed.
+        /// The actions still to be performed.
         var actions: [UploadMachine.Action] = []
         var isPerforming = false
-        /// Whether a response was received, and whether the engine knows.
+        /// Whether a response was received, and whether that was reported to the engine.
         var response = FirstResponse.none
-        /// The number of bytes sent at the last tick: while it grows, the host is not silent.
+        /// The number of bytes sent at the last tick; while it grows, the host responds.
         var lastSent: Int64 = 0
-        /// The request whose response is being handled: its read decision resumes reading or closes the connection.
+        /// The request whose response is being handled: the returned decision resumes reading or closes the connection.
         var handling: Int?
     }
 
-    /// The request under way.
+    /// The running request.
     struct Current: Sendable {
         let request: UploadMachine.OutgoingRequest
         let exchange: any Exchange
@@ -180,7 +180,7 @@ final class UploadRun: TransferRun {
         }
     }
 
-    /// Handles a part of a response; what it leads to decides about reading.
+    /// Handles a part of a response, then returns the machine's decision about reading.
     private func handle(_ id: Int, _ body: () -> Void) -> ReadDecision {
         let outer = self.state.withLock { state in
             defer { state.handling = id }
@@ -195,7 +195,7 @@ final class UploadRun: TransferRun {
         }
     }
 
-    /// Releases a request that is over: it retains its receiver, and so the run.
+    /// Releases the exchange of a request that has ended, because it retains its receiver and so the run.
     private func forget(_ id: Int) {
         self.state.withLock { state in
             if state.exchange?.request.id == id { state.exchange = nil }
@@ -221,8 +221,8 @@ final class UploadRun: TransferRun {
 
     /// Passes an event to the machine and performs the actions; on the event loop.
     ///
-    /// An event that an action causes, such as a policy's immediate decision, has its actions performed after those
-    /// that wait.
+    /// If an action causes an event, such as a policy's immediate decision, the resulting actions are performed after
+    /// those that are pending.
     func apply(_ event: (inout UploadMachine) -> [UploadMachine.Action]) {
         let performs = self.state.withLock { state in
             state.actions += event(&state.machine)

@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import TransferCore
 
-/// The content of one request of an upload, as the transport pulls it: paced, counted, and watched for changes.
+/// The content of one request of an upload, pulled by the transport: paced, counted, and checked for changes.
 final class UploadStretch: RequestContent {
     private enum Source: Sendable {
         case parts(SourceParts)
@@ -12,15 +12,15 @@ final class UploadStretch: RequestContent {
         var offset: Int64
         var pace = SendPace()
         var failure: TransferFailure?
-        /// Whether a stream is being asked at this moment, and what it gave before the call returned.
+        /// Whether a call of the stream's `next` is in progress, and the result it gave during that call.
         var isAsking = false
         var early: Early?
     }
 
-    /// What a stream gave at once.
+    /// The result that a stream gave before its `next` returned.
     private enum Early {
         case piece(ContentPiece)
-        /// No bytes: it is asked again.
+        /// No bytes: `next` is called again.
         case nothing
     }
 
@@ -32,7 +32,7 @@ final class UploadStretch: RequestContent {
     private let end: Int64
     private let state: Mutex<State>
 
-    /// A range of parts that can be sent again.
+    /// Creates the content from a range of parts, which can be sent again.
     init(_ run: UploadRun, _ id: Int, _ parts: SourceParts, _ range: Range<Int64>) {
         self.run = run
         self.id = id
@@ -42,7 +42,7 @@ final class UploadStretch: RequestContent {
         self.state = Mutex(State(offset: range.lowerBound))
     }
 
-    /// What a stream gives.
+    /// Creates the content from a stream.
     init(_ run: UploadRun, _ id: Int, _ stream: any ContentStream) {
         self.run = run
         self.id = id
@@ -52,7 +52,7 @@ final class UploadStretch: RequestContent {
         self.state = Mutex(State(offset: 0))
     }
 
-    /// Why it gave `failed`.
+    /// The reason for the piece `failed`.
     var failure: TransferFailure? { self.state.withLock { $0.failure } }
 
     func sent(_ count: Int) {
@@ -99,7 +99,7 @@ final class UploadStretch: RequestContent {
             stream.next { given in
                 self.run.host.transport.execute(onLane: self.run.lane) { self.came(given, of: stream, later) }
             }
-            // A source that has bytes at hand gives them before its call returns.
+            // A source with available bytes passes them before `next` returns.
             let early = self.state.withLock { state in
                 state.isAsking = false
                 defer { state.early = nil }
@@ -164,7 +164,7 @@ final class UploadStretch: RequestContent {
 
     // MARK: The rate
 
-    /// Gives a piece at once, or later where a limit wants it so.
+    /// Returns a piece if the rate limits permit it now, otherwise passes it to `later`.
     private func paced(
         _ piece: ContentPiece,
         _ count: Int,
@@ -186,7 +186,7 @@ final class UploadStretch: RequestContent {
     }
 
     private func wait(_ wait: Int64, _ tickets: RateTickets, then go: @escaping @Sendable () -> Void) {
-        // A limit can change while one waits for it: long waits are looked at again.
+        // The limit can change during a wait: long waits are split, and the remaining wait is recomputed.
         self.run.host.time.schedule(after: min(wait, Self.longestWait)) {
             let left = self.run.host.wait(for: tickets, of: self.run.transfer, now: self.run.now)
             if left > 0, !self.run.isEnding { return self.wait(left, tickets, then: go) }

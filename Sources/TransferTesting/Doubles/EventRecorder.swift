@@ -2,7 +2,7 @@ import Synchronization
 public import TransferCore
 public import TransferEngine
 
-/// Keeps the events that it observes and lets a test wait for one.
+/// Records events, and lets a test wait for one.
 ///
 ///     engine.observe { recorder.record($0) }
 ///     let end = await recorder.end(of: id)
@@ -22,7 +22,7 @@ public final class EventRecorder: Sendable {
     /// Creates an empty recorder.
     public init() {}
 
-    /// Keeps an event and wakes those that waited for it.
+    /// Records an event, and resumes the tasks that wait for it.
     public func record(_ event: TransferEvent) {
         let ready = self.state.withLock { state in
             state.events.append(event)
@@ -39,7 +39,7 @@ public final class EventRecorder: Sendable {
     /// The events of one transfer so far.
     public func events(of id: TransferID) -> [TransferEvent] { self.events.filter { $0.id == id } }
 
-    /// The first event, of those that came already or come yet, that the predicate takes.
+    /// Returns the first event that satisfies the predicate, recorded before or after the call.
     public func wait(for predicate: @escaping @Sendable (TransferEvent) -> Bool) async -> TransferEvent {
         await withCheckedContinuation { continuation in
             let known = self.state.withLock { state -> TransferEvent? in
@@ -51,7 +51,7 @@ public final class EventRecorder: Sendable {
         }
     }
 
-    /// The event that ends a transfer: finished, failed or cancelled.
+    /// Returns the event that ends a transfer: finished, failed or cancelled.
     public func end(of id: TransferID) async -> TransferEvent {
         await self.wait { event in
             guard event.id == id else { return false }

@@ -1,7 +1,7 @@
 import Synchronization
 public import TransferEngine
 
-/// A clock that stands still until a test moves it.
+/// A clock that advances only when a test moves it.
 public final class ManualClock: TimeSource {
     private struct Entry {
         var due: Int64
@@ -21,27 +21,27 @@ public final class ManualClock: TimeSource {
     /// Creates a clock.
     ///
     /// - Parameters:
-    ///   - now: The monotonic time to begin with, in nanoseconds.
-    ///   - wallNow: The wall time to begin with, in seconds since 1970.
+    ///   - now: The initial monotonic time, in nanoseconds.
+    ///   - wallNow: The initial wall time, in seconds since 1970.
     public init(now: Int64 = 1_000_000_000, wallNow: Int64 = 1_800_000_000) {
         self.state = Mutex(State(now: now, wallAtZero: wallNow - now / 1_000_000_000))
     }
 
-    /// Nanoseconds since some past moment.
+    /// The monotonic time in nanoseconds.
     public var now: Int64 { self.state.withLock { $0.now } }
 
-    /// Seconds since 1970-01-01T00:00:00Z; goes forward with ``now``.
+    /// The wall time in seconds since 1970-01-01T00:00:00Z; advances with ``now``.
     public var wallNow: Int64 { self.state.withLock { $0.wallAtZero + $0.now / 1_000_000_000 } }
 
-    /// The timers that wait.
+    /// The number of pending timers.
     public var pendingCount: Int { self.state.withLock { $0.entries.count } }
 
-    /// The nanoseconds until the next timer is due, `nil` where none waits.
+    /// The nanoseconds until the next timer is due; `nil` if none is pending.
     public var nextDelay: Int64? {
         self.state.withLock { state in state.entries.map(\.due).min().map { max(0, $0 - state.now) } }
     }
 
-    /// Calls `work` when the clock was moved far enough, on the thread that moves it.
+    /// Calls `work` when the clock has advanced by `delay` nanoseconds, on the thread that moves it.
     @discardableResult
     public func schedule(after delay: Int64, _ work: @escaping @Sendable () -> Void) -> any Timer {
         let id = self.state.withLock { state in
@@ -55,22 +55,22 @@ public final class ManualClock: TimeSource {
 
     /// Moves the clock forward and runs every timer that becomes due, in order, each at its own time.
     ///
-    /// Timers that those calls schedule are run, too, where they are due by then.
+    /// Timers scheduled by those calls also run if they become due.
     public func advance(by duration: Duration) {
         let (seconds, attoseconds) = duration.components
         self.advance(byNanoseconds: seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
     }
 
-    /// Moves the clock forward by nanoseconds and runs every timer that becomes due.
+    /// Moves the clock forward and runs every timer that becomes due, in order, each at its own time.
     public func advance(byNanoseconds nanoseconds: Int64) {
         let target = self.now + max(0, nanoseconds)
         while let work = self.takeDue(by: target) { work() }
         self.state.withLock { $0.now = max($0.now, target) }
     }
 
-    /// Moves the clock to the next timer and runs what is due then.
+    /// Moves the clock to the next timer and runs the timers that are due then.
     ///
-    /// - Returns: Whether there was one.
+    /// - Returns: Whether a timer was pending.
     @discardableResult
     public func advanceToNext() -> Bool {
         guard let delay = self.nextDelay else { return false }
@@ -78,7 +78,7 @@ public final class ManualClock: TimeSource {
         return true
     }
 
-    /// Moves the wall clock alone, as a person or NTP does.
+    /// Sets the wall clock only, as a user or NTP does.
     public func setWall(_ seconds: Int64) {
         self.state.withLock { $0.wallAtZero = seconds - $0.now / 1_000_000_000 }
     }

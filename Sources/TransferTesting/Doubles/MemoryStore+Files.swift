@@ -3,7 +3,7 @@ import TransferCore
 import TransferEngine
 
 extension MemoryStore {
-    /// Takes bytes from the allowance of writes.
+    /// Charges bytes to the number of bytes that may still be written, or throws the requested error.
     static func charge(_ count: Int, _ state: inout State) throws(StorageError) {
         if state.writesLeft != .max {
             guard Int64(count) <= state.writesLeft else {
@@ -14,7 +14,7 @@ extension MemoryStore {
         state.counts.writtenBytes += Int64(count)
     }
 
-    /// Verifies a file and gives it its name, or puts it into the group.
+    /// Verifies a file and gives it its name, or adds it to the group.
     func commit(
         _ bytes: [UInt8],
         as target: FileTarget,
@@ -72,13 +72,13 @@ final class MemorySmallFile: SmallFile {
     }
 }
 
-/// A partial file of a ``MemoryStore``; what is written goes straight to what the store keeps.
+/// A partial file of a ``MemoryStore``; written bytes are immediately part of the store's ``MemoryStore/Partial``.
 final class MemoryPartialFile: PartialFile {
     let initialExtents: [ByteRange]
 
     private let store: MemoryStore
     private let path: String
-    /// The end of each extent that is open, by its slot.
+    /// The end of each open extent, by slot.
     private let ends = Mutex<[Int: Int64]>([:])
     private let isClosed = Mutex(false)
 
@@ -127,7 +127,7 @@ final class MemoryPartialFile: PartialFile {
             if partial.bytes.count < Int(end) {
                 partial.bytes += [UInt8](repeating: 0, count: Int(end) - partial.bytes.count)
             }
-            // By memory: element by element takes seconds where nothing is optimized.
+            // Copying element by element takes seconds in a debug build.
             partial.bytes.withUnsafeMutableBytes { space in
                 UnsafeMutableRawBufferPointer(rebasing: space[Int(offset)..<Int(end)]).copyMemory(from: bytes)
             }
@@ -149,7 +149,7 @@ final class MemoryPartialFile: PartialFile {
     }
 
     func digestWhileWriting(_ algorithms: [DigestAlgorithm]) {
-        // Digests are computed over the bytes in memory at the end: there is nothing to save.
+        // Digests are computed from the bytes in memory at the end.
     }
 
     func checkpoint() throws(StorageError) {
@@ -202,12 +202,12 @@ final class MemoryPartialFile: PartialFile {
     }
 
     deinit {
-        // As the kernel drops a dead process's lock; after `keep()` another object may hold the file by now.
+        // As the kernel releases the lock of a dead process; after `keep()` another object may have opened the file.
         guard !self.isClosed.withLock({ $0 }) else { return }
         self.store.state.withLock { $0.partials[self.path]?.isBusy = false }
     }
 
-    /// The ranges with one more, merged where they touch.
+    /// Inserts a range; adjacent and overlapping ranges are merged.
     private static func inserting(_ new: ByteRange, into ranges: [ByteRange]) -> [ByteRange] {
         var result: [ByteRange] = []
         for range in (ranges + [new]).sorted(by: { $0.lowerBound < $1.lowerBound }) where !range.isEmpty {
@@ -221,7 +221,7 @@ final class MemoryPartialFile: PartialFile {
     }
 }
 
-/// Digests of bytes that are kept until somebody asks.
+/// Digests that are computed on demand from the collected bytes.
 final class MemoryDigests: DigestComputation {
     private let algorithms: [DigestAlgorithm]
     private let compute: @Sendable (DigestAlgorithm, [UInt8]) -> [UInt8]

@@ -2,9 +2,9 @@ import Synchronization
 public import TransferCore
 public import TransferEngine
 
-/// A file store in memory that counts what is asked of it and fails on demand.
+/// A file store in memory that counts calls and fails on demand.
 ///
-/// Its journal outlives a file object that is dropped without `keep()`: as after kill -9, everything written is there.
+/// If a file object is released without `keep()`, everything written remains in the journal, as after kill -9.
 public final class MemoryStore: FileStore {
     /// A finished file.
     public struct File: Sendable {
@@ -14,9 +14,9 @@ public final class MemoryStore: FileStore {
         public var modified: Int64
         /// The validators stored with it.
         public var recorded: RecordedVersion?
-        /// The mark of the transfer that brought it.
+        /// The mark of the transfer that downloaded it.
         public var mark: String?
-        /// Whether a directory or the like has the name.
+        /// Whether it is a regular file, and not for example a directory.
         public var isRegular = true
         /// The change time (ctime), in nanoseconds since 1970.
         public var changed: Int64 = 0
@@ -30,20 +30,20 @@ public final class MemoryStore: FileStore {
         }
     }
 
-    /// What lies at `NAME.part`.
+    /// The partial file at `NAME.part`, with its journal.
     public struct Partial: Sendable {
-        /// The bytes, holes as zeros.
+        /// The bytes; holes are zeros.
         public var bytes: [UInt8]
-        /// What was written, ascending, disjoint, not adjacent.
+        /// The written ranges, ascending, disjoint, not adjacent.
         public var extents: [ByteRange]
-        /// What the journal remembers of the resource.
+        /// The facts of the resource recorded in the journal.
         public var facts: ResourceFacts
-        /// Whether a file object holds it.
+        /// Whether a file object has it open.
         public var isBusy = false
-        /// Why it is not ours, or `nil`.
+        /// The reason why it is not ours, or `nil` if it is.
         public var foreign: String?
 
-        /// Creates a partial file that the journal vouches for.
+        /// Creates a partial file with a valid journal.
         public init(bytes: [UInt8] = [], extents: [ByteRange] = [], facts: ResourceFacts) {
             self.bytes = bytes
             self.extents = extents
@@ -51,23 +51,23 @@ public final class MemoryStore: FileStore {
         }
     }
 
-    /// How often something was asked for.
+    /// The number of calls, by kind.
     public struct Counts: Sendable, Equatable {
-        /// `checkpoint()`.
+        /// Calls of `checkpoint()`.
         public var checkpoints = 0
         /// Commits that gave a file its name, grouped ones included.
         public var commits = 0
         /// Commits that synced before they returned.
         public var syncedCommits = 0
-        /// `flushGroup()`.
+        /// Calls of `flushGroup()`.
         public var flushes = 0
-        /// `keep()`.
+        /// Calls of `keep()`.
         public var keeps = 0
-        /// `releaseReserve()`.
+        /// Calls of `releaseReserve()`.
         public var releases = 0
-        /// Small files begun.
+        /// Small files created.
         public var smallFiles = 0
-        /// Partial files begun.
+        /// Partial files created.
         public var partialFiles = 0
         /// Partial and small files discarded.
         public var discards = 0
@@ -98,7 +98,7 @@ public final class MemoryStore: FileStore {
         self.computeDigest = digest
     }
 
-    /// A digest of the right length that differs where contents do; not the algorithm's real one.
+    /// A digest of the right length that differs for different contents; not the algorithm's real one.
     public static func toyDigest(_ algorithm: DigestAlgorithm, _ bytes: [UInt8]) -> [UInt8] {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in bytes { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }
@@ -114,13 +114,13 @@ public final class MemoryStore: FileStore {
     /// The partial files by the path of their final name.
     public var partials: [String: Partial] { self.state.withLock { $0.partials } }
 
-    /// How often what was asked for.
+    /// The number of calls so far, by kind.
     public var counts: Counts { self.state.withLock { $0.counts } }
 
-    /// Puts a finished file there.
+    /// Adds a finished file.
     public func add(_ file: File, at path: String) { self.state.withLock { $0.files[path] = file } }
 
-    /// Opens a file of the store for its bytes to be sent; what is put under its name later is seen as a change.
+    /// Opens a file for sending; a later `add` under its name counts as a change of the file.
     public func openSource(_ path: String) throws(StorageError) -> any SourceFile {
         guard let file = self.files[path], file.isRegular else {
             throw StorageError(.cannotOpen, "cannot open '\(path)': there is no such file", errno: 2)
@@ -128,10 +128,10 @@ public final class MemoryStore: FileStore {
         return MemorySourceFile(self, path)
     }
 
-    /// Puts a partial file there, for the final name at `path`.
+    /// Adds a partial file, for the final name at `path`.
     public func add(_ partial: Partial, at path: String) { self.state.withLock { $0.partials[path] = partial } }
 
-    /// Lets writes succeed for this many more bytes; the one that passes the limit fails with this code.
+    /// Lets writes succeed for this many more bytes; the write that exceeds them fails with this code.
     public func failWrites(after bytes: Int64, with code: StorageError.Code = .noSpace) {
         self.state.withLock { state in
             state.writesLeft = bytes
@@ -145,15 +145,15 @@ public final class MemoryStore: FileStore {
     /// Sets the free space that preallocation sees, in bytes.
     public func setFreeSpace(_ bytes: Int64) { self.state.withLock { $0.freeSpace = bytes } }
 
-    /// Lets every commit fail with this code; `nil` heals.
+    /// Lets every commit fail with this code; `nil` lets them succeed again.
     public func failCommits(with code: StorageError.Code?) { self.state.withLock { $0.commitError = code } }
 
-    /// Sets how many extents a partial file can have at once.
+    /// Sets the maximum number of open extents of a partial file.
     public func setExtentSlots(_ count: Int) { self.state.withLock { $0.extentSlots = count } }
 
     // MARK: FileStore
 
-    /// Looks at what lies under a name.
+    /// Examines the files under a name.
     public func survey(_ target: FileTarget) throws(StorageError) -> FileSurvey {
         self.state.withLock { state in
             let existing = state.files[target.path]
@@ -176,13 +176,13 @@ public final class MemoryStore: FileStore {
         }
     }
 
-    /// Begins a small file.
+    /// Creates a small file.
     public func createSmall(_ target: FileTarget) throws(StorageError) -> any SmallFile {
         self.state.withLock { $0.counts.smallFiles += 1 }
         return MemorySmallFile(store: self)
     }
 
-    /// Begins a partial file, emptying ours where it is there.
+    /// Creates a partial file; ours is emptied if it exists.
     public func createPartial(_ target: FileTarget, facts: ResourceFacts) throws(StorageError) -> any PartialFile {
         try self.locked { state throws(StorageError) in
             if let old = state.partials[target.path], old.isBusy || old.foreign != nil {
@@ -209,7 +209,7 @@ public final class MemoryStore: FileStore {
         return MemoryPartialFile(store: self, path: target.path, extents: extents)
     }
 
-    /// Begins a partial file with a copy of an existing final one.
+    /// Creates a partial file with a copy of an existing final file.
     public func copyExisting(_ target: FileTarget, facts: ResourceFacts) throws(StorageError) -> any PartialFile {
         let extents = try self.locked { state throws(StorageError) -> [ByteRange] in
             guard let file = state.files[target.path] else {
@@ -232,7 +232,7 @@ public final class MemoryStore: FileStore {
         }
     }
 
-    /// Reads bytes of a final file, as many of them as it has.
+    /// Reads the bytes of a range that a final file has.
     public func readExisting(_ target: FileTarget, _ range: ByteRange) throws(StorageError) -> [UInt8] {
         let bytes = try self.existing(target).bytes
         return Array(
@@ -240,12 +240,12 @@ public final class MemoryStore: FileStore {
         )
     }
 
-    /// Computes a final file's digest.
+    /// Computes the digest of a final file.
     public func digestExisting(_ target: FileTarget, _ algorithm: DigestAlgorithm) throws(StorageError) -> [UInt8] {
         self.computeDigest(algorithm, try self.existing(target).bytes)
     }
 
-    /// Begins digests of bytes that are handed over.
+    /// Starts digests of bytes that are passed in order.
     public func beginDigests(_ algorithms: [DigestAlgorithm]) -> any DigestComputation {
         MemoryDigests(algorithms, compute: self.computeDigest)
     }
@@ -277,7 +277,7 @@ public final class MemoryStore: FileStore {
         }
     }
 
-    /// Lets somebody else take a name right before the group with this path gets its names.
+    /// Lets another program create a file right before the group that contains this path gets its names.
     public func takeAtFlush(_ path: String, _ file: File) { self.state.withLock { $0.takenAtFlush[path] = file } }
 
     private func existing(_ target: FileTarget) throws(StorageError) -> File {
@@ -287,7 +287,7 @@ public final class MemoryStore: FileStore {
         return file
     }
 
-    /// Changes the state under its lock; a thrown error is passed on with its type.
+    /// Accesses the state under its lock, with typed throws.
     func locked<Result: Sendable>(
         _ body: (inout State) throws(StorageError) -> Result
     ) throws(StorageError) -> Result {
@@ -295,7 +295,7 @@ public final class MemoryStore: FileStore {
     }
 }
 
-/// A file of a ``MemoryStore`` that is open for its bytes to be sent.
+/// A file of a ``MemoryStore`` that is open for sending.
 private final class MemorySourceFile: SourceFile {
     private let store: MemoryStore
     private let path: String

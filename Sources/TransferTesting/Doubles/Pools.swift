@@ -1,7 +1,7 @@
 import Synchronization
 public import TransferEngine
 
-/// A pool that runs its work at once, on the caller's thread.
+/// A pool that runs work immediately, on the caller's thread.
 public struct InlinePool: BlockingPool {
     /// Creates a pool.
     public init() {}
@@ -12,24 +12,24 @@ public struct InlinePool: BlockingPool {
     }
 }
 
-/// A pool that runs its work when a test says so.
+/// A pool that runs work when a test calls ``runNext()`` or ``runAll()``.
 public final class ManualPool: BlockingPool {
     private let waiting = Mutex<[@Sendable () -> Void]>([])
 
     /// Creates an empty pool.
     public init() {}
 
-    /// The pieces of work that wait.
+    /// The number of pending closures.
     public var count: Int { self.waiting.withLock { $0.count } }
 
-    /// Keeps `work` for later.
+    /// Enqueues `work`.
     public func run(_ work: @escaping @Sendable () -> Void) {
         self.waiting.withLock { $0.append(work) }
     }
 
-    /// Runs the piece of work that has waited longest.
+    /// Runs the first pending closure.
     ///
-    /// - Returns: Whether there was one.
+    /// - Returns: Whether a closure was pending.
     @discardableResult
     public func runNext() -> Bool {
         let work = self.waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() }
@@ -37,7 +37,7 @@ public final class ManualPool: BlockingPool {
         return work != nil
     }
 
-    /// Runs pieces of work, also those that they add, until none waits.
+    /// Runs pending closures, including those that they add, until none is left.
     public func runAll() {
         while self.runNext() {}
     }

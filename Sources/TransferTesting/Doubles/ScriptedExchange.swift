@@ -14,22 +14,22 @@ public final class ScriptedExchange: Exchange {
         var deliveredBytes: Int64 = 0
         var readQuantum: Int?
         var decisions: [ReadDecision] = []
-        /// Whether the receiver resumed while it was being called: that takes back the pause it answers.
+        /// Whether reading was resumed during the receiver's call, which overrides a returned `pause`.
         var resumedWhileDelivering = false
         var content: [UInt8] = []
         var contentEnd: ContentEnd?
         var isAwaitingContent = false
     }
 
-    /// How a request's content ended.
+    /// The way in which a request's content ended.
     public enum ContentEnd: Sendable {
-        /// It was all given.
+        /// All content was pulled.
         case whole
         /// Its source failed.
         case failed
     }
 
-    /// What was asked for.
+    /// The request.
     public let request: ExchangeRequest
     /// The lane on which its receiver is called.
     public let lane: Int
@@ -46,28 +46,28 @@ public final class ScriptedExchange: Exchange {
         self.state = Mutex(State(readQuantum: request.readQuantum))
     }
 
-    /// Whether the receiver asked for a pause and has not gone on since.
+    /// Whether the receiver returned `pause` and reading has not been resumed since.
     public var isPaused: Bool { self.state.withLock { $0.isPaused } }
-    /// Whether the engine cancelled it or answered `close`.
+    /// Whether the engine cancelled it, or the receiver returned `close`.
     public var isCancelled: Bool { self.state.withLock { $0.isCancelled } }
-    /// Whether it ended in any way.
+    /// Whether it has ended for any reason.
     public var hasEnded: Bool { self.state.withLock { $0.hasEnded } }
-    /// How often the receiver answered `pause`.
+    /// The number of times that the receiver returned `pause`.
     public var pauseCount: Int { self.state.withLock { $0.pauseCount } }
-    /// How often `resumeReading()` was called.
+    /// The number of calls of `resumeReading()`.
     public var resumeCount: Int { self.state.withLock { $0.resumeCount } }
-    /// The bytes of body that the receiver was given.
+    /// The number of bytes of body delivered to the receiver.
     public var deliveredBytes: Int64 { self.state.withLock { $0.deliveredBytes } }
-    /// The read quantum that holds now.
+    /// The current read quantum.
     public var readQuantum: Int? { self.state.withLock { $0.readQuantum } }
-    /// Every answer of the receiver, in order.
+    /// All decisions that the receiver returned, in order.
     public var decisions: [ReadDecision] { self.state.withLock { $0.decisions } }
-    /// The request's field of this name.
+    /// The request's field with this name.
     public subscript(name: StaticString) -> String? { self.request.fields[name] }
 
     // MARK: What the engine calls
 
-    /// Records that reading may go on.
+    /// Records that reading may continue.
     public func resumeReading() {
         self.state.withLock { state in
             state.isPaused = false
@@ -76,7 +76,7 @@ public final class ScriptedExchange: Exchange {
         }
     }
 
-    /// Ends the exchange; the receiver hears nothing more.
+    /// Ends the exchange; the receiver is not called again.
     public func cancel() {
         self.state.withLock { state in
             guard !state.hasEnded else { return }
@@ -92,12 +92,12 @@ public final class ScriptedExchange: Exchange {
 
     // MARK: What the test calls, as the server
 
-    /// The connection is made.
+    /// Reports that the connection is established.
     public func connect() {
         self.onLane { $0.connectNow() }
     }
 
-    /// The response's head arrives; connects first where that has not happened.
+    /// Delivers the response's head; connects first if necessary.
     public func respond(_ head: ResponseHead) {
         self.onLane { exchange in
             exchange.connectNow()
@@ -106,18 +106,18 @@ public final class ScriptedExchange: Exchange {
         }
     }
 
-    /// The response's head arrives.
+    /// Delivers the response's head.
     ///
     /// - Parameters:
     ///   - status: The status.
-    ///   - fields: The fields; where `Content-Length` is among them it frames the body.
-    ///   - framing: The framing, where `Content-Length` does not tell it.
+    ///   - fields: The fields; `Content-Length`, if present, frames the body.
+    ///   - framing: The framing if there is no `Content-Length`.
     public func respond(_ status: Int, _ fields: HTTPFields = [:], framing: BodyFraming = .chunked) {
         let length = fields["Content-Length"].flatMap { Int64($0) }
         self.respond(ResponseHead(status: status, fields: fields, framing: length.map { .length($0) } ?? framing))
     }
 
-    /// Bytes of the body arrive, also while reading is paused, as a real transport may deliver what it had read.
+    /// Delivers bytes of the body, also while reading is paused, as a real transport may deliver bytes already read.
     public func body(_ bytes: [UInt8]) {
         self.onLane { exchange in
             exchange.state.withLock { state in
@@ -128,9 +128,9 @@ public final class ScriptedExchange: Exchange {
         }
     }
 
-    /// Bytes of a pattern arrive, in pieces of at most `piece` bytes, until the receiver pauses or ends.
+    /// Delivers bytes of a pattern, in pieces of at most `piece` bytes, until the receiver pauses or the exchange ends.
     ///
-    /// - Returns: The offset after the last byte that was delivered.
+    /// - Returns: The offset after the last delivered byte.
     @discardableResult
     public func body(_ pattern: TestPattern, _ range: Range<Int64>, piece: Int64 = 16 * 1024) -> Int64 {
         var offset = range.lowerBound
@@ -142,15 +142,15 @@ public final class ScriptedExchange: Exchange {
         return offset
     }
 
-    /// The request's content as far as it was pulled.
+    /// The content of the request pulled so far.
     public var content: [UInt8] { self.state.withLock { $0.content } }
 
-    /// How the request's content ended; `nil` while more is to come.
+    /// The end of the request's content, or `nil` before it.
     public var contentEnd: ContentEnd? { self.state.withLock { $0.contentEnd } }
 
-    /// Pulls the request's content, until so many bytes of it are there, it has ended, or it is waited for.
+    /// Pulls the request's content until `most` bytes were pulled, it has ended, or the next piece is pending.
     ///
-    /// - Returns: All of it so far.
+    /// - Returns: The content pulled so far.
     @discardableResult
     public func pull(_ most: Int = .max) -> [UInt8] {
         self.onLane { exchange in
@@ -200,7 +200,7 @@ public final class ScriptedExchange: Exchange {
         if !bytes.isEmpty { content.sent(bytes.count) }
     }
 
-    /// An interim response arrives.
+    /// Delivers an interim response.
     public func interim(_ status: Int, _ fields: HTTPFields = [:]) {
         self.onLane { exchange in
             exchange.connectNow()
@@ -208,7 +208,7 @@ public final class ScriptedExchange: Exchange {
         }
     }
 
-    /// The response is complete.
+    /// Completes the response.
     public func end(trailers: HTTPFields = [:], cleanly: Bool = true) {
         self.onLane { exchange in
             exchange.state.withLock { $0.hasEnded = true }
@@ -216,7 +216,7 @@ public final class ScriptedExchange: Exchange {
         }
     }
 
-    /// The exchange breaks.
+    /// Fails the exchange.
     public func fail(_ error: TransportError) {
         self.onLane { exchange in
             exchange.state.withLock { $0.hasEnded = true }
@@ -247,7 +247,7 @@ public final class ScriptedExchange: Exchange {
         }
     }
 
-    /// Does something on the lane, unless the exchange has ended: nothing is delivered after that.
+    /// Runs `work` on the lane, unless the exchange has ended: nothing is delivered after its end.
     private func onLane(_ work: @escaping @Sendable (ScriptedExchange) -> Void) {
         self.transport.execute(onLane: self.lane) {
             if !self.hasEnded { work(self) }

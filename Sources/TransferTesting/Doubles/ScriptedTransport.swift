@@ -10,10 +10,10 @@ import Musl
 import Darwin
 #endif
 
-/// A transport without a network: a test plays the server's part of every exchange.
+/// A transport without a network: a test acts as the server of every exchange.
 ///
-/// Lanes run on the thread that uses them: work for a lane runs before the outermost call into the transport returns,
-/// one piece at a time; at once where the caller is on that lane already.
+/// Lanes run on the calling thread: work for a lane runs before the outermost call into the transport returns, one
+/// closure at a time, and immediately if the caller is on that lane.
 public final class ScriptedTransport: Transport {
     private struct State {
         var exchanges: [ScriptedExchange] = []
@@ -22,7 +22,7 @@ public final class ScriptedTransport: Transport {
         var onStart: (@Sendable (ScriptedExchange) -> Void)?
     }
 
-    /// Which lane runs, and on which thread.
+    /// The running lane, and its thread.
     private struct Current: Equatable {
         var lane: Int
         var thread: UInt
@@ -45,7 +45,7 @@ public final class ScriptedTransport: Transport {
     /// Every exchange that was started, in order.
     public var exchanges: [ScriptedExchange] { self.state.withLock { $0.exchanges } }
 
-    /// The exchanges that were started and have not ended in any way.
+    /// The started exchanges that have not ended.
     public var openExchanges: [ScriptedExchange] { self.exchanges.filter { !$0.hasEnded } }
 
     /// Whether `shutdown()` was called.
@@ -56,7 +56,7 @@ public final class ScriptedTransport: Transport {
         self.state.withLock { $0.onStart = script }
     }
 
-    /// Runs `work` on a lane, before it returns or, from within another lane, soon.
+    /// Runs `work` on a lane: before this returns, or soon if called on another lane.
     public func execute(onLane lane: Int, _ work: @escaping @Sendable () -> Void) {
         precondition(lane >= 0 && lane < self.laneCount, "there is no lane \(lane)")
         if self.current.withLock({ $0 }) == Current(lane: lane, thread: Self.thread) { return work() }
@@ -64,7 +64,7 @@ public final class ScriptedTransport: Transport {
         self.drain()
     }
 
-    /// Records an exchange; nothing happens to it until the test, or the script of ``onStart(_:)``, says so.
+    /// Records an exchange, which the test or the script of ``onStart(_:)`` then drives.
     public func start(
         _ request: ExchangeRequest,
         onLane lane: Int,
@@ -77,13 +77,13 @@ public final class ScriptedTransport: Transport {
         )
         self.state.withLock { state in
             state.exchanges.append(exchange)
-            // It runs when the piece of work that called this has returned.
+            // The script runs after the closure that called this method.
             if let script = state.onStart { state.queue.append((lane, { script(exchange) })) }
         }
         return exchange
     }
 
-    /// Fails what still runs, as cancelled.
+    /// Fails the open exchanges as cancelled.
     public func shutdown() async {
         self.state.withLock { $0.isShutDown = true }
         for exchange in self.openExchanges { exchange.fail(TransportError(.cancelled, "the transport was shut down")) }
@@ -102,7 +102,7 @@ public final class ScriptedTransport: Transport {
                 work()
             }
             self.current.withLock { $0 = nil }
-            // Another thread may have added work after the queue was seen empty.
+            // Another thread may have added work after the last check of the queue.
             if self.state.withLock({ $0.queue.isEmpty }) { return }
         }
     }

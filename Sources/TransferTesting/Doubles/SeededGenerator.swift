@@ -1,10 +1,10 @@
-/// A random number generator whose numbers follow from its seed.
+/// A deterministic random number generator.
 ///
 /// - Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (SplitMix64).
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// Creates a generator; the same seed gives the same numbers.
+    /// Creates a generator; generators with the same seed return the same numbers.
     public init(seed: UInt64) {
         self.state = seed
     }

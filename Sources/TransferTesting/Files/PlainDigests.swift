@@ -1,13 +1,13 @@
 public import TransferCore
 
-/// MD5 and SHA-256 as their RFCs have them, for tests alone: TransferCore has no digests of its own.
+/// MD5 and SHA-256 in plain Swift, for tests only: TransferCore computes no digests.
 public enum PlainDigests {
-    /// The digest of bytes; SHA-256 for every algorithm but MD5.
+    /// The digest of bytes: MD5, or SHA-256 for any other algorithm.
     public static func hash(_ algorithm: DigestAlgorithm, _ bytes: [UInt8]) -> [UInt8] {
         algorithm == .md5 ? self.md5(bytes) : self.sha256(bytes)
     }
 
-    /// MD5, of RFC 1321.
+    /// Computes MD5 (RFC 1321).
     public static func md5(_ bytes: [UInt8]) -> [UInt8] {
         let shifts: [[UInt32]] = [[7, 12, 17, 22], [5, 9, 14, 20], [4, 11, 16, 23], [6, 10, 15, 21]]
         var state: [UInt32] = [0x6745_2301, 0xEFCD_AB89, 0x98BA_DCFE, 0x1032_5476]
@@ -35,7 +35,7 @@ public enum PlainDigests {
         return state.flatMap { word in (0..<4).map { UInt8(truncatingIfNeeded: word >> UInt32($0 * 8)) } }
     }
 
-    /// SHA-256, of RFC 6234.
+    /// Computes SHA-256 (RFC 6234).
     public static func sha256(_ bytes: [UInt8]) -> [UInt8] {
         var state: [UInt32] = [
             0x6A09_E667, 0xBB67_AE85, 0x3C6E_F372, 0xA54F_F53A, 0x510E_527F, 0x9B05_688C, 0x1F83_D9AB, 0x5BE0_CD19,
@@ -75,7 +75,7 @@ public enum PlainDigests {
         return padded + (0..<8).map { UInt8(truncatingIfNeeded: bits >> UInt64((bigEndian ? 7 - $0 : $0) * 8)) }
     }
 
-    /// The sines of 1 to 64.
+    /// The table T of RFC 1321 §3.4, from the sines of 1 to 64.
     private static let sines: [UInt32] = [
         0xD76A_A478, 0xE8C7_B756, 0x2420_70DB, 0xC1BD_CEEE, 0xF57C_0FAF, 0x4787_C62A, 0xA830_4613, 0xFD46_9501,
         0x6980_98D8, 0x8B44_F7AF, 0xFFFF_5BB1, 0x895C_D7BE, 0x6B90_1122, 0xFD98_7193, 0xA679_438E, 0x49B4_0821,
@@ -87,7 +87,7 @@ public enum PlainDigests {
         0x6FA8_7E4F, 0xFE2C_E6E0, 0xA301_4314, 0x4E08_11A1, 0xF753_7E82, 0xBD3A_F235, 0x2AD7_D2BB, 0xEB86_D391,
     ]
 
-    /// The cube roots of the first 64 primes.
+    /// The constants of RFC 6234 §5.1, from the cube roots of the first 64 primes.
     private static let cubeRoots: [UInt32] = [
         0x428A_2F98, 0x7137_4491, 0xB5C0_FBCF, 0xE9B5_DBA5, 0x3956_C25B, 0x59F1_11F1, 0x923F_82A4, 0xAB1C_5ED5,
         0xD807_AA98, 0x1283_5B01, 0x2431_85BE, 0x550C_7DC3, 0x72BE_5D74, 0x80DE_B1FE, 0x9BDC_06A7, 0xC19B_F174,

@@ -6,14 +6,14 @@ import Musl
 import Darwin
 #endif
 
-/// A new, empty directory that is deleted, with all that is in it, when the value goes away.
+/// A new, empty directory that is deleted with its contents at deinitialization.
 public final class TemporaryDirectory: Sendable {
     /// The directory's absolute path.
     public let path: String
 
-    /// Makes a directory below `$TMPDIR`, or `/tmp`.
+    /// Creates a directory in `$TMPDIR`, or in `/tmp`.
     ///
-    /// - Throws: ``TestSupportError`` where it cannot be made.
+    /// - Throws: ``TestSupportError`` if it cannot be created.
     public init() throws {
         let base = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         var template = Array((base + "/martlet-test-XXXXXX").utf8CString)
@@ -27,16 +27,16 @@ public final class TemporaryDirectory: Sendable {
     /// The path of an entry.
     public func path(_ name: String) -> String { self.path + "/" + name }
 
-    /// The names of the entries, hidden ones included, sorted.
+    /// The sorted names of the entries, including hidden ones.
     public func entries() -> [String] { Self.entries(of: self.path) }
 
-    /// The permission bits of whatever lies at a path, a link not followed; `nil` where nothing does.
+    /// The permission bits of the file at a path, without following a link; `nil` if there is none.
     public static func permissions(of path: String) -> Int? {
         var status = stat()
         return lstat(path, &status) == 0 ? Int(status.st_mode & 0o7777) : nil
     }
 
-    /// Whether an entry exists, as a file, a link or anything else.
+    /// Whether an entry of this name exists, of any type; links are not followed.
     public func contains(_ name: String) -> Bool {
         var status = stat()
         return lstat(self.path(name), &status) == 0
@@ -44,7 +44,7 @@ public final class TemporaryDirectory: Sendable {
 
     /// The bytes of a file.
     ///
-    /// - Throws: ``TestSupportError`` where it cannot be read.
+    /// - Throws: ``TestSupportError`` if it cannot be read.
     public func read(_ name: String) throws -> [UInt8] {
         let descriptor = open(self.path(name), O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -63,13 +63,13 @@ public final class TemporaryDirectory: Sendable {
         }
     }
 
-    /// Writes a file, replacing one of that name.
+    /// Writes a file, replacing an existing one.
     ///
     /// - Parameters:
     ///   - bytes: The content.
     ///   - name: The entry's name.
-    ///   - modified: The modification time to set, seconds since 1970, or `nil`.
-    /// - Throws: ``TestSupportError`` where it cannot be written.
+    ///   - modified: The modification time to set, in seconds since 1970, or `nil`.
+    /// - Throws: ``TestSupportError`` if it cannot be written.
     public func write(_ bytes: [UInt8], to name: String, modified: Int? = nil) throws {
         let descriptor = open(self.path(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else {
@@ -116,7 +116,7 @@ public final class TemporaryDirectory: Sendable {
         #endif
     }
 
-    /// The names of the entries of a directory, hidden ones included, sorted.
+    /// The sorted names of the entries of a directory, including hidden ones.
     public static func entries(of path: String) -> [String] {
         guard let directory = opendir(path) else { return [] }
         defer { closedir(directory) }
@@ -142,9 +142,9 @@ public final class TemporaryDirectory: Sendable {
     }
 }
 
-/// Why the test support could not do something.
+/// An error of the test support.
 public struct TestSupportError: Error, CustomStringConvertible {
-    /// What, where and how to mend it.
+    /// What failed, where, and why.
     public let description: String
 
     /// Creates an error.
@@ -154,9 +154,9 @@ public struct TestSupportError: Error, CustomStringConvertible {
 }
 
 extension TemporaryDirectory {
-    /// Makes a symbolic link.
+    /// Creates a symbolic link.
     ///
-    /// - Throws: ``TestSupportError`` where it cannot be made.
+    /// - Throws: ``TestSupportError`` if it cannot be created.
     public func link(_ name: String, to destination: String) throws {
         guard symlink(destination, self.path(name)) == 0 else {
             throw TestSupportError("\(name) cannot be linked: \(String(cString: strerror(errno)))")

@@ -6,14 +6,14 @@ import Musl
 import Darwin
 #endif
 
-/// Pseudo-random content whose byte at any offset follows from a seed and the offset alone.
+/// Pseudo-random content in which each byte is a function of a seed and the byte's offset.
 ///
-/// A server can send, and a test can verify, any range of a file of any length without keeping it in memory.
+/// A server can send, and a test can verify, any range of a file of any length without storing the file.
 public struct TestPattern: Sendable, Hashable {
-    /// What tells one content from another.
+    /// The seed, which determines the content.
     public let seed: UInt64
 
-    /// Creates the content that belongs to a seed.
+    /// Creates the content of a seed.
     public init(seed: UInt64 = 1) {
         self.seed = seed
     }
@@ -25,7 +25,7 @@ public struct TestPattern: Sendable, Hashable {
 
     /// The bytes of a half-open range of offsets.
     ///
-    /// - Precondition: The range begins at 0 or later and fits in memory.
+    /// - Precondition: The lower bound is at least 0, and the range fits in memory.
     public func bytes(_ range: Range<Int64>) -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in
             self.fill(UnsafeMutableRawBufferPointer(buffer), from: range.lowerBound)
@@ -33,7 +33,7 @@ public struct TestPattern: Sendable, Hashable {
         }
     }
 
-    /// Fills a buffer with the bytes that begin at an offset.
+    /// Fills a buffer with the bytes from an offset on.
     public func fill(_ buffer: UnsafeMutableRawBufferPointer, from offset: Int64) {
         var index = 0
         while index < buffer.count, (offset + Int64(index)) & 7 != 0 {
@@ -51,7 +51,7 @@ public struct TestPattern: Sendable, Hashable {
         }
     }
 
-    /// The first offset at which bytes, which begin at `offset`, disagree with this content; `nil` where none does.
+    /// The first offset at which `bytes`, which begin at `offset`, differ from this content; `nil` if they are equal.
     public func firstDifference(in bytes: UnsafeRawBufferPointer, from offset: Int64 = 0) -> Int64? {
         let expected = self.bytes(offset..<(offset + Int64(bytes.count)))
         return expected.withUnsafeBytes { expected -> Int64? in
@@ -63,7 +63,7 @@ public struct TestPattern: Sendable, Hashable {
         }
     }
 
-    /// Says how the file at a path differs from the first `length` bytes of this content; `nil` where it is the same.
+    /// Describes how the file at a path differs from the first `length` bytes of this content; `nil` if it is equal.
     public func difference(fromFileAt path: String, length: Int64) -> String? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return "\(path) cannot be opened: \(String(cString: strerror(errno)))" }
@@ -81,7 +81,7 @@ public struct TestPattern: Sendable, Hashable {
         return offset == length ? nil : "\(path) is \(offset) bytes long instead of \(length)"
     }
 
-    /// SplitMix64's output function at a position of its sequence.
+    /// The output of SplitMix64 at an index of its sequence.
     private func word(_ index: UInt64) -> UInt64 {
         var word = self.seed &* 0xD134_2543_DE82_EF95 &+ (index &+ 1) &* 0x9E37_79B9_7F4A_7C15
         word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// The end of a tunnel at the server: forwards what it reads to the client's end, and closes that when this one ends.
+/// The server's side of a tunnel: forwards received bytes to the client's channel, and closes that at its own end.
 final class FarEnd: ChannelInboundHandler, Sendable {
     typealias InboundIn = ByteBuffer
 
@@ -8,11 +8,11 @@ final class FarEnd: ChannelInboundHandler, Sendable {
     private let observe: @Sendable (ByteBuffer) -> Void
     private let cutsTLS: Bool
 
-    /// Creates the end.
+    /// Creates the handler.
     ///
     /// - Parameters:
-    ///   - partner: The client's end.
-    ///   - cutsTLS: Whether the client's end is closed without a close_notify.
+    ///   - partner: The client's channel.
+    ///   - cutsTLS: Whether the client's channel is closed without a close_notify.
     ///   - observe: Called with each buffer before it is forwarded.
     init(
         partner: any Channel,

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Something to wait for that is opened once and then stays open.
+/// A condition to wait for, which becomes true once and stays true.
 public final class Gate: Sendable {
     private struct State {
         var isOpen = false
@@ -12,7 +12,7 @@ public final class Gate: Sendable {
     /// Creates a closed gate.
     public init() {}
 
-    /// Lets everybody through, now and later.
+    /// Opens the gate: all current and later waits return.
     public func open() {
         let waiting = self.state.withLock { state in
             state.isOpen = true
@@ -22,7 +22,7 @@ public final class Gate: Sendable {
         for work in waiting { work() }
     }
 
-    /// Whether it was opened.
+    /// Whether the gate is open.
     public var isOpen: Bool { self.state.withLock { $0.isOpen } }
 
     /// Returns when the gate is open.
@@ -32,7 +32,7 @@ public final class Gate: Sendable {
         }
     }
 
-    /// Calls `work` when the gate is open: now, or on the thread that opens it.
+    /// Calls `work` when the gate is open: immediately, or later on the thread that opens it.
     public func whenOpen(_ work: @escaping @Sendable () -> Void) {
         let isOpen = self.state.withLock { state in
             if !state.isOpen { state.waiting.append(work) }

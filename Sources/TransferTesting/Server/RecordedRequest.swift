@@ -1,6 +1,6 @@
 public import TransferCore
 
-/// One request that a ``ScriptedServer`` received.
+/// A request that a ``ScriptedServer`` received.
 public struct RecordedRequest: Sendable {
     /// The method, as sent.
     public let method: String
@@ -8,15 +8,15 @@ public struct RecordedRequest: Sendable {
     public let target: String
     /// The header fields, `Host` and `Connection` included.
     public let fields: HTTPFields
-    /// The content, by `Content-Length`; empty where it was larger than 4 MiB and so was not waited for.
+    /// The content, by `Content-Length`; empty if it is larger than 4 MiB and was therefore not awaited.
     public let body: [UInt8]
-    /// The minor version of HTTP/1 that the request line named.
+    /// The minor version of HTTP/1 in the request line.
     public let minorVersion: Int
-    /// The connection it came on, counted from 0 in the order of acceptance.
+    /// The index of its connection, from 0 in the order of acceptance.
     public let connectionIndex: Int
-    /// How many requests the server had received before this one.
+    /// The number of requests that the server received before this one.
     public let requestIndex: Int
-    /// How many requests for the same target the server had received before this one.
+    /// The number of requests for the same target that the server received before this one.
     public let targetIndex: Int
 
     /// The value of the first field with this name.
@@ -26,9 +26,9 @@ public struct RecordedRequest: Sendable {
     public var path: String { String(self.target.prefix { $0 != "?" }) }
 }
 
-/// Cuts requests out of the bytes of a connection.
+/// Parses the requests in the bytes of a connection.
 ///
-/// As lenient as a test server may be: anything that is not a request ends the connection.
+/// Lenient: the connection ends only if a head exceeds 4 MiB or its lines cannot be parsed.
 struct RequestParser {
     struct Head {
         var method: String
@@ -42,16 +42,16 @@ struct RequestParser {
 
     private var bytes: [UInt8] = []
     private var bodyLeft = 0
-    /// A head whose content is not complete.
+    /// A parsed head whose content is incomplete.
     private var pending: Head?
 
     mutating func append(_ new: some Sequence<UInt8>) {
         self.bytes.append(contentsOf: new)
     }
 
-    /// The next request, its content included unless that is large; `nil` where more bytes are needed.
+    /// Returns the next request, with its content unless that is large; `nil` if more bytes are needed.
     ///
-    /// - Throws: ``TestSupportError`` where the bytes are no request.
+    /// - Throws: ``TestSupportError`` if the bytes are not a request.
     mutating func next() throws -> Head? {
         if var head = self.pending {
             guard self.bytes.count >= self.bodyLeft else { return nil }

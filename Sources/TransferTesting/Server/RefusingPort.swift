@@ -6,19 +6,19 @@ import Musl
 import Darwin
 #endif
 
-/// A port of this machine that refuses every connection, and that nobody else gets while this is held.
+/// A port of this machine that refuses every connection, reserved as long as this object exists.
 ///
-/// A server that was stopped gives its port back, perhaps to the server of another test.
+/// The port of a stopped server is free, and may be taken by the server of another test.
 public final class RefusingPort: Sendable {
     /// The port.
     public let port: Int
     private let descriptor: Int32
 
-    /// Takes a port and listens to nothing.
+    /// Binds a port without listening on it.
     ///
-    /// - Parameter isShared: Whether a server that reuses addresses may listen to it, for this does not (socket(7)): the
-    ///   port stays the server's while that is dead.
-    /// - Throws: ``TestSupportError`` where no port can be had.
+    /// - Parameter isShared: Whether a server with SO_REUSEADDR can listen on the port, as this socket does not listen
+    ///   (socket(7)); the port stays reserved while that server is stopped.
+    /// - Throws: ``TestSupportError`` if no port is available.
     public init(isShared: Bool = false) throws {
         #if canImport(Darwin)
         let descriptor = socket(AF_INET, SOCK_STREAM, 0)

@@ -2,21 +2,21 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Carries connections to another port of this machine, counts what clients send, and can break them.
+/// Relays connections to another port of this machine, counts the bytes that clients send, and can break connections.
 ///
-/// It buffers without a limit: the clients keep a rate, or ``advance(by:)`` is told how much they may send.
+/// Its buffer is unbounded: the clients limit their rate, or ``advance(by:)`` limits the bytes that they may send.
 public final class RelayServer: Sendable {
-    /// The port it listens on.
+    /// The port on which it listens.
     public let port: Int
 
     private let channel: any Channel
     private let book: RelayBook
 
-    /// Starts a relay on a free port of `127.0.0.1`; it stops when it is let go of.
+    /// Starts a relay on a free port of `127.0.0.1`; it stops when it is released.
     ///
-    /// - Parameter target: The port that it carries connections to; where nobody listens there they are closed.
+    /// - Parameter target: The port to which connections are relayed; if no server listens on it, they are closed.
     /// - Returns: The relay, listening.
-    /// - Throws: What NIO throws where the address cannot be bound.
+    /// - Throws: NIO's error if the address cannot be bound.
     public static func start(to target: Int) async throws -> RelayServer {
         let book = RelayBook()
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -41,24 +41,24 @@ public final class RelayServer: Sendable {
         self.port = port
     }
 
-    /// The bytes that clients have sent, heads of requests included.
+    /// The number of bytes that clients have sent, including request heads.
     public var received: Int { self.book.received }
 
-    /// Where each PATCH of a resumable upload began, beside the furthest that its server had said it has by then.
+    /// The offset of each PATCH of a resumable upload, with the largest offset that the server had reported before it.
     public var appends: [(offset: Int, acknowledged: Int)] { self.book.appends }
 
-    /// Lets clients send so many bytes more and little beyond, and returns when they have: what follows waits in the
-    /// kernel until this is called again.
+    /// Lets clients send `count` more bytes, with a small excess, and returns when they have; later bytes wait in the
+    /// kernel until the next call.
     public func advance(by count: Int) async {
         let bound = self.received + count
         self.book.allow(bound)
         await self.book.waitUntilReceived(bound)
     }
 
-    /// Lets clients send without a bound again.
+    /// Removes the bound on the bytes that clients may send.
     public func letGo() { self.book.allow(Int.max) }
 
-    /// Closes every connection that is open now, and returns when they are closed; the relay goes on listening.
+    /// Closes every open connection, and returns when they are closed; the relay continues to listen.
     public func closeConnections() async {
         for channel in self.book.record.takeChannels() { try? await channel.close().get() }
     }
@@ -69,7 +69,7 @@ public final class RelayServer: Sendable {
     }
 }
 
-/// What a relay has carried, and who waits for it.
+/// The counts of a relay, and the tasks that wait for them.
 private final class RelayBook: Sendable {
     let record = ServerRecord()
     private struct State {
@@ -86,7 +86,7 @@ private final class RelayBook: Sendable {
     var received: Int { self.state.withLock { $0.received } }
     var appends: [(offset: Int, acknowledged: Int)] { self.state.withLock { $0.appends } }
 
-    /// The offset of a head at the beginning of what was read; one that lies elsewhere is overlooked.
+    /// The offset in a head at the beginning of a buffer; a head elsewhere in it is not found.
     private static func offset(_ head: String) -> Int? {
         let lines = head.split(separator: "\r\n").map { $0.lowercased() }
         return lines.first { $0.hasPrefix("upload-offset: ") }.flatMap { Int($0.dropFirst(15)) }
@@ -96,19 +96,19 @@ private final class RelayBook: Sendable {
         buffer.getString(at: buffer.readerIndex, length: min(buffer.readableBytes, 2048)) ?? ""
     }
 
-    /// A server has sent something.
+    /// Records bytes that the server sent.
     func answered(_ buffer: ByteBuffer) {
         let head = Self.head(buffer)
         guard head.hasPrefix("HTTP/1.1 "), let offset = Self.offset(head) else { return }
         self.state.withLock { $0.acknowledged = max($0.acknowledged, offset) }
     }
 
-    /// A client has sent something.
+    /// Records bytes that a client sent.
     func add(_ buffer: ByteBuffer) {
         let head = Self.head(buffer)
         let woken = self.state.withLock { state in
             state.received += buffer.readableBytes
-            // A new upload; what was said of another one does not count any more.
+            // A new upload: the offset reported for an earlier one no longer counts.
             if head.hasPrefix("POST ") || head.hasPrefix("PUT ") { state.acknowledged = 0 }
             if head.hasPrefix("PATCH "), let offset = Self.offset(head) {
                 state.appends.append((offset, state.acknowledged))
@@ -130,7 +130,7 @@ private final class RelayBook: Sendable {
         for channel in channels { channel.setOption(.autoRead, value: true).whenFailure { _ in } }
     }
 
-    /// Whether nothing more is to be read of a client now.
+    /// Whether reading from a client must pause; the channel is then resumed by ``allow(_:)``.
     func holds(_ channel: any Channel) -> Bool {
         self.state.withLock { state in
             guard state.received >= state.bound else { return false }
@@ -151,7 +151,7 @@ private final class RelayBook: Sendable {
     }
 }
 
-/// One client of a relay; it is read from once the server is connected.
+/// One client of a relay; its bytes are read when the server is connected.
 private final class NearEnd: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -167,7 +167,7 @@ private final class NearEnd: ChannelInboundHandler {
     func channelActive(context: ChannelHandlerContext) {
         let (channel, book) = (context.channel, self.book)
         let loopBound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        // On the same loop: each end may then touch the other.
+        // On the same event loop, so that each side may access the other's channel.
         ClientBootstrap(group: context.eventLoop)
             .channelInitializer { $0.pipeline.addHandler(FarEnd(partner: channel) { book.answered($0) }) }
             .connect(host: "127.0.0.1", port: self.target)

@@ -1,17 +1,17 @@
-/// What a ``ScriptedServer`` does about one request: steps, one after the other.
+/// The response of a ``ScriptedServer`` to one request: a sequence of steps.
 ///
-/// After the last step the connection waits for the next request, unless a step ended it.
+/// After the last step the connection waits for the next request, unless a step closed it.
 public struct Reply: Sendable {
-    /// One thing to do.
+    /// One step of a reply.
     public enum Step: Sendable {
-        /// Sends bytes that do not count as body: a head, chunk framing.
+        /// Sends bytes that do not count as body, such as a head or chunk framing.
         case head([UInt8])
         /// Sends bytes that count as body.
         case bytes([UInt8])
-        /// Sends a range of a pattern, streamed with back-pressure; at most `rate` bytes a second where given,
-        /// each block of it as a chunk of its own where `chunked`.
+        /// Sends a range of a pattern, streamed with backpressure; at most `rate` bytes per second if given,
+        /// each block as a chunk if `chunked`.
         case pattern(TestPattern, Range<Int64>, rate: Int64? = nil, chunked: Bool = false)
-        /// Sends bytes endlessly, over and over, until the peer closes the connection.
+        /// Sends bytes repeatedly until the peer closes the connection.
         case endless([UInt8])
         /// Waits.
         case delay(Duration)
@@ -21,19 +21,19 @@ public struct Reply: Sendable {
         case waitUntil(Gate)
         /// Opens a gate.
         case open(Gate)
-        /// Does nothing more until the peer closes the connection.
+        /// Sends nothing more until the peer closes the connection.
         case stall
-        /// Ends the connection with FIN, once all bytes were sent; over TLS, after a close_notify.
+        /// Ends the connection with FIN when all bytes were sent; over TLS, after a close_notify.
         case close
-        /// Ends the connection with FIN, once all bytes were sent; over TLS, without a close_notify.
+        /// Ends the connection with FIN when all bytes were sent; over TLS, without a close_notify.
         case cut
-        /// As `close`, but over TLS without waiting for the peer's close_notify.
+        /// Like `close`, but over TLS without waiting for the peer's close_notify.
         case closeAtOnce
-        /// Ends the connection with RST, once all bytes were handed to the kernel; some may never arrive.
+        /// Ends the connection with RST when all bytes were passed to the kernel; some may never arrive.
         case reset
     }
 
-    /// What to do, in order.
+    /// The steps, in order.
     public var steps: [Step]
 
     /// Creates a reply from its steps.
@@ -41,12 +41,12 @@ public struct Reply: Sendable {
         self.steps = steps
     }
 
-    /// Sends a text as it stands, usually a whole response with its CR LF.
+    /// Sends a text unchanged, usually a whole response with its CR LF.
     public static func raw(_ text: String) -> Reply {
         Reply([.head(Array(text.utf8))])
     }
 
-    /// A whole response; `Content-Length` is added unless a field of that name, or `Transfer-Encoding`, is given.
+    /// A whole response; `Content-Length` is added unless that field or `Transfer-Encoding` is given.
     ///
     /// - Parameters:
     ///   - status: The status code.
@@ -76,14 +76,14 @@ public struct Reply: Sendable {
         self.response(status, [("Location", location)])
     }
 
-    /// The bytes of a response's head, its empty line included.
+    /// The bytes of a response's head, including its empty line.
     public static func headBytes(_ status: Int, _ fields: [(String, String)], version: String = "HTTP/1.1") -> [UInt8] {
         var text = "\(version) \(status) \(Self.reason(status))\r\n"
         for (name, value) in fields { text += "\(name): \(value)\r\n" }
         return Array((text + "\r\n").utf8)
     }
 
-    /// Adds steps at the end.
+    /// Returns the reply with more steps at its end.
     public func then(_ steps: Step...) -> Reply {
         Reply(self.steps + steps)
     }

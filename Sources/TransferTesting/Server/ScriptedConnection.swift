@@ -10,7 +10,7 @@ import Musl
 import Darwin
 #endif
 
-/// Runs the steps of one connection's replies, one after the other, as fast as the peer reads.
+/// Runs the steps of a connection's replies in order, as fast as the peer reads.
 final class ScriptedConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -24,7 +24,7 @@ final class ScriptedConnection: ChannelInboundHandler {
     private var parser = RequestParser()
     private var target = ""
     private var steps: ArraySlice<Reply.Step> = []
-    /// Whether a step waits for something: time, a gate, the peer.
+    /// Whether a step is waiting for a timer, a gate or the peer.
     private var isSuspended = false
     private var hasEnded = false
     private var isRunning = false
@@ -55,15 +55,15 @@ final class ScriptedConnection: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
-    /// Goes on until something has to be waited for.
+    /// Runs steps until one has to wait.
     private func run(_ context: ChannelHandlerContext) {
-        // A write may flush at once and call back that the channel is writable again.
+        // A write may flush immediately and call `channelWritabilityChanged` again.
         guard !self.isRunning else { return }
         self.isRunning = true
         defer { self.isRunning = false }
         var count = 0
         while !self.hasEnded, !self.isSuspended, context.channel.isWritable {
-            // The other connections of this loop have their turn, too, whatever a quick client takes.
+            // Yields to the other connections of the event loop, however fast a client is.
             guard count < Self.mostStepsInARow else { return self.suspend(for: .microseconds(100), context) }
             count += 1
             guard let step = self.steps.popFirst() else {
@@ -149,7 +149,7 @@ final class ScriptedConnection: ChannelInboundHandler {
         context.writeAndFlush(self.wrapOutboundOut(buffer)).whenSuccess { record.sent(count, of: target) }
     }
 
-    /// Sends the next block of a pattern and puts the rest back in front.
+    /// Sends the next block of a pattern, and puts the rest back at the front of the steps.
     private func sendBlock(
         _ pattern: TestPattern,
         _ range: Range<Int64>,
@@ -158,7 +158,7 @@ final class ScriptedConnection: ChannelInboundHandler {
         _ context: ChannelHandlerContext
     ) {
         guard !range.isEmpty else { return }
-        // Fifty blocks a second keep a slow connection smooth.
+        // About fifty blocks per second keep a slow connection smooth.
         let most = rate.map { min(max(1, $0 / 50), Self.blockSize) } ?? Self.blockSize
         let end = min(range.lowerBound + most, range.upperBound)
         let count = Int(end - range.lowerBound)
@@ -195,7 +195,7 @@ final class ScriptedConnection: ChannelInboundHandler {
         context.writeAndFlush(self.wrapOutboundOut(ByteBuffer()))
             .whenComplete { _ in
                 let channel = loopBound.value.channel
-                // Pending data is thrown away and RST goes out instead of FIN (socket(7), SO_LINGER).
+                // Discards pending data and sends RST instead of FIN (socket(7), SO_LINGER).
                 guard let socket = channel as? any SocketOptionProvider else { return channel.close(promise: nil) }
                 socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenComplete { _ in channel.close(promise: nil) }
             }
@@ -203,7 +203,7 @@ final class ScriptedConnection: ChannelInboundHandler {
 }
 
 extension Channel {
-    /// Closes the socket without TLS's close_notify, as an attacker in between or a killed server does.
+    /// Closes the socket without the close_notify of TLS, as an attacker on the path or a killed server does.
     ///
     /// - Precondition: The caller is on the channel's event loop.
     func closeBelowTLS() {

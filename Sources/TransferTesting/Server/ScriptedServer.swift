@@ -4,15 +4,15 @@ import NIOSSL
 import Synchronization
 public import TransferCore
 
-/// An HTTP/1.1 server on this machine that does what a script says, however wrong.
+/// An HTTP/1.1 server on this machine that follows a script, even an invalid one.
 ///
-/// It knows nothing of HTTP but how a request's head ends: every byte of a response, and the end of the connection,
-/// is the script's. It records every request and counts the bytes of bodies.
+/// It only parses request heads: the script determines every byte of a response, and the end of the connection. The
+/// server records every request and counts the bytes of bodies.
 public final class ScriptedServer: Sendable {
-    /// Answers one request; called on an event loop of the server.
+    /// Returns the reply to one request; called on an event loop of the server.
     public typealias Script = @Sendable (RecordedRequest) -> Reply
 
-    /// The port it listens on.
+    /// The port on which it listens.
     public let port: Int
     /// The URL of the root, with its final slash.
     public let baseURL: String
@@ -23,15 +23,15 @@ public final class ScriptedServer: Sendable {
     /// Starts a server on a free port.
     ///
     /// - Parameters:
-    ///   - tls: The certificate to speak TLS with; `nil` for plain TCP.
-    ///   - clientAuthority: The authority, PEM, that must have signed the client's certificate; `nil` asks for none.
-    ///   - withoutTLS13: Whether TLS 1.3 is not spoken.
+    ///   - tls: The certificate for TLS; `nil` for plain TCP.
+    ///   - clientAuthority: The authority, in PEM, that must have signed the client's certificate; `nil` requests none.
+    ///   - withoutTLS13: Whether TLS 1.3 is disabled.
     ///   - host: The address to listen on: `127.0.0.1` or `::1`.
     ///   - port: The port to listen on, such as that of a shared ``RefusingPort``; 0 for any.
-    ///   - sendBuffer: The size of the kernel's send buffer for each connection, or `nil` for the kernel's choice.
+    ///   - sendBuffer: The size of the kernel's send buffer of each connection, or `nil` for the default.
     ///   - handler: The script.
-    /// - Returns: The server, listening; it stops when it is let go of.
-    /// - Throws: What NIO throws where the address cannot be bound.
+    /// - Returns: The listening server; it stops when it is released.
+    /// - Throws: NIO's error if the address cannot be bound.
     public static func start(
         tls: TestCertificate? = nil,
         clientAuthority: String? = nil,
@@ -67,13 +67,13 @@ public final class ScriptedServer: Sendable {
         return ScriptedServer(channel: channel, record: record, host: host, port: port, isTLS: tls != nil)
     }
 
-    /// Starts a server on a Unix socket; ``port`` and ``baseURL`` mean nothing then.
+    /// Starts a server on a Unix socket; ``port`` and ``baseURL`` are meaningless then.
     ///
     /// - Parameters:
-    ///   - socketPath: The socket's path; nothing may be there.
+    ///   - socketPath: The socket's path, at which no file may exist.
     ///   - handler: The script.
-    /// - Returns: The server, listening; it stops when it is let go of.
-    /// - Throws: What NIO throws where the socket cannot be made.
+    /// - Returns: The listening server; it stops when it is released.
+    /// - Throws: NIO's error if the socket cannot be created.
     public static func start(socketPath: String, handler: @escaping Script) async throws -> ScriptedServer {
         let record = ServerRecord()
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
@@ -104,7 +104,7 @@ public final class ScriptedServer: Sendable {
 
     /// The URL of a path, which may begin with a slash.
     ///
-    /// - Throws: `HTTPURLError` where the path makes no URL.
+    /// - Throws: `HTTPURLError` if the path is not valid in a URL.
     public func url(_ path: String) throws -> HTTPURL {
         try HTTPURL(self.text(path))
     }
@@ -117,23 +117,23 @@ public final class ScriptedServer: Sendable {
         self.record.requests.filter { $0.target == target }
     }
 
-    /// The connections accepted so far.
+    /// The number of connections accepted so far.
     public var connectionCount: Int { self.record.connectionCount }
 
-    /// The bytes of bodies that the kernel took, over all requests; a block that was under way when its connection
+    /// The number of bytes of bodies accepted by the kernel, over all requests; a block in progress when its connection
     /// ended is not counted.
     public var bodyBytesSent: Int64 { self.record.bodyBytes.values.reduce(0, +) }
 
-    /// The bytes of bodies that the kernel took for one target.
+    /// The number of bytes of bodies accepted by the kernel for one target.
     public func bodyBytesSent(for target: String) -> Int64 { self.record.bodyBytes[target] ?? 0 }
 
-    /// Returns when this many requests arrived.
+    /// Returns when this many requests were received.
     public func waitForRequests(_ count: Int) async { await self.record.waitForRequests(count) }
 
     /// Returns when at most this many connections are open.
     public func waitForOpenConnections(_ count: Int) async { await self.record.waitForOpenConnections(count) }
 
-    /// Closes every connection that is open now, and returns when they are closed; the server goes on listening.
+    /// Closes every open connection, and returns when they are closed; the server continues to listen.
     public func closeConnections() async {
         for channel in self.record.takeChannels() { try? await channel.close().get() }
     }

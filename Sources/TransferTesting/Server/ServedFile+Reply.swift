@@ -1,12 +1,12 @@
 extension Reply {
-    /// The answer to a request for a file.
+    /// The reply to a request for a file.
     public static func file(_ file: ServedFile, _ request: RecordedRequest) -> Reply {
         file.reply(to: request)
     }
 }
 
 extension ServedFile {
-    /// The answer to a request for this file.
+    /// Returns the reply to a request for this file.
     public func reply(to request: RecordedRequest) -> Reply {
         if let refusal, request.targetIndex < refusal.count {
             let retryAfter = refusal.retryAfter.map { [("Retry-After", $0)] } ?? []
@@ -41,7 +41,7 @@ extension ServedFile {
         return self.partial(asked, request)
     }
 
-    /// Whether `If-Range` lets the range be answered: strong comparison only (RFC 9110 §13.1.5).
+    /// Whether `If-Range` permits a partial response: strong comparison only (RFC 9110 §13.1.5).
     private func holds(_ ifRange: String?) -> Bool {
         guard let ifRange else { return true }
         if case .ignoresIfRange = self.rangeFault { return true }
@@ -49,7 +49,7 @@ extension ServedFile {
         return ifRange == self.entityTag || ifRange == self.lastModified
     }
 
-    /// One half-open range, empty where it cannot be satisfied, `nil` where the field is to be ignored.
+    /// Parses one range, half-open: empty if it cannot be satisfied, `nil` if the field is ignored.
     private static func parse(_ value: String, length: Int64) -> Range<Int64>? {
         guard value.hasPrefix("bytes="), !value.contains(",") else { return nil }
         let parts = value.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)

@@ -1,4 +1,4 @@
-/// One file as a server serves it: correctly by default, and with one fault or another where a test asks for it.
+/// A file on a server: served correctly by default, or with a fault that a test configures.
 ///
 /// - Source: RFC 9110 §13 (conditional requests) and §14 (range requests).
 public struct ServedFile: Sendable {
@@ -12,26 +12,26 @@ public struct ServedFile: Sendable {
     public var lastModified: String? = "Tue, 01 Jul 2025 10:00:00 GMT"
     /// `Date`, or `nil` for none.
     public var date: String? = "Sat, 21 Nov 2026 12:00:00 GMT"
-    /// More fields for every answer that carries the file: `Content-Disposition`, `Repr-Digest`.
+    /// Additional fields of every response with content: `Content-Disposition`, `Repr-Digest`.
     public var fields: [(String, String)] = []
 
-    /// Whether ranges are answered; otherwise always 200 with everything.
+    /// Whether range requests are supported; otherwise the response is always 200 with the whole file.
     public var supportsRanges = true
-    /// How the end of a whole response is told.
+    /// The framing of a whole response.
     public var framing = Framing.length
-    /// What is wrong with 206 answers.
+    /// The fault in 206 responses.
     public var rangeFault: RangeFault?
-    /// How the file changes from request to request.
+    /// The change of the file between requests.
     public var change: Change?
-    /// How each body ends before its time.
+    /// The early end of each body.
     public var interruption: Interruption?
-    /// How many responses are interrupted; the later ones are whole.
+    /// The number of interrupted responses; later ones are complete.
     public var interruptedResponses = Int.max
-    /// The most bytes a second on each connection.
+    /// The maximum rate of each connection, in bytes per second.
     public var rate: Int64?
-    /// Bytes sent beyond the declared length, with every response.
+    /// The number of bytes sent beyond the declared length in every response.
     public var excess = 0
-    /// A status that the first requests get instead of the file.
+    /// A refusal of the first requests.
     public var refusal: Refusal?
 
     /// Creates a file that is served correctly.
@@ -41,21 +41,21 @@ public struct ServedFile: Sendable {
         self.entityTag = entityTag
     }
 
-    /// How the end of a response's body is told.
+    /// The framing of a response's body.
     public enum Framing: Sendable {
         /// `Content-Length`.
         case length
-        /// Chunked, so that no length is declared.
+        /// Chunked, without a declared length.
         case chunked
-        /// No length; the connection's end is the body's (HTTP/1.0).
+        /// No length: the end of the connection delimits the body (HTTP/1.0).
         case close
     }
 
-    /// A fault in an answer to a range request.
+    /// A fault in the response to a range request.
     public enum RangeFault: Sendable {
-        /// `Content-Range`, and the body, begin this many bytes later than asked.
+        /// `Content-Range` and the body begin this many bytes after the requested offset.
         case wrongStart(Int64)
-        /// No `Content-Range` at all.
+        /// No `Content-Range`.
         case missingContentRange
         /// A `Content-Range` with this value.
         case contentRange(String)
@@ -65,21 +65,21 @@ public struct ServedFile: Sendable {
         case multipart
         /// A `Content-Encoding` with this value.
         case contentEncoding(String)
-        /// 412 to every range request.
+        /// 412 for every range request.
         case preconditionFailed
-        /// 416 to every range request, with this total.
+        /// 416 for every range request, with this total.
         case unsatisfiable(total: Int64)
-        /// A 206 to requests that asked for no range, too.
+        /// 206 also for requests without a range.
         case uninvited
-        /// `If-Range` is ignored: a range is answered whatever the validator says.
+        /// `If-Range` is ignored: the response is partial whatever the validator.
         case ignoresIfRange
     }
 
     /// A change of the file between requests.
     public enum Change: Sendable {
-        /// Another ETag with every request, the same content.
+        /// A different ETag for every request, with the same content.
         case entityTagEachTime
-        /// From this request for the target on (counted from 0): this content, length and ETag.
+        /// This content, length and ETag from this request for the target on, counted from 0.
         case after(Int, TestPattern, length: Int64, entityTag: String?)
     }
 
@@ -89,17 +89,17 @@ public struct ServedFile: Sendable {
         case closeAfter(Int64)
         /// RST after this many bytes of each body.
         case resetAfter(Int64)
-        /// FIN wherever a body would pass this offset of the file.
+        /// FIN when a body reaches this offset of the file.
         case closeAt(Int64)
-        /// Nothing more after this many bytes of each body, the connection left open.
+        /// No more bytes after this many of each body, with the connection left open.
         case stallAfter(Int64)
     }
 
-    /// An answer that first requests get instead of the file.
+    /// A response to the first requests in place of the file.
     public struct Refusal: Sendable {
         /// The status.
         public var status: Int
-        /// How many requests for the target get it.
+        /// The number of requests for the target that are refused.
         public var count: Int
         /// `Retry-After`, or `nil` for none.
         public var retryAfter: String?

@@ -2,7 +2,7 @@ import NIOCore
 import Synchronization
 import TransferCore
 
-/// What a server saw and sent.
+/// The requests, connections and sent bytes of a server.
 final class ServerRecord: Sendable {
     private struct State {
         var requests: [RecordedRequest] = []

@@ -1,13 +1,13 @@
 import NIOSSL
 
 extension TestCertificate {
-    /// What a server speaks TLS with.
+    /// Creates the TLS context of a server.
     ///
     /// - Parameters:
-    ///   - clientAuthority: The authority, PEM, that must have signed the client's certificate, or `nil`.
-    ///   - withoutTLS13: Whether TLS 1.3 is not spoken.
+    ///   - clientAuthority: The authority, in PEM, that must have signed the client's certificate, or `nil`.
+    ///   - withoutTLS13: Whether TLS 1.3 is disabled.
     /// - Returns: The context.
-    /// - Throws: NIOSSL's errors where a text is no PEM.
+    /// - Throws: NIOSSL's errors if a text is not valid PEM.
     func serverContext(clientAuthority: String? = nil, withoutTLS13: Bool = false) throws -> NIOSSLContext {
         let chain = try NIOSSLCertificate.fromPEMBytes(Array(self.certificatePEM.utf8))
         let key = try NIOSSLPrivateKey(bytes: Array(self.keyPEM.utf8), format: .pem)

@@ -1,5 +1,5 @@
-/// Certificates outside their validity period, from an authority that is valid until 2056; as public as
-/// ``TestCertificate/localhost``.
+/// Certificates outside their validity period, from an authority that is valid until 2056; their keys are public, like
+/// that of ``TestCertificate/localhost``.
 extension TestCertificate {
     /// A certificate for `localhost`, `127.0.0.1` and `::1` that was valid in 2020 only (P-256).
     public static let expired = TestCertificate(

@@ -1,4 +1,5 @@
-/// More certificates for tests, from an authority of their own; as public as ``TestCertificate/localhost``.
+/// More certificates for tests, from a separate authority; their keys are public, like that of
+/// ``TestCertificate/localhost``.
 extension TestCertificate {
     /// A certificate for the host `elsewhere.test` only (P-256, valid until 2056).
     public static let elsewhere = TestCertificate(
@@ -28,7 +29,7 @@ extension TestCertificate {
             """
     )
 
-    /// A client's certificate (P-256, valid until 2056); `authorityPEM` is what a server must trust.
+    /// A client's certificate (P-256, valid until 2056); a server must trust `authorityPEM`.
     public static let client = TestCertificate(
         authorityPEM: Self.otherAuthority,
         certificatePEM: """

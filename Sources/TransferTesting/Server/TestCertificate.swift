@@ -1,15 +1,15 @@
-/// A certificate and its key for servers on this machine, signed by an authority that nobody else trusts.
+/// A certificate and its key for servers on this machine, signed by an authority that is only trusted by tests.
 ///
-/// Compiled in, so that tests need no `openssl`. The key is public: it protects nothing.
+/// Compiled in, so that tests need no `openssl`. The key is public and protects nothing.
 public struct TestCertificate: Sendable {
-    /// The authority's certificate, PEM: what a client must trust.
+    /// The authority's certificate, in PEM, which a client must trust.
     public let authorityPEM: String
-    /// The server's certificate, PEM.
+    /// The server's certificate, in PEM.
     public let certificatePEM: String
-    /// The server's private key, PEM (PKCS #8).
+    /// The server's private key, in PEM (PKCS #8).
     public let keyPEM: String
 
-    /// The SHA-256 of the public key of ``localhost``, Base64 (RFC 7469).
+    /// The SHA-256 of the public key of ``localhost``, in Base64 (RFC 7469).
     public static let localhostPin = "byTidqul7pS7ymJMCKGejT5Nv91AeCt1T1mbX1dIDVI="
 
     /// A certificate for `localhost`, `127.0.0.1` and `::1` (P-256, valid until 2056).

@@ -4,26 +4,26 @@ import NIOSSL
 import Synchronization
 import TransferCore
 
-/// A proxy on this machine that makes tunnels: it answers CONNECT, and then hands bytes to and fro.
+/// A proxy on this machine that makes tunnels: it responds to CONNECT, then forwards bytes in both directions.
 public final class TunnelServer: Sendable {
-    /// What it does about one CONNECT.
+    /// The reaction to one CONNECT.
     public enum Answer: Sendable {
-        /// Makes the tunnel; sends this answer, and these bytes behind it.
+        /// Makes the tunnel; sends this response head, followed by these bytes.
         case connect(head: String = "HTTP/1.1 200 Connection established\r\n\r\n", trailing: [UInt8] = [])
-        /// Answers with a status.
+        /// Responds with a status.
         case refuse(Int)
         /// Sends a text and closes.
         case raw(String)
-        /// Closes without an answer.
+        /// Closes without a response.
         case close
         /// Does nothing.
         case stall
     }
 
-    /// Decides about one CONNECT; called on an event loop of the server.
+    /// Decides how to respond to one CONNECT; called on an event loop of the server.
     public typealias Script = @Sendable (RecordedRequest) -> Answer
 
-    /// The port it listens on.
+    /// The port on which it listens.
     public let port: Int
 
     private let channel: any Channel
@@ -32,12 +32,12 @@ public final class TunnelServer: Sendable {
     /// Starts a proxy on a free port of `127.0.0.1`.
     ///
     /// - Parameters:
-    ///   - tls: The certificate to speak TLS with; `nil` for plain TCP.
-    ///   - credentials: The value that `Proxy-Authorization` must have, or else the answer is 407; `nil` for any.
-    ///   - cutsTLS: Whether it ends its clients' connections without a close_notify when a server ends its own.
-    ///   - script: Decides about each CONNECT.
-    /// - Returns: The proxy, listening; it stops when it is let go of.
-    /// - Throws: What NIO throws where the address cannot be bound.
+    ///   - tls: The certificate for TLS; `nil` for plain TCP.
+    ///   - credentials: The required value of `Proxy-Authorization`, without which the response is 407; `nil` for any.
+    ///   - cutsTLS: Whether a client's connection is closed without a close_notify when the server closes its own.
+    ///   - script: Decides how to respond to each CONNECT.
+    /// - Returns: The listening proxy; it stops when it is released.
+    /// - Throws: NIO's error if the address cannot be bound.
     public static func start(
         tls: TestCertificate? = nil,
         credentials: String? = nil,
@@ -80,10 +80,10 @@ public final class TunnelServer: Sendable {
     /// All requests for tunnels so far.
     public var requests: [RecordedRequest] { self.record.requests }
 
-    /// The connections accepted so far.
+    /// The number of connections accepted so far.
     public var connectionCount: Int { self.record.connectionCount }
 
-    /// Closes every connection that is open now, and returns when they are closed; the proxy goes on listening.
+    /// Closes every open connection, and returns when they are closed; the proxy continues to listen.
     public func closeConnections() async {
         for channel in self.record.takeChannels() { try? await channel.close().get() }
     }
@@ -100,7 +100,7 @@ public final class TunnelServer: Sendable {
     }
 }
 
-/// One client of a tunnel server: first its CONNECT, then whatever it sends.
+/// One client of a tunnel server: its CONNECT, then the bytes that it sends.
 private final class TunnelConnection: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -112,7 +112,7 @@ private final class TunnelConnection: ChannelInboundHandler {
     private let script: TunnelServer.Script
     private var parser = RequestParser()
     private var isAnswered = false
-    /// The other end of the tunnel.
+    /// The server's channel of the tunnel.
     private var partner: (any Channel)?
 
     init(
@@ -168,7 +168,7 @@ private final class TunnelConnection: ChannelInboundHandler {
         let channel = context.channel
         let cutsTLS = self.cutsTLS
         let loopBound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
-        // On the same loop: each end may then touch the other.
+        // On the same event loop, so that each side may access the other's channel.
         ClientBootstrap(group: context.eventLoop)
             .channelInitializer { $0.pipeline.addHandler(FarEnd(partner: channel, cutsTLS: cutsTLS)) }
             .connect(host: host, port: port)

@@ -84,7 +84,7 @@ final class UploadConnection: ChannelInboundHandler {
 
     // MARK: Parts of requests
 
-    /// A head with its empty line.
+    /// Returns a head with its empty line.
     private func block() -> String? {
         let view = self.buffer.readableBytesView
         var index = view.startIndex
@@ -104,7 +104,7 @@ final class UploadConnection: ChannelInboundHandler {
         return String(text.prefix { $0 != "\r" && $0 != "\r\n" && $0 != "\n" })
     }
 
-    /// Takes content; `nil` where the connection ends.
+    /// Takes content from the buffer; returns `nil` if the connection ends.
     private func take(_ most: Int, _ context: ChannelHandlerContext) -> Int? {
         guard let handling = self.handling else { return nil }
         var count = min(most, self.buffer.readableBytes)
@@ -137,7 +137,7 @@ final class UploadConnection: ChannelInboundHandler {
         return count
     }
 
-    /// Stops reading: what is not taken yet stays with the kernel, so that the client feels it.
+    /// Stops reading: further bytes stay in the kernel, so that the client experiences backpressure.
     private func suspend(_ context: ChannelHandlerContext) {
         self.isSuspended = true
         try? context.channel.syncOptions?.setOption(.autoRead, value: false)
@@ -184,7 +184,7 @@ final class UploadConnection: ChannelInboundHandler {
             ? .chunkSize : .length(fields["Content-Length"].flatMap { Int64($0) } ?? 0)
     }
 
-    /// Ends the connection when what was said is with the kernel; what comes still is content that nobody asked for.
+    /// Closes the connection when all written bytes were passed to the kernel; content that still arrives is ignored.
     private func close(_ context: ChannelHandlerContext) {
         self.phase = .over
         let bound = NIOLoopBound(context, eventLoop: context.eventLoop)

@@ -1,7 +1,7 @@
 import Synchronization
 import TransferCore
 
-/// What an ``UploadServer`` does with one request.
+/// Handles one request of an ``UploadServer``.
 final class UploadHandling {
     private enum Kind {
         case raw
@@ -16,16 +16,16 @@ final class UploadHandling {
     private let behaviour: UploadServer.Behaviour
     private let interop: Int?
     private var kind = Kind.other
-    /// The target of the upload that takes the content.
+    /// The target of the upload that receives the content.
     private var target = ""
     private var start: Int64 = 0
-    /// The content of a part that is taken only if its digest agrees.
+    /// The content of a part that is appended only if its digest matches.
     private var unchecked: [UInt8]?
     private var failure: Int?
-    /// The bytes of content after which the connection is closed.
+    /// The number of bytes of content after which the connection is closed.
     private(set) var cut: Int64?
     private(set) var received: Int64 = 0
-    /// What is answered before any content is read.
+    /// The response that is sent before any content is read.
     private(set) var atOnce: UploadServer.Reply?
 
     init(_ server: UploadServer, _ request: UploadServer.Request) {
@@ -155,14 +155,14 @@ final class UploadHandling {
         }
     }
 
-    /// What tells of the upload's resource before its content is read.
+    /// The interim response with the upload's resource, sent before the content is read.
     func interim() -> String? {
         guard case .raw = self.kind, self.speaksDraft, let interop = self.interop else { return nil }
         return "HTTP/1.1 104 Upload Resumption Supported\r\nUpload-Draft-Interop-Version: \(interop)\r\n"
             + "Location: \(self.target)\r\n\r\n"
     }
 
-    /// Takes content; false where a later request has asked for the upload, which ends this one.
+    /// Takes content; returns false if a later request for the upload has ended this one.
     func took(_ bytes: [UInt8]) -> Bool {
         let (isTaken, woken): (Bool, [CheckedContinuation<Void, Never>]) = self.server.state.withLock { state in
             if let upload = state.uploads[self.target], upload.appender != self.place { return (false, []) }
@@ -179,7 +179,7 @@ final class UploadHandling {
         return true
     }
 
-    /// The request is whole.
+    /// Returns the response to the complete request.
     func ended() -> UploadServer.Reply {
         if let failure = self.failure { return UploadServer.Reply(failure) }
         switch self.kind {

@@ -3,50 +3,50 @@ import NIOPosix
 import Synchronization
 public import TransferCore
 
-/// A server that takes uploads into memory: raw, by tus 1.0 and by the IETF's draft, and that misbehaves on demand.
+/// A server that stores uploads in memory: raw, by tus 1.0 and by the IETF draft; it misbehaves on demand.
 ///
-/// What arrived of a request that breaks off stays, as resumable protocols want it.
+/// The received bytes of an interrupted request are kept, as resumable protocols require.
 public final class UploadServer: Sendable {
-    /// How the server treats what comes.
+    /// The behaviour of the server.
     public struct Behaviour: Sendable {
-        /// Whether it speaks tus.
+        /// Whether it supports tus.
         public var speaksTus = false
-        /// The digests that its tus takes.
+        /// The digest algorithms that it supports for tus.
         public var checksums: [DigestAlgorithm] = []
-        /// The interop versions of the draft that it speaks.
+        /// The interop versions of the draft that it supports.
         public var drafts: Set<Int> = []
-        /// The most bytes of an upload that its tus takes.
+        /// The maximum length of an upload by tus, in bytes.
         public var tusLimit: Int64?
-        /// Closes the connections of the first requests with content after so many bytes of it, one number each.
+        /// The lengths after which the content of the first requests with content is cut off by closing the connection.
         public var cuts: [Int64] = []
-        /// What it answers before it closes a connection so.
+        /// The response that is sent before such a close.
         public var farewell: Reply?
-        /// Says `100 Continue` where it is asked.
+        /// Whether it sends `100 Continue` if the client expects it.
         public var saysContinue = true
-        /// Answers such requests at once, by their method, before it reads any content.
+        /// Responses by method, sent before any content is read.
         public var refusals: [String: Reply] = [:]
-        /// Answers the first requests with content with these statuses instead of taking it; the content is read.
+        /// The statuses of the first requests with content, which is read but not stored.
         public var failures: [Int] = []
-        /// Redirects paths.
+        /// The redirects by path.
         public var redirects: [String: (status: Int, location: String)] = [:]
-        /// The status of an upload that is whole.
+        /// The status of the response to a complete upload.
         public var status = 201
-        /// The body of that answer.
+        /// The body of that response.
         public var answer = "stored\n"
-        /// Forgets an upload's resource after so many requests to it.
+        /// The number of requests to an upload's resource after which it is deleted.
         public var forgetsAfter: Int?
-        /// Bytes of a request that it takes in a second, or `nil`.
+        /// The number of bytes read from a request per second, or `nil` for no limit.
         public var rate: Int?
-        /// Takes no more content once it has so many bytes, over all requests, until this is changed.
+        /// The number of bytes of content, over all requests, after which reading pauses until this is changed.
         public var holdsAt: Int64?
-        /// When tus uploads expire, as a date.
+        /// The expiry date of tus uploads.
         public var expires: String?
 
-        /// Creates a server's that does nothing special.
+        /// Creates the default behaviour.
         public init() {}
     }
 
-    /// An answer given at once.
+    /// A complete response.
     public struct Reply: Sendable {
         /// The status.
         public var status: Int
@@ -54,10 +54,10 @@ public final class UploadServer: Sendable {
         public var fields: [(String, String)]
         /// The body.
         public var body: String
-        /// Whether the connection is closed behind it.
+        /// Whether the connection is closed after it.
         public var closes: Bool
 
-        /// Creates an answer.
+        /// Creates a response.
         public init(_ status: Int, _ fields: [(String, String)] = [], body: String = "", closes: Bool = false) {
             self.status = status
             self.fields = fields
@@ -74,28 +74,28 @@ public final class UploadServer: Sendable {
         public var target: String
         /// The header fields.
         public var fields: HTTPFields
-        /// The bytes of content that arrived.
+        /// The number of bytes of content received.
         public var received: Int64 = 0
-        /// The connection's number.
+        /// The index of the connection.
         public var connection: Int
 
-        /// The first field of this name.
+        /// The value of the first field with this name.
         public subscript(name: StaticString) -> String? { self.fields[name] }
     }
 
-    /// Something that was, or is being, uploaded.
+    /// An upload, complete or in progress.
     public struct Upload: Sendable {
-        /// What is there.
+        /// The bytes received so far.
         public var bytes: [UInt8] = []
-        /// The length announced.
+        /// The declared length.
         public var length: Int64?
-        /// Whether it is whole.
+        /// Whether it is complete.
         public var isWhole = false
-        /// Requests for it so far.
+        /// The number of requests for it so far.
         public var requests = 0
         /// `Upload-Metadata`.
         public var metadata: String?
-        /// The number of the request that may add to it: the last one that asked for it.
+        /// The index of the request that may append to it: the last one for it.
         var appender: Int?
     }
 
@@ -103,7 +103,7 @@ public final class UploadServer: Sendable {
         var behaviour: Behaviour
         var uploads: [String: Upload] = [:]
         var requests: [Request] = []
-        /// The requests of which it is decided what is done with them.
+        /// The number of requests whose handling has been decided.
         var decided = 0
         var nextUpload = 0
         var connections = 0
@@ -111,13 +111,13 @@ public final class UploadServer: Sendable {
         var waiters: [(count: Int, continuation: CheckedContinuation<Void, Never>)] = []
         var byteWaiters: [(count: Int64, continuation: CheckedContinuation<Void, Never>)] = []
         var closeWaiters: [CheckedContinuation<Void, Never>] = []
-        /// What goes on when ``Behaviour/holdsAt`` changes.
+        /// The closures to call when ``Behaviour/holdsAt`` changes.
         var held: [@Sendable () -> Void] = []
 
-        /// The bytes of content that arrived, over all requests.
+        /// The number of bytes of content received, over all requests.
         var received: Int64 { self.requests.reduce(0) { $0 + $1.received } }
 
-        /// Takes out those who waited for as many bytes as there are.
+        /// Removes and returns the tasks whose number of bytes has been received.
         mutating func wokenByBytes() -> [CheckedContinuation<Void, Never>] {
             guard !self.byteWaiters.isEmpty else { return [] }
             let received = self.received
@@ -176,19 +176,19 @@ public final class UploadServer: Sendable {
     /// All requests so far.
     public var requests: [Request] { self.state.withLock { $0.requests } }
 
-    /// All uploads by their target.
+    /// All uploads by target.
     public var uploads: [String: Upload] { self.state.withLock { $0.uploads } }
 
-    /// The only upload's bytes, where there is one.
+    /// The only upload; `nil` if there is none or more than one.
     public var only: Upload? { self.state.withLock { $0.uploads.count == 1 ? $0.uploads.values.first : nil } }
 
-    /// The bytes of content that arrived, over all requests.
+    /// The number of bytes of content received, over all requests.
     public var received: Int64 { self.state.withLock { $0.received } }
 
-    /// The connections accepted so far.
+    /// The number of connections accepted so far.
     public var connectionCount: Int { self.state.withLock { $0.connections } }
 
-    /// Changes how it behaves from now on.
+    /// Changes the behaviour for later requests, and ``Behaviour/holdsAt`` for all.
     public func change(_ body: (inout Behaviour) -> Void) {
         let held = self.state.withLock { state in
             body(&state.behaviour)
@@ -198,10 +198,10 @@ public final class UploadServer: Sendable {
         for goOn in held { goOn() }
     }
 
-    /// How much content may be taken now.
+    /// Returns the number of bytes of content that may be read now.
     ///
-    /// - Parameter goOn: Called when there may be some, if there is none.
-    /// - Returns: In bytes.
+    /// - Parameter goOn: Called when content may be read again, if the result is 0.
+    /// - Returns: The number of bytes; `Int64.max` without a limit.
     func room(else goOn: @escaping @Sendable () -> Void) -> Int64 {
         self.state.withLock { state in
             guard let most = state.behaviour.holdsAt else { return .max }
@@ -211,10 +211,10 @@ public final class UploadServer: Sendable {
         }
     }
 
-    /// Forgets what it has.
+    /// Deletes all uploads.
     public func forget() { self.state.withLock { $0.uploads = [:] } }
 
-    /// Returns when so many requests arrived, and what they upload has an entry.
+    /// Returns when this many requests were received and the uploads that they create are registered.
     public func waitForRequests(_ count: Int) async {
         await withCheckedContinuation { continuation in
             let isThere = self.state.withLock { state in
@@ -226,7 +226,7 @@ public final class UploadServer: Sendable {
         }
     }
 
-    /// Returns when so many bytes of content arrived, over all requests.
+    /// Returns when this many bytes of content were received, over all requests.
     public func waitForBytes(_ count: Int64) async {
         await withCheckedContinuation { continuation in
             let isThere = self.state.withLock { state in
@@ -238,7 +238,7 @@ public final class UploadServer: Sendable {
         }
     }
 
-    /// Returns when no connection is open: what is here then stays as it is.
+    /// Returns when no connection is open, after which the uploads do not change.
     public func waitForClose() async {
         await withCheckedContinuation { continuation in
             let isClosed = self.state.withLock { state in
@@ -268,9 +268,9 @@ public final class UploadServer: Sendable {
         for waiter in woken { waiter.resume() }
     }
 
-    /// Notes a request.
+    /// Records a request.
     ///
-    /// - Returns: Its place among all.
+    /// - Returns: Its index among all requests.
     func began(_ request: Request) -> Int {
         self.state.withLock { state in
             state.requests.append(request)
@@ -278,7 +278,7 @@ public final class UploadServer: Sendable {
         }
     }
 
-    /// Notes that what is done with a request is decided.
+    /// Records that the handling of a request has been decided.
     func decided() {
         let woken = self.state.withLock { state in
             state.decided += 1
