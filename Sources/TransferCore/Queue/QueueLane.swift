@@ -118,7 +118,7 @@ package struct QueueLane: Sendable {
     package var unclaimed: Int { max(0, self.counts.waiting - self.wantedCount) }
 
     /// The number that may be taken besides those that run.
-    var lookAhead: Int { min(max(8 * self.limit, 256), 1024) }
+    var lookAhead: Int { min(max(8 * self.limit, 1024), 4096) }
 
     /// The number of ends that may wait for the store before less is taken.
     static let mostEnded = 4096
