@@ -70,14 +70,16 @@ struct ListCommand: QueueCommand {
         let wanted = Set(self.state.isEmpty ? TransferRecord.State.allCases : self.state)
         var left = self.limit ?? .max
         var isFirst = true
-        while !console.isBroken, left > 0 {
-            let records = try await client.readList(list, limit: Self.page)
-            if records.isEmpty { break }
+        var records = try await client.readList(list, limit: Self.page)
+        while !console.isBroken, left > 0, !records.isEmpty {
+            // The daemon prepares the next page while this one is printed.
+            async let following = client.readList(list, limit: Self.page)
             // A transfer that was waiting when the list was created may be active now.
             let shown = records.filter { wanted.contains($0.state) }
             self.show(Array(shown.prefix(left)), table, console, isFirst: isFirst)
             isFirst = isFirst && shown.isEmpty
             left -= min(left, shown.count)
+            records = try await following
         }
         return ExitStatus.success
     }

@@ -39,21 +39,31 @@ extension JSON {
 
     private static func write(_ string: String, to bytes: inout [UInt8]) {
         bytes.append(0x22)
-        for byte in string.utf8 {
-            switch byte {
-            case 0x22: bytes.append(contentsOf: #"\""#.utf8)
-            case 0x5C: bytes.append(contentsOf: #"\\"#.utf8)
-            case 0x0A: bytes.append(contentsOf: #"\n"#.utf8)
-            case 0x0D: bytes.append(contentsOf: #"\r"#.utf8)
-            case 0x09: bytes.append(contentsOf: #"\t"#.utf8)
-            case 0..<0x20, 0x7F:
-                bytes.append(contentsOf: #"\u00"#.utf8)
-                bytes.append(Self.digit(byte >> 4))
-                bytes.append(Self.digit(byte & 0xF))
-            default: bytes.append(byte)
+        var string = string
+        string.withUTF8 { buffer in
+            var start = 0
+            for (index, byte) in buffer.enumerated() where byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F {
+                bytes.append(contentsOf: buffer[start..<index])
+                Self.escape(byte, to: &bytes)
+                start = index + 1
             }
+            bytes.append(contentsOf: buffer[start...])
         }
         bytes.append(0x22)
+    }
+
+    private static func escape(_ byte: UInt8, to bytes: inout [UInt8]) {
+        bytes.append(0x5C)
+        switch byte {
+        case 0x22, 0x5C: bytes.append(byte)
+        case 0x0A: bytes.append(UInt8(ascii: "n"))
+        case 0x0D: bytes.append(UInt8(ascii: "r"))
+        case 0x09: bytes.append(UInt8(ascii: "t"))
+        default:
+            bytes.append(contentsOf: "u00".utf8)
+            bytes.append(Self.digit(byte >> 4))
+            bytes.append(Self.digit(byte & 0xF))
+        }
     }
 
     private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x61 + value - 10 }

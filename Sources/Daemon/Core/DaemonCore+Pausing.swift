@@ -84,6 +84,8 @@ extension DaemonCore {
         case .retry:
             self.lanes[session]?.releaseHolds(of: nil)
             return try await self.performInPages(action, session)
+        case .remove(let deletesPartial) where session == nil:
+            return try await self.removeAll(deletingPartial: deletesPartial)
         case .remove, .setPriority: return try await self.performInPages(action, session)
         }
     }
@@ -125,7 +127,7 @@ extension DaemonCore {
     }
 
     /// Returns the paths and byte counts of transfers on engines, to be stored.
-    private func liveFacts(_ ids: [GID]) -> [GID: LiveFacts] {
+    func liveFacts(_ ids: [GID]) -> [GID: LiveFacts] {
         var facts: [GID: LiveFacts] = [:]
         for lane in self.lanes.values where !lane.live.isEmpty {
             for id in ids {
@@ -139,7 +141,7 @@ extension DaemonCore {
     // MARK: Following a stored action
 
     /// Applies a stored action to the machine, before any later transaction.
-    private func apply(_ action: TransferAction, _ before: [StoredTransfer]) {
+    func apply(_ action: TransferAction, _ before: [StoredTransfer]) {
         for (session, transfers) in Dictionary(grouping: before, by: \.session) {
             let ids = transfers.map(\.id.rawValue)
             switch action {
@@ -167,7 +169,7 @@ extension DaemonCore {
     }
 
     /// Reports an action when the engines have followed it.
-    private func follow(_ action: TransferAction, _ before: [StoredTransfer], at now: Double) async {
+    func follow(_ action: TransferAction, _ before: [StoredTransfer], at now: Double) async {
         for (session, transfers) in Dictionary(grouping: before, by: \.session) {
             switch action {
             case .pause: await self.paused(session, transfers)
@@ -217,7 +219,7 @@ extension DaemonCore {
     }
 
     /// Returns the claimed transfers of a queue.
-    private func taken(_ session: String?) -> [QueueMachine.ID] {
+    func taken(_ session: String?) -> [QueueMachine.ID] {
         self.machine[lane: session].map { Array($0.entries.keys) } ?? []
     }
 

@@ -28,6 +28,50 @@ extension DaemonCore {
         if let session { await self.lookAtEvents(session) }
     }
 
+    /// Removes all transfers of the shared queue in one transaction.
+    ///
+    /// Those that an engine has are reported one by one, like other removals. The others count as removed at once; the
+    /// store completes them in the background, in small steps, and reports those that may have files.
+    func removeAll(deletingPartial deletesPartial: Bool) async throws(ControlError) -> Int {
+        let action = TransferAction.remove(deletesPartial: deletesPartial)
+        let (now, history) = (self.now, self.machine.historyLimit)
+        let taken = self.lanes[nil].map { Array($0.live.keys) } ?? []
+        let facts = self.liveFacts(taken)
+        let removed = try await self.change(
+            { (writer) throws(QueueStoreError) -> (found: [StoredTransfer], others: Int) in
+                var found: [StoredTransfer] = []
+                for id in taken {
+                    guard let one = try writer.reader.transfer(id), !one.state.isEnd else { continue }
+                    found.append(one)
+                }
+                try action.write(found, facts, now, writer)
+                let others: (removed: Int, kept: Int) = try writer.removeAll(
+                    session: nil,
+                    at: now,
+                    keeping: history,
+                    deletesPartial: deletesPartial
+                )
+                return (found: found, others: others.removed)
+            },
+            touching: { _ in [nil] },
+            then: { core, removed in
+                core.apply(action, removed.found)
+                core.endedInAll += removed.others
+                // What was claimed meanwhile has not begun, or has only just.
+                core.machine.removed(nil, core.taken(nil), keeping: !deletesPartial)
+                core.plans = [:]
+            }
+        )
+        await self.follow(action, removed.found, at: now)
+        return removed.found.count + removed.others
+    }
+
+    /// Deletes the files of transfers whose removal the store has completed.
+    func deleteFiles(of transfers: [StoredTransfer], deletingPartial deletesPartial: Bool) {
+        guard deletesPartial else { return }
+        for one in transfers where self.lanes[one.session]?.live[one.id] == nil { self.discard(one) }
+    }
+
     /// Deletes the partial file or upload of a transfer that no engine has.
     private func discard(_ transfer: StoredTransfer) {
         guard transfer.upload == nil else { return self.lane(transfer.session).giveUp(transfer) }

@@ -124,6 +124,9 @@ package actor DaemonCore: TransferService {
         _ = try LaneSettings(shared: self.configuration.shared, options: self.globalOptions)
         self.wasBusy = self.machine.totals.waiting > 0
         self.watchStore()
+        self.store.onRemoved { [outbox = self.outbox] transfers, deletesPartial in
+            outbox.put(.answer { $0.deleteFiles(of: transfers, deletingPartial: deletesPartial) })
+        }
         self.machine.setMostAtOnce(self.configuration.mostAtOnce)
         self.setHistory()
         self.work = [

@@ -93,7 +93,7 @@ package struct QueueMachine: Sendable {
     package internal(set) var mostAtOnce = Int.max
 
     /// The ended transfers of the shared queue that are kept.
-    var historyLimit = 1000
+    package private(set) var historyLimit = 1000
     /// Whether failed transfers are forgotten too.
     var forgetsFailed = false
     var isTrimming = false
