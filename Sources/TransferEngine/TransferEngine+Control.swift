@@ -96,6 +96,8 @@ extension TransferEngine {
     // MARK: Limits
 
     /// Changes the maximum number of running transfers; a lower limit does not interrupt running ones.
+    ///
+    /// With a limit above 1, transfers whose host has not responded for 5 s are not counted, up to the limit or 32 of them.
     public func setConcurrentTransfers(_ count: Int) { self.handle { $0.machine.limit = max(1, count) } }
 
     /// Changes the maximum number of connections per host.

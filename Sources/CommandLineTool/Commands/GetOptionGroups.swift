@@ -77,7 +77,10 @@ struct FileOptions: ParsableArguments {
 struct ConnectionOptions: ParsableArguments {
     @Option(
         name: [.customShort("j", allowingJoined: true), .long],
-        help: ArgumentHelp("The most files at once. (default: 5)", valueName: "number"),
+        help: ArgumentHelp(
+            "The most files at once; beyond 1, those whose host is silent for 5 s are not counted. (default: 5)",
+            valueName: "number"
+        ),
         transform: { try WholeNumber.parse($0, in: 1...10000) }
     )
     var jobs: Int = 5

@@ -201,11 +201,12 @@ extension DaemonCore {
         )
         await self.paused(session, started)
         self.publish()
+        self.tell(.all(.paused, session: session, count: count))
         return count
     }
 
     private func resumeAll(_ session: String?) async throws(ControlError) -> Int {
-        try await self.change(
+        let count = try await self.change(
             { (writer) throws(QueueStoreError) in
                 try writer.setState(.waiting, from: .paused, session: session)
             },
@@ -216,6 +217,8 @@ extension DaemonCore {
                 core.machine.resumed(session, core.taken(session))
             }
         )
+        self.tell(.all(.waiting, session: session, count: count))
+        return count
     }
 
     /// Returns the claimed transfers of a queue.

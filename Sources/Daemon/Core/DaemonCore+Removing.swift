@@ -63,6 +63,7 @@ extension DaemonCore {
             }
         )
         await self.follow(action, removed.found, at: now)
+        self.tell(.all(.removed, session: nil, count: removed.found.count + removed.others))
         return removed.found.count + removed.others
     }
 

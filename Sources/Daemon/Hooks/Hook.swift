@@ -24,7 +24,7 @@ struct HookCall: Sendable {
         case .finished(let record): self.init(.finish, record)
         case .failed(let record): self.init(.failure, record)
         case .drained: self.init(.drain, nil)
-        case .paused, .removed, .queued, .progress: return nil
+        case .paused, .removed, .queued, .all, .progress: return nil
         }
     }
 

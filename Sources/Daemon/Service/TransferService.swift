@@ -241,6 +241,9 @@ package enum ServiceEvent: Sendable {
     case failed(TransferRecord)
     /// The transfer was added or queued again.
     case queued(TransferRecord)
+    /// All unfinished transfers of a queue were paused, removed, or made to wait; those that ran are also reported one by
+    /// one.
+    case all(TransferRecord.State, session: String?, count: Int)
     /// The running transfers of all queues, about five times a second while any transfer runs.
     case progress([TransferRecord])
     /// No transfer waits or runs any more.

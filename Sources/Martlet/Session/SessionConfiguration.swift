@@ -36,6 +36,8 @@ public struct SessionConfiguration: Sendable {
     // MARK: Limits
 
     /// The maximum number of tasks that run at once, at least 1; a waiting task does not time out.
+    ///
+    /// Beyond 1, tasks whose host has not responded for 5 seconds are not counted, so that tasks of other hosts start.
     public var concurrentTransfers = 6
 
     /// The maximum number of connections per host (scheme, host and port); `nil` for ``concurrentTransfers``, at least

@@ -11,9 +11,9 @@ extension EngineMachine {
 
     /// The number of places that are lent.
     ///
-    /// With too few descriptors none is lent, since a run keeps its own.
+    /// With too few descriptors none is lent, since a run keeps its own; nor with a limit of 1, which asks for an order.
     var lentPlaces: Int {
-        guard self.affordablePlaces == .max else { return 0 }
+        guard self.affordablePlaces == .max, self.limit > 1 else { return 0 }
         return min(self.unansweredOfSilent, max(self.limit, Self.lentAtLeast))
     }
 

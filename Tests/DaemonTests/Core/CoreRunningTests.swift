@@ -160,6 +160,46 @@ struct CoreRunningTests {
         await harness.stop()
     }
 
+    @Test("Removing all leaves no transfer, no partial file and no request, and what is added next runs")
+    func removeAll() async throws {
+        let gate = Gate()
+        var file = ServedFile(length: Self.length)
+        file.interruption = .stallAfter(1_500_000)
+        file.interruptedResponses = 2
+        let served = file
+        let server = try await ScriptedServer.start { request in
+            if request.target.hasPrefix("/wait") { return Reply([.waitUntil(gate)]) }
+            if request.target == "/next" { return .response(200, text: "x") }
+            return .file(served, request)
+        }
+        let harness = try await CoreHarness { $0.options[.maxConcurrentDownloads] = "1" }
+        let paused = try await harness.add(server.text("paused"), ["split": "1"])
+        try await harness.events.wait(for: 1_000_000, of: paused)
+        try await harness.core.perform(.pause, on: .ids([paused]))
+        let running = try await harness.add(server.text("running"), ["split": "1"])
+        try await harness.events.wait(for: 1_000_000, of: running)
+        let entries = (0..<1500).map { NewTransfer(urls: [server.text("wait\($0)")]) }
+        let ids = try await harness.core.add(entries, at: nil)
+        let count = try await harness.core.perform(.remove(deletesPartial: true), on: .all(session: nil))
+        let counts = harness.core.counts
+        #expect(count == 1502 && counts.waiting + counts.active + counts.paused == 0)
+        #expect(harness.events.ids("all") == ["removed"])
+        #expect(harness.events.ids("removed").contains(running.description))
+        let states = [try await harness.core.record(paused).state, try await harness.core.record(ids[1499]).state]
+        #expect(states == [.removed, .removed])
+        #expect(try await harness.core.perform(.remove(deletesPartial: true), on: .all(session: nil)) == 0)
+        let next = try await harness.add(server.text("next"))
+        try await harness.events.wait("finished \(next)")
+        let end = ContinuousClock.now + .seconds(20)
+        while TemporaryDirectory.entries(of: harness.path("")) != ["next"], ContinuousClock.now < end {
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        #expect(TemporaryDirectory.entries(of: harness.path("")) == ["next"])
+        #expect(server.requests(for: "/wait0").isEmpty)
+        gate.open()
+        await harness.stop()
+    }
+
     @Test("A failed one that is tried again goes to the end of the line")
     func retry() async throws {
         var file = ServedFile(length: 1000)

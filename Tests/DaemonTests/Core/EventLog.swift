@@ -45,6 +45,7 @@ final class EventLog: Sendable {
         case .queued(let record): text = "queued \(record.id)"
         case .progress(let records):
             return self.hear { heard in for record in records { heard.bytes[record.id] = record.bytes } }
+        case .all(let state, _, let count): text = "all \(state.rawValue) \(count)"
         case .drained: text = "drained"
         }
         self.hear { $0.entries.append(text) }

@@ -109,7 +109,7 @@ struct DocumentTests {
         record.ended = 2
         let events: [ServiceEvent] = [
             .started(record), .paused(record), .removed(record), .finished(record), .failed(record), .queued(record),
-            .progress([record]), .drained,
+            .all(.removed, session: nil, count: 3), .progress([record]), .drained,
         ]
         for event in events { #expect(checker.problems(event.json, "event") == []) }
         record.failure = TransferRecord.Failure(.certificateExpired, "m")

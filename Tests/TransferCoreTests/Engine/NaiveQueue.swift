@@ -110,7 +110,7 @@ struct NaiveQueue {
 
     /// The places that runs lend because their hosts are silent.
     var lent: Int {
-        guard self.affordable == .max else { return 0 }
+        guard self.affordable == .max, self.limit > 1 else { return 0 }
         let count = self.items.count { $0.isUnanswered && self.silentHosts.contains($0.host) }
         return min(count, max(self.limit, EngineMachine.lentAtLeast))
     }

@@ -150,7 +150,9 @@ struct OutageTests {
         #expect(hold.since == 0 && hold.cause == .refused)
     }
 
-    @Test("one that waited elsewhere while attempts failed for longer than it waits fails at once, a newer one does not")
+    @Test(
+        "one that waited elsewhere while attempts failed for longer than it waits fails at once, a newer one does not"
+    )
     func waitedElsewhere() {
         var stage = self.stage(2)
         stage.starts()

@@ -6,7 +6,7 @@ private final class Stage {
     var machine = QueueMachine()
     var now: Int64 = 0
 
-    init(limit: Int = 1, waiting: Int = 1000) {
+    init(limit: Int = 1, waiting: Int = 4000) {
         self.count(waiting)
         self.machine.open(nil, limit: limit)
     }
@@ -68,38 +68,38 @@ struct QueueMachineTests {
     func lookAhead() throws {
         let stage = Stage(limit: 5)
         let first = try #require(stage.claim())
-        #expect(first.limit == 261 && first.excluded.isEmpty && !first.replacesStaged)
-        let staged = stage.answer(first, Array(1...261))
-        #expect(staged == Array(1...261))
+        #expect(first.limit == 1029 && first.excluded.isEmpty && !first.replacesStaged)
+        let staged = stage.answer(first, Array(1...1029))
+        #expect(staged == Array(1...1029))
         #expect(stage.next() == nil)
-        for id in UInt64(1)...127 { stage.start(id) }
-        stage.count(873)
-        stage.end(Array(1...127))
+        for id in UInt64(1)...511 { stage.start(id) }
+        stage.count(3489)
+        stage.end(Array(1...511))
         #expect(stage.next() == nil)
-        stage.count(872)
-        stage.end([128])
+        stage.count(3488)
+        stage.end([512])
         let second = try #require(stage.claim())
-        #expect(second.limit == 128 && second.excluded.count == 133)
+        #expect(second.limit == 512 && second.excluded.count == 517)
     }
 
     @Test("Ends that are being stored take no place, and are not read as if they waited")
     func endsBeingStored() throws {
         let stage = Stage(limit: 5)
-        _ = stage.answer(try #require(stage.claim()), Array(1...261))
-        stage.end(Array(1...128), isStored: false)
+        _ = stage.answer(try #require(stage.claim()), Array(1...1029))
+        stage.end(Array(1...512), isStored: false)
         let second = try #require(stage.claim())
-        #expect(second.limit == 128 && second.excluded.count == 261)
+        #expect(second.limit == 512 && second.excluded.count == 1029)
     }
 
     @Test("Between two attempts a transfer takes no place")
     func retrying() throws {
         let stage = Stage(limit: 5)
-        _ = stage.answer(try #require(stage.claim()), Array(1...261))
-        for id in UInt64(1)...128 {
+        _ = stage.answer(try #require(stage.claim()), Array(1...1029))
+        for id in UInt64(1)...512 {
             stage.start(id)
             stage.machine.retrying(nil, id)
         }
-        #expect(stage.claim()?.limit == 128)
+        #expect(stage.claim()?.limit == 512)
     }
 
     @Test("Nothing is read while the store has nothing that is not taken")
@@ -261,19 +261,19 @@ struct QueueMachineTests {
     @Test("A held host keeps two staged transfers, and others fill the look-ahead")
     func heldHost() throws {
         let stage = Stage(limit: 5)
-        let hosts = Dictionary(uniqueKeysWithValues: (UInt64(1)...261).map { ($0, Int64($0 <= 200 ? 1 : 2)) })
-        _ = stage.answer(try #require(stage.claim()), Array(1...261), hosts: hosts)
+        let hosts = Dictionary(uniqueKeysWithValues: (UInt64(1)...1029).map { ($0, Int64($0 <= 800 ? 1 : 2)) })
+        _ = stage.answer(try #require(stage.claim()), Array(1...1029), hosts: hosts)
         stage.machine.hostHeld(nil, 1)
         guard case .withdraw(nil, let ids) = stage.next() else {
             Issue.record("nothing is withdrawn")
             return
         }
-        #expect(Set(ids) == Set(3...200))
+        #expect(Set(ids) == Set(3...800))
         stage.machine.withdrew(nil, ids, gone: Set(ids))
         let claim = try #require(stage.claim())
-        #expect(claim.caps == [1: 0] && claim.limit == 200)
+        #expect(claim.caps == [1: 0] && claim.limit == 800)
         // The host's transfers may have come before its hold was heard of.
-        #expect(stage.answer(claim, [300, 301], hosts: [300: 1, 301: 2]) == [301])
+        #expect(stage.answer(claim, [1300, 1301], hosts: [1300: 1, 1301: 2]) == [1301])
         stage.machine.hostReleased(nil, 1)
         #expect(stage.claim()?.caps.isEmpty == true)
     }

@@ -114,7 +114,7 @@ struct QueueMachineWalkTests {
             #expect(isSame, "the machine does not know what the engine has")
             #expect(known.activeCount == known.entries.values.count { $0.hasStarted })
             #expect(known.stagedCount == known.entries.values.count { $0.phase == .staged })
-            #expect(known.stagedCount <= known.limit + 256)
+            #expect(known.stagedCount <= known.limit + 1024)
             let turns = world.turns(lane)
             #expect(known.unclaimed == turns.count - turns.count { known.entries[$0.id] != nil })
             guard world.machine.holds(of: lane).isEmpty else {

@@ -18,7 +18,7 @@ enum Aria2Notification: String, CaseIterable {
 
 extension ServiceEvent {
     /// The names of all kinds of events in `/events` and `martlet.subscribe`.
-    static let kinds = ["started", "paused", "removed", "finished", "failed", "queued", "progress", "drained"]
+    static let kinds = ["started", "paused", "removed", "finished", "failed", "queued", "all", "progress", "drained"]
 
     /// The name of the event's kind.
     var kind: String {
@@ -29,6 +29,7 @@ extension ServiceEvent {
         case .finished: "finished"
         case .failed: "failed"
         case .queued: "queued"
+        case .all: "all"
         case .progress: "progress"
         case .drained: "drained"
         }
@@ -42,6 +43,11 @@ extension ServiceEvent {
             .failed(let record), .queued(let record):
             ["kind": kind, "transfer": record.json]
         case .progress(let records): ["kind": kind, "transfers": .array(records.map(\.json))]
+        case .all(let state, let session, let count):
+            [
+                "kind": kind, "state": .string(state.rawValue), "session": .optional(session),
+                "count": .integer(Int64(count)),
+            ]
         case .drained: ["kind": kind]
         }
     }
@@ -54,7 +60,7 @@ extension ServiceEvent {
         case .removed(let record): Self.message(.stop, record)
         case .finished(let record): Self.message(.complete, record)
         case .failed(let record): Self.message(.error, record)
-        case .queued, .progress, .drained: nil
+        case .queued, .all, .progress, .drained: nil
         }
     }
 
