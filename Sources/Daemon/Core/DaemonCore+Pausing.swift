@@ -197,7 +197,7 @@ extension DaemonCore {
                 try writer.setState(.paused, from: .waiting, session: session)
             },
             touching: { _ in [session] },
-            then: { core, _ in core.machine.paused(session, core.taken(session)) }
+            then: { core, _ in core.machine.paused(session, core.machine.taken(session)) }
         )
         await self.paused(session, started)
         self.publish()
@@ -214,16 +214,11 @@ extension DaemonCore {
             then: { core, count in
                 guard count > 0 else { return }
                 core.lane(session)
-                core.machine.resumed(session, core.taken(session))
+                core.machine.resumed(session, core.machine.taken(session))
             }
         )
         self.tell(.all(.waiting, session: session, count: count))
         return count
-    }
-
-    /// Returns the claimed transfers of a queue.
-    func taken(_ session: String?) -> [QueueMachine.ID] {
-        self.machine[lane: session].map { Array($0.entries.keys) } ?? []
     }
 
     private func paused(_ session: String?, _ transfers: [StoredTransfer]) async {

@@ -58,7 +58,7 @@ extension DaemonCore {
                 core.apply(action, removed.found)
                 core.endedInAll += removed.others
                 // What was claimed meanwhile has not begun, or has only just.
-                core.machine.removed(nil, core.taken(nil), keeping: !deletesPartial)
+                core.machine.removed(nil, core.machine.taken(nil), keeping: !deletesPartial)
                 core.plans = [:]
             }
         )

@@ -136,6 +136,13 @@ package struct QueueLane: Sendable {
     /// Whether one of this priority, at the end of the line, would go before some that are staged.
     func precedes(_ priority: Int) -> Bool { self.stagedPriorities.contains { $0.key < priority && $0.value > 0 } }
 
+    /// Drops transfers that were found and not staged, because the store's answer no longer holds.
+    mutating func dropArrivals(_ ids: [UInt64]) {
+        guard !self.arrivals.isEmpty else { return }
+        let dropped = Set(ids)
+        self.arrivals.removeAll { dropped.contains($0.id) }
+    }
+
     // MARK: Entries
 
     mutating func insert(_ claimed: QueueMachine.Claimed, order: UInt64) {

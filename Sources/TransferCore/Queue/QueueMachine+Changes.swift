@@ -22,6 +22,11 @@ extension QueueMachine {
         self.dirty.insert(lane)
     }
 
+    /// The transfers that were taken out of the store, those included that are about to be staged.
+    package func taken(_ lane: LaneID) -> [ID] {
+        self.lanes[lane].map { $0.entries.keys + $0.arrivals.map(\.id) } ?? []
+    }
+
     /// Transfers were paused.
     package mutating func paused(_ lane: LaneID, _ ids: [ID]) { self.leave(lane, ids, .paused) }
 
@@ -34,6 +39,7 @@ extension QueueMachine {
         guard var lane = self.lanes.removeValue(forKey: id) else { return }
         defer { self.lanes[id] = lane }
         self.dirty.insert(id)
+        lane.dropArrivals(ids)
         for transfer in ids where lane.entries[transfer] != nil {
             lane.setWish(wish, of: transfer)
             Self.takeOut(&lane, transfer)
@@ -64,6 +70,7 @@ extension QueueMachine {
         defer { self.lanes[id] = lane }
         self.dirty.insert(id)
         lane.mayFindMore = true
+        lane.dropArrivals([transfer])
         guard let entry = lane.entries[transfer] else { return }
         // It cannot be known whether it has begun before it is withdrawn.
         if entry.phase == .staged {

@@ -245,9 +245,20 @@ struct QueueWorld {
         self.answers.append((answer, [nil: self.counts(nil), "s": self.counts("s")]))
     }
 
-    /// The machine hears the first answer.
+    /// The machine is notified of the first answer, or of several before its effects are performed.
     mutating func hear() {
-        guard !self.answers.isEmpty else { return }
+        var asked: Set<UInt64> = []
+        repeat {
+            guard !self.answers.isEmpty else { break }
+            self.hearOne(&asked)
+        } while self.pick(3) == 0
+        self.pump()
+        for id in asked where self.given[id] != nil {
+            #expect(self.given[id]?.isCancelled == true, "\(id) keeps running though it was asked to stop")
+        }
+    }
+
+    private mutating func hearOne(_ asked: inout Set<UInt64>) {
         let (answer, counts) = self.answers.removeFirst()
         for (lane, counts) in counts {
             self.machine.counted(lane, counts)
@@ -258,10 +269,14 @@ struct QueueWorld {
             self.machine.added(lane, priority: priority, mayPrecede: mayPrecede)
         case .paused(let lane, let ids):
             self.touchable.formUnion(ids)
+            asked.formUnion(ids)
             self.machine.paused(lane, ids)
-        case .resumed(let lane, let ids): self.machine.resumed(lane, ids)
+        case .resumed(let lane, let ids):
+            asked.subtract(ids)
+            self.machine.resumed(lane, ids)
         case .removed(let lane, let ids):
             self.touchable.formUnion(ids)
+            asked.formUnion(ids)
             self.machine.removed(lane, ids, keeping: true)
         case .reordered(let lane): self.machine.reordered(lane)
         case .changed(let lane, let id):
@@ -273,14 +288,6 @@ struct QueueWorld {
         case .claimed(let lane, let claim, let found): self.machine.claimed(lane, claim, found)
         case .trimmed(let count): self.machine.trimmed(count, now: self.now)
         case .nothing: break
-        }
-        self.pump()
-        switch answer {
-        case .paused(_, let ids), .removed(_, let ids):
-            for id in ids where self.given[id] != nil {
-                #expect(self.given[id]?.isCancelled == true, "\(id) keeps running though it was asked to stop")
-            }
-        default: break
         }
     }
 
