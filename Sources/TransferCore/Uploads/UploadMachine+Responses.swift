@@ -55,7 +55,7 @@ extension UploadMachine {
         return self.act(on: action, exchange, head, wallNow)
     }
 
-    private func exchange(_ id: Int) -> Exchange? {
+    func exchange(_ id: Int) -> Exchange? {
         guard case .requesting(let exchange) = self.phase, exchange.id == id else { return nil }
         return exchange
     }
@@ -326,7 +326,7 @@ extension UploadMachine {
         }
     }
 
-    private mutating func perform(_ action: UploadAction) -> [Action] {
+    mutating func perform(_ action: UploadAction) -> [Action] {
         switch action {
         case .ask(let step): return self.launch(step)
         case .remember(let resource, let step):
@@ -354,56 +354,5 @@ extension UploadMachine {
             1...200 ~= line.count, !line.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
         else { return "" }
         return ": \(line)"
-    }
-
-    // MARK: Failures
-
-    /// A request or its response broke off.
-    ///
-    /// - Parameters:
-    ///   - id: The request.
-    ///   - error: The transport's error.
-    ///   - content: The failure of the content, if the error's code is `content` and it is known.
-    /// - Returns: The actions.
-    package mutating func requestFailed(_ id: Int, _ error: TransportError, content: TransferFailure?) -> [Action] {
-        guard let exchange = self.exchange(id) else { return [] }
-        if case .draining(let draining) = exchange.answer {
-            return self.perform(draining.next, exchange, prefix: draining.prefix)
-        }
-        self.phase = .betweenRequests
-        if error.code == .content, let content { return self.attemptFailed(exchange, content) }
-        if error.onReusedConnection, self.mayRepeat(exchange.request) {
-            var request = exchange.request
-            request.isRepetition = true
-            return self.launch(request)
-        }
-        return self.attemptFailed(exchange, TransferFailure(error))
-    }
-
-    /// Whether a request may be repeated because a pooled connection was closed before its response (RFC 9112 §9.3.1).
-    private func mayRepeat(_ request: Request) -> Bool {
-        !request.isRepetition && !self.plan.isStream && (request.step.isRepeatable || request.isRewritten)
-    }
-
-    /// Handles the failure of a request that is over.
-    mutating func attemptFailed(_ exchange: Exchange, _ failure: TransferFailure) -> [Action] {
-        if exchange.isConnected, exchange.head == nil, let step = self.machine.unanswered() {
-            self.history.ignoresOptions = true
-            return [.note("the server does not respond to OPTIONS: the upload is sent without it")] + self.launch(step)
-        }
-        var failure = failure
-        // A request that may have been processed must not be repeated (RFC 9110 §9.2.2), unless its protocol can find
-        // out.
-        let request = exchange.request
-        if exchange.isConnected, !request.step.isRepeatable, !request.isRewritten, self.history.record == nil {
-            failure.isRetryable = false
-        }
-        if self.isSpent, failure.isRetryable {
-            failure.isRetryable = false
-            failure.message += "; its source cannot be read again"
-        }
-        let actions = self.end(failure.isRetryable ? .retry(failure) : .failed(failure))
-        if case .taking = exchange.answer { return [.discardAnswer] + actions }
-        return actions
     }
 }

@@ -1,0 +1,180 @@
+/// Interruptions, failures, and the end of a run.
+extension UploadMachine {
+    /// The run is ended from outside.
+    package mutating func interrupted(by reason: Interruption) -> [Action] {
+        if self.isEnding { return [] }
+        if case .requesting(let exchange) = self.phase, self.mayBeProcessed(exchange) {
+            self.history.mayBeProcessed = true
+        }
+        switch reason {
+        case .stopped: return self.end(.stopped)
+        case .cancelled(let keeping): return self.end(.cancelled(keeping: keeping))
+        case .paused:
+            guard self.history.record == nil, self.flow.sent > 0 else { return self.end(.paused) }
+            return [.note("the server cannot resume this upload: it restarts when resumed")] + self.end(.paused)
+        }
+    }
+
+    /// Whether a request that must not be repeated may have been processed (RFC 9110 §9.2.2).
+    private func mayBeProcessed(_ exchange: Exchange) -> Bool {
+        guard exchange.isConnected, !exchange.request.step.isRepeatable, !exchange.request.isRewritten,
+            self.history.record == nil, self.isWhole(exchange)
+        else { return false }
+        return exchange.head.map { (200..<300).contains($0.status) } ?? true
+    }
+
+    /// The caller or the content ended the run.
+    package mutating func failed(_ failure: TransferFailure) -> [Action] {
+        self.isEnding ? [] : self.end(.failed(failure))
+    }
+
+    /// The content was checked.
+    package mutating func contentChecked(_ state: ContentState, now: Int64) -> [Action] {
+        switch self.phase {
+        case .confirming(let status):
+            switch state {
+            case .unchanged: return self.complete(status, now)
+            case .changed(let failure), .unreadable(let failure):
+                let actions = self.releaseConnection()
+                self.phase = .failing(failure)
+                return actions + self.contentChecked(state, now: now)
+            }
+        case .failing(let failure):
+            var actions: [Action] = []
+            if case .changed = state, let record = self.history.record ?? self.history.lost {
+                actions = self.abandon(record)
+            }
+            return actions + self.leave(.failed(failure))
+        default: return []
+        }
+    }
+
+    mutating func finish(status: Int?) -> [Action] {
+        self.phase = .confirming(status: status)
+        return [.checkContent]
+    }
+
+    private mutating func complete(_ status: Int?, _ now: Int64) -> [Action] {
+        var actions: [Action] = []
+        let isKept = self.history.record != nil || self.history.lost != nil || self.plan.record != nil
+        if self.plan.hasJournal, isKept { actions.append(.removeJournal) }
+        let completion = Completion(
+            length: self.length ?? self.flow.sent,
+            received: self.earlierReceived + self.flow.received,
+            sent: self.history.sent + self.flow.sent,
+            duration: self.earlierTime + now - self.startedAt,
+            status: status
+        )
+        return actions + self.end(.finished(completion))
+    }
+
+    /// Ends the run: cancels its request and releases its connection.
+    mutating func end(_ outcome: Outcome) -> [Action] {
+        var actions: [Action] = []
+        if case .requesting(let exchange) = self.phase { actions.append(.cancel(exchange.id)) }
+        actions += self.releaseConnection()
+        switch outcome {
+        case .failed(let failure) where self.mayHaveChanged:
+            self.phase = .failing(failure)
+            return actions + [.checkContent]
+        case .cancelled(keeping: false): actions += self.terminate()
+        default: break
+        }
+        return actions + self.leave(outcome)
+    }
+
+    mutating func releaseConnection() -> [Action] {
+        guard let slot = self.slot else { return [] }
+        self.slot = nil
+        return [.releaseConnection(slot)]
+    }
+
+    /// Whether the server may have a resource that mixes two versions of the content.
+    private var mayHaveChanged: Bool {
+        guard !self.plan.isStream, self.length != nil else { return false }
+        return self.history.record != nil || self.history.lost != nil
+    }
+
+    private mutating func leave(_ outcome: Outcome) -> [Action] {
+        self.phase = .ended
+        switch outcome {
+        case .finished, .failed, .cancelled: return (self.plan.isStream ? [.cancelStream] : []) + [.end(outcome)]
+        case .retry, .paused, .stopped: return [.end(outcome)]
+        }
+    }
+
+    /// Deletes the resource of a cancelled upload.
+    private mutating func terminate() -> [Action] {
+        if let record = self.history.record ?? self.history.lost {
+            return self.forget(record) + (self.plan.hasJournal ? [.removeJournal] : [])
+        }
+        guard !self.history.hasReadJournal, self.plan.hasJournal || self.plan.record != nil else { return [] }
+        return [.giveUp]
+    }
+
+    /// Deletes the resource of an upload whose content changed; no later run resumes it.
+    mutating func abandon(_ record: UploadRecord?) -> [Action] {
+        var actions = record.map { self.forget($0) } ?? []
+        guard self.plan.hasJournal else { return actions }
+        // Without a void record, the next run would resume the caller's.
+        actions.append(self.plan.record.map { .writeJournal($0.voided, number: nil) } ?? .removeJournal)
+        return actions
+    }
+
+    private mutating func forget(_ record: UploadRecord) -> [Action] {
+        self.history.record = nil
+        self.history.lost = nil
+        return [.terminate(record)]
+    }
+
+    // MARK: Failures of requests
+
+    /// A request or its response broke off.
+    ///
+    /// - Parameters:
+    ///   - id: The request.
+    ///   - error: The transport's error.
+    ///   - content: The failure of the content, if the error's code is `content` and it is known.
+    /// - Returns: The actions.
+    package mutating func requestFailed(_ id: Int, _ error: TransportError, content: TransferFailure?) -> [Action] {
+        guard let exchange = self.exchange(id) else { return [] }
+        if case .draining(let draining) = exchange.answer {
+            return self.perform(draining.next, exchange, prefix: draining.prefix)
+        }
+        self.phase = .betweenRequests
+        if error.code == .content, let content { return self.attemptFailed(exchange, content) }
+        if error.onReusedConnection, self.mayRepeat(exchange.request) {
+            var request = exchange.request
+            request.isRepetition = true
+            return self.launch(request)
+        }
+        return self.attemptFailed(exchange, TransferFailure(error))
+    }
+
+    /// Whether a request may be repeated because a pooled connection was closed before its response (RFC 9112 §9.3.1).
+    private func mayRepeat(_ request: Request) -> Bool {
+        !request.isRepetition && !self.plan.isStream && (request.step.isRepeatable || request.isRewritten)
+    }
+
+    /// Handles the failure of a request that is over.
+    mutating func attemptFailed(_ exchange: Exchange, _ failure: TransferFailure) -> [Action] {
+        if exchange.isConnected, exchange.head == nil, let step = self.machine.unanswered() {
+            self.history.ignoresOptions = true
+            return [.note("the server does not respond to OPTIONS: the upload is sent without it")] + self.launch(step)
+        }
+        var failure = failure
+        // A request that may have been processed must not be repeated (RFC 9110 §9.2.2), unless its protocol can find
+        // out.
+        let request = exchange.request
+        if exchange.isConnected, !request.step.isRepeatable, !request.isRewritten, self.history.record == nil {
+            failure.isRetryable = false
+        }
+        if self.isSpent, failure.isRetryable {
+            failure.isRetryable = false
+            failure.message += "; its source cannot be read again"
+        }
+        let actions = self.end(failure.isRetryable ? .retry(failure) : .failed(failure))
+        if case .taking = exchange.answer { return [.discardAnswer] + actions }
+        return actions
+    }
+}
