@@ -304,7 +304,7 @@ extension UploadMachine {
     }
 
     /// Performs what follows a response.
-    private mutating func perform(_ next: Next, _ exchange: Exchange, prefix: [UInt8]) -> [Action] {
+    mutating func perform(_ next: Next, _ exchange: Exchange, prefix: [UInt8]) -> [Action] {
         self.phase = .betweenRequests
         switch next {
         case .fail(var failure):
@@ -326,7 +326,7 @@ extension UploadMachine {
         }
     }
 
-    mutating func perform(_ action: UploadAction) -> [Action] {
+    private mutating func perform(_ action: UploadAction) -> [Action] {
         switch action {
         case .ask(let step): return self.launch(step)
         case .remember(let resource, let step):
