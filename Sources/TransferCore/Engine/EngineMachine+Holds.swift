@@ -115,10 +115,12 @@ extension EngineMachine {
 
     /// Collects a transfer that is added during an outage that has lasted too long for it, if an attempt was made for it.
     mutating func collectExpired(_ slot: Int, waitsSince: Int64) {
+        let gate = self.hosts[Int(self.entries[slot].host)].gate
+        guard self.network.outage != nil || self.hosts[gate].health.outage != nil else { return }
         let timeout = self.entries[slot].outageTimeout
-        let origin = self.hosts[self.hosts[Int(self.entries[slot].host)].gate].origin
+        let origin = self.hosts[gate].origin
         let outages = [
-            (self.hosts.gate(of: Int(self.entries[slot].host)).health.outage, origin),
+            (self.hosts[gate].health.outage, origin),
             (self.network.concerns(origin) ? self.network.outage : nil, nil),
         ]
         for case (let outage?, let place) in outages

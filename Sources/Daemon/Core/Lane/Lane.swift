@@ -144,7 +144,7 @@ final class Lane {
         }
         plan.request.options.priority = Self.priority(transfer.priority, base: plan.request.options.priority)
         plan.upload?.options.priority = plan.request.options.priority
-        plan.request.options.waitsSince = Int64(transfer.added)
+        plan.request.options.waitsSince = Int64(exactly: transfer.added.rounded(.down))
         plan.upload?.options.waitsSince = plan.request.options.waitsSince
         let key = EngineKey(epoch: self.epoch, proxy: plan.proxy)
         let policy = try self.policy(key, plan)
