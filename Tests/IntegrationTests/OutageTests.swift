@@ -100,7 +100,7 @@ struct OutageTests {
         var requests = try (0..<1000)
             .map { index in
                 try harness.request([ports[index % ports.count].text("r\(index)")]) {
-                    $0.options.outageTimeout = .milliseconds(500)
+                    $0.options.outageTimeout = .seconds(3)
                 }
             }
         for index in 0..<50 { requests.append(try harness.request([server.text("g\(index)")])) }
