@@ -192,7 +192,7 @@ struct CoreRunningTests {
         try await harness.events.wait("finished \(next)")
         let end = ContinuousClock.now + .seconds(20)
         while TemporaryDirectory.entries(of: harness.path("")) != ["next"], ContinuousClock.now < end {
-            try await Task.sleep(for: .milliseconds(10))
+            await Task.yield()
         }
         #expect(TemporaryDirectory.entries(of: harness.path("")) == ["next"])
         #expect(server.requests(for: "/wait0").isEmpty)
