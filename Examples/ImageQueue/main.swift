@@ -30,7 +30,7 @@ final class Album: TransferQueueDelegate {
         (self.finished, self.finish) = AsyncStream.makeStream()
     }
 
-    func queue(_ queue: TransferQueue, item: TransferQueue.Item, didReceive response: HTTPResponse) {
+    func queue(_ queue: TransferQueue, item: TransferQueue.Item, didReceive response: TransferResponse) {
         print("\(self.title(item)): \(response.mediaType ?? "unknown type"), \(queue.waitingCount) waiting")
     }
 

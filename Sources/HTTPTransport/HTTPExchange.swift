@@ -155,7 +155,7 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
         return self.receiver.exchangeReceived(head: head)
     }
 
-    func received(interim status: Int, _ fields: HTTPFields) {
+    func received(interim status: Int, _ fields: HeaderFields) {
         self.tellConnected()
         if !self.isOver { self.receiver.exchangeReceived(interim: status, fields: fields) }
     }
@@ -165,7 +165,7 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
     }
 
     /// The response is complete; the connection was released already.
-    func ended(trailers: HTTPFields, cleanly: Bool) {
+    func ended(trailers: HeaderFields, cleanly: Bool) {
         guard !self.isOver else { return }
         self.isOver = true
         self.connection = nil

@@ -28,7 +28,7 @@ extension DownloadedFile {
 }
 
 extension TransferRequest {
-    /// Makes the request conditional on a later modification; see ``HTTPResponse/isNotModified``.
+    /// Makes the request conditional on a later modification; see ``TransferResponse/isNotModified``.
     public func ifModified(since date: Date) -> TransferRequest {
         self.ifModified(since: Int64(date.timeIntervalSince1970.rounded(.down)))
     }

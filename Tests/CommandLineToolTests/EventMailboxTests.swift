@@ -113,7 +113,7 @@ import TransferEngine
     }
 
     @Test func verboseTellsHeadersButNoCredentials() {
-        let fields: HTTPFields = ["ETag": "\"x\"", "Set-Cookie": "secret", "Location": "http://h/?token=secret"]
+        let fields: HeaderFields = ["ETag": "\"x\"", "Set-Cookie": "secret", "Location": "http://h/?token=secret"]
         let event = self.event(1, .response(.init(status: 200, fields: fields, expected: 7, path: "a", resumedFrom: 0)))
         let line = ReportText(verbose: true).line(EventMailbox.Report(event: event, name: "a", path: "a"))
         #expect(line == "response: a: status 200, 7 bytes\n  ETag: \"x\"")

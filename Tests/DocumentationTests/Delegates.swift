@@ -57,7 +57,7 @@ enum Delegates {
     final class Gatekeeper: TransferDelegate {
         func task(
             _ task: TransferTask,
-            didReceive response: HTTPResponse,
+            didReceive response: TransferResponse,
             decide: @escaping @Sendable (ResponseDecision) -> Void
         ) {
             let isLarge = (response.expectedLength ?? 0) > 1 << 20

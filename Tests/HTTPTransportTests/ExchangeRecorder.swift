@@ -12,7 +12,7 @@ final class ExchangeRecorder: ExchangeReceiver {
         var head: ResponseHead?
         var body: [UInt8] = []
         var bodyPartCount = 0
-        var trailers: HTTPFields?
+        var trailers: HeaderFields?
         var isClean: Bool?
         var error: TransportError?
         /// Calls that the port forbids at their place.
@@ -76,7 +76,7 @@ final class ExchangeRecorder: ExchangeReceiver {
         return self.onBody(body.count)
     }
 
-    func exchangeEnded(trailers: HTTPFields, cleanly: Bool) {
+    func exchangeEnded(trailers: HeaderFields, cleanly: Bool) {
         self.record.withLock { record in
             if record.head == nil || record.isOver { record.violations.append("ended") }
             record.isOver = true
@@ -103,7 +103,7 @@ extension HTTPTransport {
         _ url: HTTPURL,
         _ receiver: ExchangeRecorder,
         method: String = "GET",
-        fields: HTTPFields = [:],
+        fields: HeaderFields = [:],
         body: [UInt8]? = nil,
         connectTimeout: Int64 = 30_000_000_000,
         readQuantum: Int? = nil
@@ -127,7 +127,7 @@ extension HTTPTransport {
     func get(
         _ url: HTTPURL,
         method: String = "GET",
-        fields: HTTPFields = [:],
+        fields: HeaderFields = [:],
         body: [UInt8]? = nil,
         connectTimeout: Int64 = 30_000_000_000
     ) async -> ExchangeRecorder.Record {

@@ -120,7 +120,7 @@ struct ProxyTests {
         let proxy = try await TunnelServer.start(tls: overTLS ? .localhost : nil, credentials: Self.basic)
         let settings = try self.settings(proxy.port, scheme: overTLS ? "https" : "http", user: "me:hush@")
         try await HTTPTransport.with(self.trusting(settings)) { (transport) async throws in
-            let fields: HTTPFields = ["User-Agent": "Martlet/0", "Cookie": "c", "Proxy-Authorization": "Basic eA=="]
+            let fields: HeaderFields = ["User-Agent": "Martlet/0", "Cookie": "c", "Proxy-Authorization": "Basic eA=="]
             for _ in 0..<2 {
                 let record = await transport.get(try server.url("/"), fields: fields)
                 #expect(record.body == Array("secret".utf8), "\(record.error?.message ?? "")")

@@ -38,7 +38,7 @@ struct RequestTests {
     func ownFields() async throws {
         let server = try await ScriptedServer.start { _ in .response(200) }
         try await HTTPTransport.with { (transport) async throws in
-            let fields: HTTPFields = [
+            let fields: HeaderFields = [
                 "content-length": "7", "Transfer-Encoding": "chunked", "CONNECTION": "close", "hOst": "other.example",
                 "Proxy-Connection": "close", "Proxy-Authorization": "Basic c2VjcmV0", "X-Kept": "yes", "Host": "third",
             ]
@@ -60,7 +60,7 @@ struct RequestTests {
         let server = try await ScriptedServer.start { _ in .response(200) }
         try await HTTPTransport.with { (transport) async throws in
             for name in ["X-Name", "Host", "Content-Length"] {
-                let record = await transport.get(try server.url("/"), fields: HTTPFields([(name, value)]))
+                let record = await transport.get(try server.url("/"), fields: HeaderFields([(name, value)]))
                 #expect(record.error?.code == .malformed)
             }
         }

@@ -7,7 +7,7 @@ import TransferTesting
 struct DigestFieldTests {
     private let file = Served(length: Served.large)
 
-    static func field(_ name: String, _ bytes: [UInt8]) -> HTTPFields {
+    static func field(_ name: String, _ bytes: [UInt8]) -> HeaderFields {
         [name: "sha-256=:" + Base64.encode(MemoryStore.toyDigest(.sha256, bytes)) + ":"]
     }
 

@@ -125,7 +125,7 @@ struct PolicyTests {
         let memory = Memory(keeps: keepsBytes)
         var file = self.file
         file.tag = keepsBytes ? nil : "\"one\""
-        let fields: HTTPFields =
+        let fields: HeaderFields =
             keepsBytes ? ["Content-Length": "300000"] : ["Content-Length": "300000", "ETag": "\"one\""]
         let id = try self.add(stage, Policy(), memory)
         let first = try stage.exchange()

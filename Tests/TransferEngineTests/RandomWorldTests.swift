@@ -85,7 +85,7 @@ private final class RandomWorld: Sendable {
                 Int.random(in: 0...2, using: &$0.generator) == 0
             )
         }
-        var fields: HTTPFields = ["Accept-Ranges": "bytes"]
+        var fields: HeaderFields = ["Accept-Ranges": "bytes"]
         let identity = version.modified.dropFirst(5).prefix(2)
         switch tagKind {
         case 0: fields.append("ETag", "\"\(identity)\"")

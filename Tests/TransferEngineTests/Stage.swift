@@ -132,7 +132,7 @@ struct Served: Sendable {
     var modified: String?
     var doesRanges = true
     /// More fields for an answer that carries these bytes.
-    var fields: @Sendable (Range<Int64>) -> HTTPFields = { _ in [:] }
+    var fields: @Sendable (Range<Int64>) -> HeaderFields = { _ in [:] }
 
     static let large: Int64 = 3 << 20
 
@@ -151,7 +151,7 @@ struct Served: Sendable {
     /// - Returns: The range that the body is to have.
     @discardableResult
     func head(_ exchange: ScriptedExchange) -> Range<Int64> {
-        var fields: HTTPFields = [:]
+        var fields: HeaderFields = [:]
         if let tag = self.tag { fields.append("ETag", tag) }
         if let modified = self.modified { fields.append("Last-Modified", modified) }
         if self.doesRanges { fields.append("Accept-Ranges", "bytes") }
@@ -168,12 +168,12 @@ struct Served: Sendable {
             let sent = range.lowerBound..<min(range.upperBound, self.length)
             fields.append("Content-Range", "bytes \(sent.lowerBound)-\(sent.upperBound - 1)/\(self.length)")
             fields.append("Content-Length", "\(sent.upperBound - sent.lowerBound)")
-            for (name, value) in self.fields(sent).pairs { fields.append(name, value) }
+            for (name, value) in self.fields(sent) { fields.append(name, value) }
             exchange.respond(206, fields)
             return sent
         }
         fields.append("Content-Length", "\(self.length)")
-        for (name, value) in self.fields(0..<self.length).pairs { fields.append(name, value) }
+        for (name, value) in self.fields(0..<self.length) { fields.append(name, value) }
         if exchange.request.method == "HEAD" {
             exchange.respond(ResponseHead(status: 200, fields: fields, framing: .none))
             return 0..<0

@@ -41,7 +41,7 @@ struct StreamTests {
             }
             let start = asked?.lowerBound ?? 0
             let end = min(start + 70_000, file.length)
-            let fields: HTTPFields = ["ETag": "\"one\"", "Content-Range": "bytes \(start)-\(end - 1)/\(file.length)"]
+            let fields: HeaderFields = ["ETag": "\"one\"", "Content-Range": "bytes \(start)-\(end - 1)/\(file.length)"]
             exchange.respond(206, fields, framing: .length(end - start))
             exchange.body(file.pattern, start..<end)
             if !exchange.hasEnded { exchange.end() }

@@ -8,7 +8,7 @@ import TransferTesting
 struct UploadFaultTests {
     private let size: Int64 = 3 << 20
 
-    private func answered(_ exchange: ScriptedExchange, _ status: Int, _ fields: HTTPFields = [:]) {
+    private func answered(_ exchange: ScriptedExchange, _ status: Int, _ fields: HeaderFields = [:]) {
         exchange.respond(status, fields, framing: .none)
         if !exchange.hasEnded { exchange.end() }
     }

@@ -82,7 +82,7 @@ struct ReportText {
             var line = "response: \(name): status \(response.status)"
             line += response.expected.map { ", \($0) bytes" } ?? ", length unknown"
             if response.resumedFrom > 0 { line += ", resuming after \(response.resumedFrom)" }
-            for field in response.fields.pairs where !Self.secret.contains(field.name.lowercased()) {
+            for field in response.fields where !Self.secret.contains(field.name.lowercased()) {
                 line += "\n  \(self.clean(field.name)): \(self.clean(String(field.value.prefix(200))))"
             }
             return line

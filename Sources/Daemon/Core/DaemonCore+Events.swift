@@ -155,7 +155,7 @@ extension DaemonCore {
         lane.live[id]?.hasResponse = true
         let response: [JSON.Member] = [
             .init("status", .integer(Int64(info.status))), .init("url", .string(event.url)),
-            .init("fields", .array(info.fields.pairs.map { [.string($0.name), .string($0.value)] })),
+            .init("fields", .array(info.fields.map { [.string($0.name), .string($0.value)] })),
         ]
         if transfer.upload != nil { lane.live[id]?.response = .object(response) }
         let json = JSON.object(

@@ -9,7 +9,7 @@ extension Connection {
         case paused
         case abandoned
         case closed
-        case ended(HTTPFields)
+        case ended(HeaderFields)
         case failed(HTTP1Error)
     }
 

@@ -337,10 +337,10 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
                 self.breakOff(.cut(self.peer))
             case .ended:
                 self.exchange = nil
-                exchange.ended(trailers: HTTPFields(), cleanly: false)
+                exchange.ended(trailers: HeaderFields(), cleanly: false)
             case .alreadyEnded:
                 self.exchange = nil
-                exchange.ended(trailers: HTTPFields(), cleanly: true)
+                exchange.ended(trailers: HeaderFields(), cleanly: true)
             case .nothingBegun:
                 self.breakOff(.truncated(self.peer, begun: false))
             case .truncated:

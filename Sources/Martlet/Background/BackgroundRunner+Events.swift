@@ -178,8 +178,8 @@ extension BackgroundRunner {
         }
     }
 
-    private static func response(_ event: JSON, to task: TransferTask) -> HTTPResponse {
-        var fields = HTTPFields()
+    private static func response(_ event: JSON, to task: TransferTask) -> TransferResponse {
+        var fields = HeaderFields()
         for pair in event["fields"]?.array ?? [] {
             if let name = pair[0]?.string, let value = pair[1]?.string { fields.append(name, value) }
         }
@@ -191,7 +191,7 @@ extension BackgroundRunner {
         let url = event["url"]?.string.flatMap { try? HTTPURL($0) } ?? task.request.url
         // For an upload `total` is the size of the request's content.
         let length = task is UploadTask ? fields["Content-Length"].flatMap { Int64($0) } : event["total"]?.integer
-        return HTTPResponse(url: url, head: head, expectedLength: length)
+        return TransferResponse(url: url, head: head, expectedLength: length)
     }
 
     private func progressed(_ event: JSON, _ id: TransferID, _ task: TransferTask) {

@@ -106,7 +106,7 @@ enum BackgroundTransfer {
         let request = task.request
         var options = TransferOptions()
         if request.method != "GET" { options[.method] = request.method }
-        options[all: .header] = request.headers.pairs.map { "\($0.name): \($0.value)" }
+        options[all: .header] = request.headers.map { "\($0.name): \($0.value)" }
         options[.referer] = request.referer?.withoutUserInfo
         options[.timeout] = request.requestTimeout.map { Self.seconds($0) }
         options[.resourceTimeout] = request.resourceTimeout.map { Self.seconds($0) }

@@ -10,7 +10,7 @@ extension SessionConfiguration {
     /// and paths made absolute, because the daemon has a different environment and working directory.
     package var json: JSON {
         .object([
-            .init("headers", .array(self.headers.pairs.map { [.string($0.name), .string($0.value)] })),
+            .init("headers", .array(self.headers.map { [.string($0.name), .string($0.value)] })),
             .init("cookies", self.cookies.map { .array($0.cookies.map(\.json)) } ?? .null),
             .init("cookieAcceptance", .string(self.cookieAcceptance.name)),
             .init("credentials", self.credentials.json),

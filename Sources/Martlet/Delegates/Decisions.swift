@@ -13,7 +13,7 @@ public enum ResponseDecision: Sendable, Hashable {
 /// A redirect that is about to be followed.
 public struct Redirect: Sendable {
     /// The redirect response.
-    public let response: HTTPResponse
+    public let response: TransferResponse
     /// The URL of the next request.
     public let url: HTTPURL
     /// The method of the next request; a POST may have become a GET (RFC 9110 §15.4).
@@ -42,7 +42,7 @@ public struct Challenge: Sendable {
     /// The number of times that credentials of this task were refused.
     public let refusals: Int
     /// The response with the challenge.
-    public let response: HTTPResponse
+    public let response: TransferResponse
 }
 
 /// The decision about a challenge.

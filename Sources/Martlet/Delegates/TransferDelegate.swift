@@ -20,7 +20,7 @@ public protocol TransferDelegate: AnyObject, Sendable {
     ///   - decide: Receives the decision; the default is to receive the body.
     func task(
         _ task: TransferTask,
-        didReceive response: HTTPResponse,
+        didReceive response: TransferResponse,
         decide: @escaping @Sendable (ResponseDecision) -> Void
     )
 
@@ -94,7 +94,7 @@ extension TransferDelegate {
     /// Receives the body.
     public func task(
         _ task: TransferTask,
-        didReceive response: HTTPResponse,
+        didReceive response: TransferResponse,
         decide: @escaping @Sendable (ResponseDecision) -> Void
     ) { decide(.allow) }
 

@@ -93,7 +93,7 @@ extension OfflineRecord.Request {
     init(_ request: TransferRequest, secrets: Bool) {
         self.url = secrets ? Self.whole(request.url) : request.url.withoutUserInfo
         self.mirrors = request.mirrors.map { secrets ? Self.whole($0) : $0.withoutUserInfo }
-        self.headers = request.headers.pairs.filter { secrets || !OfflineRecord.isSecret($0.name) }
+        self.headers = request.headers.filter { secrets || !OfflineRecord.isSecret($0.name) }
             .map { [$0.name, $0.value] }
         self.referer = request.referer?.withoutUserInfo
         self.priority = request.priority.rawValue

@@ -29,7 +29,7 @@ package final class SessionPolicy: TransferPolicy {
     package func received(_ head: ResponseHead, to request: RequestFacts) {
         if head.status == 304 || request.method == "HEAD" {
             // No delegate decides about these responses, and yet the task may end with one of them.
-            Self.task(request)?.heard(HTTPResponse(url: request.url, head: head, expectedLength: nil))
+            Self.task(request)?.heard(TransferResponse(url: request.url, head: head, expectedLength: nil))
         }
         guard let cookies = self.cookies else { return }
         let values = head.fields.values("Set-Cookie")
@@ -55,12 +55,17 @@ package final class SessionPolicy: TransferPolicy {
         }
         switch question {
         case .response(let head, let length):
-            return self.decide(HTTPResponse(url: request.url, head: head, expectedLength: length), task, request, later)
+            return self.decide(
+                TransferResponse(url: request.url, head: head, expectedLength: length),
+                task,
+                request,
+                later
+            )
         case .redirect(let head, let url, let method):
             let members = task.hearers
             guard !members.isEmpty else { return .proceed }
             let redirect = Redirect(
-                response: HTTPResponse(url: request.url, head: head, expectedLength: nil),
+                response: TransferResponse(url: request.url, head: head, expectedLength: nil),
                 url: url,
                 method: method
             )
@@ -90,7 +95,7 @@ package final class SessionPolicy: TransferPolicy {
     private static func task(_ request: RequestFacts) -> TransferTask? { (request.userInfo as? TaskBox)?.task }
 
     private func decide(
-        _ response: HTTPResponse,
+        _ response: TransferResponse,
         _ task: TransferTask,
         _ request: RequestFacts,
         _ later: @escaping @Sendable (PolicyDecision) -> Void
@@ -142,7 +147,7 @@ package final class SessionPolicy: TransferPolicy {
             protectionSpace: space,
             schemes: schemes,
             refusals: refusals,
-            response: HTTPResponse(url: request.url, head: head, expectedLength: nil)
+            response: TransferResponse(url: request.url, head: head, expectedLength: nil)
         )
         DelegateList<any TransferDelegate>
             .ask(

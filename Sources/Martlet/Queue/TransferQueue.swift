@@ -274,7 +274,7 @@ private final class QueueRelay: DataRelay {
         self.queue = queue
     }
 
-    func received(_ response: HTTPResponse) {
+    func received(_ response: TransferResponse) {
         let (item, queue) = (self.item, self.queue)
         for member in queue.hearers { member.tell { $0.queue(queue, item: item, didReceive: response) } }
     }

@@ -4,7 +4,7 @@
 /// of the two ends; an item that fails before any response reports none. Delegates are referenced weakly.
 public protocol TransferQueueDelegate: AnyObject, Sendable {
     /// An item's response has arrived.
-    func queue(_ queue: TransferQueue, item: TransferQueue.Item, didReceive response: HTTPResponse)
+    func queue(_ queue: TransferQueue, item: TransferQueue.Item, didReceive response: TransferResponse)
 
     /// Bytes of an item have arrived, in order.
     func queue(_ queue: TransferQueue, item: TransferQueue.Item, didReceive bytes: [UInt8])
@@ -24,7 +24,7 @@ public protocol TransferQueueDelegate: AnyObject, Sendable {
 
 extension TransferQueueDelegate {
     /// Does nothing.
-    public func queue(_ queue: TransferQueue, item: TransferQueue.Item, didReceive response: HTTPResponse) {}
+    public func queue(_ queue: TransferQueue, item: TransferQueue.Item, didReceive response: TransferResponse) {}
 
     /// Does nothing.
     public func queue(_ queue: TransferQueue, item: TransferQueue.Item, didReceive bytes: [UInt8]) {}

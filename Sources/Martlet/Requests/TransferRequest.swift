@@ -14,7 +14,7 @@ public struct TransferRequest: Sendable {
     /// The header fields of the request; they replace the configuration's fields of the same name.
     ///
     /// After a redirect to another origin, only those that identify the client are sent.
-    public var headers = HTTPFields()
+    public var headers = HeaderFields()
 
     /// The content to send, or `nil` for none.
     public var body: [UInt8]?
@@ -60,7 +60,7 @@ public struct TransferRequest: Sendable {
         }
     }
 
-    /// Makes the request conditional on a later modification; see ``HTTPResponse/isNotModified``.
+    /// Makes the request conditional on a later modification; see ``TransferResponse/isNotModified``.
     ///
     /// - Parameter seconds: Seconds since 1970-01-01T00:00:00Z.
     /// - Returns: The conditional request.
@@ -69,7 +69,7 @@ public struct TransferRequest: Sendable {
         self.conditional("If-Modified-Since", HTTPDate.format(seconds))
     }
 
-    /// Makes the request conditional on a different entity tag; see ``HTTPResponse/isNotModified``.
+    /// Makes the request conditional on a different entity tag; see ``TransferResponse/isNotModified``.
     ///
     /// - Parameter entityTag: The tag as the server sent it, with its quotes and any `W/`.
     /// - Returns: The conditional request.

@@ -1,7 +1,7 @@
 /// The response of a data task or an upload task.
 public struct DataResponse: Sendable {
     /// The response's head.
-    public let response: HTTPResponse
+    public let response: TransferResponse
     /// The body; empty if the task does not collect it.
     public let body: [UInt8]
 

@@ -17,7 +17,7 @@ public final class DownloadedFile: Sendable {
     }
 
     /// The response's head; `nil` if no request was made because an existing file has the expected digest.
-    public let response: HTTPResponse?
+    public let response: TransferResponse?
     /// The file's length in bytes; 0 if nothing was written because the caller's copy is current (304).
     public let size: Int64
     /// Whether the server reported that the caller's copy is current (304); then nothing was written.
@@ -30,7 +30,7 @@ public final class DownloadedFile: Sendable {
     init(
         path: String,
         isTemporary: Bool,
-        response: HTTPResponse?,
+        response: TransferResponse?,
         size: Int64,
         isNotModified: Bool,
         alreadyExisted: Bool,

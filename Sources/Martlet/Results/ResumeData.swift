@@ -89,7 +89,7 @@ public struct ResumeData: Sendable, Hashable {
     }
 
     private static func headers(of request: TransferRequest) -> [[String]] {
-        var headers = request.headers.pairs.filter { !Self.isSecret($0.name) }.map { [$0.name, $0.value] }
+        var headers = request.headers.filter { !Self.isSecret($0.name) }.map { [$0.name, $0.value] }
         if let referer = request.referer { headers.append(["Referer", referer.withoutUserInfo]) }
         return headers
     }

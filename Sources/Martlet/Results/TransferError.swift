@@ -91,7 +91,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         let message: String
         let remedy: String
         let isRetryable: Bool
-        let response: HTTPResponse?
+        let response: TransferResponse?
         let body: [UInt8]
         let status: Int?
         let resumeData: ResumeData?
@@ -102,7 +102,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
             _ message: String,
             _ remedy: String,
             isRetryable: Bool,
-            response: HTTPResponse?,
+            response: TransferResponse?,
             body: [UInt8],
             status: Int?,
             resumeData: ResumeData?,
@@ -133,7 +133,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
     /// Whether a later attempt may succeed.
     public var isRetryable: Bool { self.contents.isRetryable }
     /// The response that caused the error, if any.
-    public var response: HTTPResponse? { self.contents.response }
+    public var response: TransferResponse? { self.contents.response }
     /// The first bytes of that response's body, at most 16 KiB.
     public var body: [UInt8] { self.contents.body }
     /// Data for resuming a download, if a partial file was kept.
@@ -178,7 +178,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
             failure.message,
             Self.remedy(failure),
             isRetryable: failure.isRetryable,
-            response: failure.response.map { HTTPResponse(url: $0.url, head: $0.head, expectedLength: nil) },
+            response: failure.response.map { TransferResponse(url: $0.url, head: $0.head, expectedLength: nil) },
             body: failure.response?.prefix ?? [],
             status: failure.status,
             resumeData: nil,

@@ -47,7 +47,7 @@ extension SessionConfiguration {
 
     /// The header fields of a request without header fields.
     package var baseFields: [(String, String)] {
-        var fields = self.headers.pairs.map { ($0.name, $0.value) }
+        var fields = self.headers.map { ($0.name, $0.value) }
         if !self.headers.contains("User-Agent") { fields.append(("User-Agent", "martlet/\(MartletVersion.text)")) }
         return fields
     }

@@ -22,7 +22,7 @@ public struct SessionConfiguration: Sendable {
     /// Header fields of every request; a request's own field of the same name replaces one.
     ///
     /// Without a `User-Agent` field, Martlet's is sent.
-    public var headers = HTTPFields()
+    public var headers = HeaderFields()
 
     /// The cookie storage for requests and responses; `nil` disables cookies.
     public var cookies: CookieStorage?

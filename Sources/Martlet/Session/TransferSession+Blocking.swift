@@ -30,7 +30,7 @@ extension TransferSession {
     public func dataBlocking(
         from request: some RequestConvertible,
         referer: HTTPURL? = nil,
-        headers: HTTPFields = [:],
+        headers: HeaderFields = [:],
         maximumBytes: Int = DataTask.defaultMaximum
     ) throws(TransferError) -> DataResponse {
         try BlockingCall.check()
@@ -57,7 +57,7 @@ extension TransferSession {
         from request: some RequestConvertible,
         to destination: Destination = .temporary,
         referer: HTTPURL? = nil,
-        headers: HTTPFields = [:]
+        headers: HeaderFields = [:]
     ) throws(TransferError) -> DownloadedFile {
         try BlockingCall.check()
         let request = try Self.request(request.transferRequest(), referer, headers)
@@ -69,12 +69,12 @@ extension TransferSession {
         }
     }
 
-    static func request(_ request: TransferRequest, _ referer: HTTPURL?, _ headers: HTTPFields)
+    static func request(_ request: TransferRequest, _ referer: HTTPURL?, _ headers: HeaderFields)
         -> TransferRequest
     {
         var request = request
         if let referer { request.referer = referer }
-        for (name, value) in headers.pairs { request.headers.append(name, value) }
+        for (name, value) in headers { request.headers.append(name, value) }
         return request
     }
 }

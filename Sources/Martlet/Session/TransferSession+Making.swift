@@ -121,8 +121,8 @@ extension TransferSession {
         try self.check(request.headers)
     }
 
-    static func check(_ headers: HTTPFields) throws(TransferError) {
-        for (name, value) in headers.pairs {
+    static func check(_ headers: HeaderFields) throws(TransferError) {
+        for (name, value) in headers {
             guard !name.isEmpty, !(name + value).utf8.contains(where: { $0 == 0x0D || $0 == 0x0A || $0 == 0 }) else {
                 throw TransferError(
                     .badRequest,

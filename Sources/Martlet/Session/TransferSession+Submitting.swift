@@ -46,7 +46,7 @@ extension TransferSession {
         if request.headers.isEmpty, request.referer == nil { return self.baseFields }
         var own = request.headers
         if let referer = request.referer, !own.contains("Referer") { own.append("Referer", referer.withoutUserInfo) }
-        return own.pairs.map { ($0.name, $0.value) } + self.baseFields.filter { !own.contains($0.0) }
+        return own.map { ($0.name, $0.value) } + self.baseFields.filter { !own.contains($0.0) }
     }
 
     /// Continues a data task's transfer as a download task, by a delegate's decision.

@@ -106,7 +106,7 @@ extension TransferSession {
         _ body: UploadBody,
         to request: some RequestConvertible,
         referer: HTTPURL? = nil,
-        headers: HTTPFields = [:],
+        headers: HeaderFields = [:],
         resumption: Resumption = .automatic
     ) throws(TransferError) -> DataResponse {
         try BlockingCall.check()

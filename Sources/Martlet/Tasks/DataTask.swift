@@ -106,7 +106,7 @@ public final class DataTask: TransferTask, @unchecked Sendable {
         }
     }
 
-    override func relayResponse(_ response: HTTPResponse) { self.relay?.received(response) }
+    override func relayResponse(_ response: TransferResponse) { self.relay?.received(response) }
 
     // MARK: End
 
@@ -171,7 +171,7 @@ public final class DataTask: TransferTask, @unchecked Sendable {
 
 /// Receives the response, the bytes and the end of a data task, on the threads that move data.
 protocol DataRelay: AnyObject, Sendable {
-    func received(_ response: HTTPResponse)
+    func received(_ response: TransferResponse)
 
     /// - Returns: The number of recipients that will take the bytes and release them at the gate.
     func received(_ bytes: [UInt8], _ flow: FlowGate) -> Int

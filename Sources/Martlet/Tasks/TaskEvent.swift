@@ -4,7 +4,7 @@
 /// `finished` and `failed`.
 public enum TaskEvent: Sendable {
     /// The head of the response whose body will be received.
-    case response(HTTPResponse)
+    case response(TransferResponse)
     /// Bytes of a data task's body, in order.
     case data([UInt8])
     /// Progress of the body; sampled, at most about five times a second.

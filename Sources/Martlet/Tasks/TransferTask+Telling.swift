@@ -23,12 +23,12 @@ extension TransferTask {
     }
 
     /// Stores the head of a response whose body is not delivered.
-    func heard(_ response: HTTPResponse) {
+    func heard(_ response: TransferResponse) {
         self.facts.withLock { $0.latest = response }
     }
 
     /// Handles a response whose body will be received; the policy calls it.
-    func received(_ response: HTTPResponse) {
+    func received(_ response: TransferResponse) {
         let sequences = self.facts.withLock { facts in
             facts.response = response
             facts.bytesExpected = response.expectedLength
@@ -50,17 +50,17 @@ extension TransferTask {
     /// retried.
     private func tellResponse(of failure: TransferFailure) {
         guard let failed = failure.response, self.response == nil else { return }
-        self.tell(HTTPResponse(url: failed.url, head: failed.head, expectedLength: nil))
+        self.tell(TransferResponse(url: failed.url, head: failed.head, expectedLength: nil))
     }
 
     /// Reports a response that no delegate can decide about any more.
-    func tell(_ response: HTTPResponse) {
+    func tell(_ response: TransferResponse) {
         self.received(response)
         for member in self.hearers { member.tell { $0.task(self, didReceive: response) { _ in } } }
     }
 
     /// The response of the successful end; one whose body is not delivered (304) is reported only now.
-    func finalResponse() -> HTTPResponse? {
+    func finalResponse() -> TransferResponse? {
         let (response, latest) = self.facts.withLock { ($0.response, $0.latest) }
         if let response { return response }
         if let latest { self.tell(latest) }

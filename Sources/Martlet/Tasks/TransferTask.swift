@@ -37,9 +37,9 @@ public class TransferTask: @unchecked Sendable {
     }
 
     struct Facts {
-        var response: HTTPResponse?
+        var response: TransferResponse?
         /// The last response whose body is not delivered.
-        var latest: HTTPResponse?
+        var latest: TransferResponse?
         var error: TransferError?
         var bytesReceived: Int64 = 0
         var bytesExpected: Int64?
@@ -129,7 +129,7 @@ public class TransferTask: @unchecked Sendable {
     }
 
     /// The response, once its head has arrived and its body is being received.
-    public final var response: HTTPResponse? { self.facts.withLock { $0.response } }
+    public final var response: TransferResponse? { self.facts.withLock { $0.response } }
 
     /// The error that the task failed with, or `nil`.
     public final var error: TransferError? { self.facts.withLock { $0.error } }
@@ -378,7 +378,7 @@ public class TransferTask: @unchecked Sendable {
     func fail(_ error: TransferError) {}
 
     /// Forwards the response to an internal observer of the task.
-    func relayResponse(_ response: HTTPResponse) {}
+    func relayResponse(_ response: TransferResponse) {}
 
     /// Puts the end into a sequence that was made after the task ended.
     func tellEnd(to mailbox: Mailbox) {}

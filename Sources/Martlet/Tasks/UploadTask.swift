@@ -99,7 +99,7 @@ public final class UploadTask: TransferTask, @unchecked Sendable {
     }
 
     /// Stores a response that an earlier run of the program received.
-    func recall(_ response: HTTPResponse) {
+    func recall(_ response: TransferResponse) {
         self.facts.withLock { facts in if facts.response == nil { facts.response = response } }
     }
 
@@ -153,7 +153,7 @@ public final class UploadTask: TransferTask, @unchecked Sendable {
         // A server that already had all bytes has responded to a status request only.
         let response =
             self.finalResponse()
-            ?? HTTPResponse(
+            ?? TransferResponse(
                 url: self.request.url,
                 head: ResponseHead(status: 204, fields: [:], framing: .none),
                 expectedLength: 0

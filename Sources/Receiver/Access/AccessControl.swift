@@ -49,7 +49,7 @@ final class AccessControl: Sendable {
     }
 
     /// The rights of a request, and its user; `nil` if it carries invalid credentials and no valid ones.
-    func rights(_ fields: HTTPFields) -> (rights: Rights, user: String?)? {
+    func rights(_ fields: HeaderFields) -> (rights: Rights, user: String?)? {
         if self.credentials.isEmpty { return (self.open, nil) }
         var rights = self.open
         var user: String?
@@ -73,7 +73,7 @@ final class AccessControl: Sendable {
     }
 
     /// Checks a request for a right.
-    func verdict(_ fields: HTTPFields, needs right: Rights) -> Verdict {
+    func verdict(_ fields: HeaderFields, needs right: Rights) -> Verdict {
         guard let (rights, user) = self.rights(fields) else {
             let action = self.throttle.withLock { $0.failed(at: .now) }
             return .refused(self.challenge("these credentials are not known"), delay: TimeAmount(action.delay))
@@ -86,7 +86,7 @@ final class AccessControl: Sendable {
     }
 
     private func challenge(_ message: String) -> Answer {
-        var fields = HTTPFields()
+        var fields = HeaderFields()
         if self.credentials.contains(where: { $0.kind == .token }) {
             fields.append("WWW-Authenticate", "Bearer realm=\"martlet\"")
         }
@@ -121,7 +121,7 @@ final class AccessControl: Sendable {
     /// The values of the session cookie.
     ///
     /// - Source: RFC 6265 §4.2.
-    private func sessions(_ fields: HTTPFields) -> [String] {
+    private func sessions(_ fields: HeaderFields) -> [String] {
         guard self.credentials.contains(where: { $0.kind != .basic }) else { return [] }
         return RequestCookies.all(fields).filter { $0.name == self.sessionCookie }.map(\.value)
     }

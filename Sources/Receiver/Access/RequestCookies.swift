@@ -5,7 +5,7 @@ internal import TransferCore
 /// - Source: RFC 6265 §4.2.
 enum RequestCookies {
     /// All pairs of a name and a value, in order.
-    static func all(_ fields: HTTPFields) -> [(name: String, value: String)] {
+    static func all(_ fields: HeaderFields) -> [(name: String, value: String)] {
         fields.values("Cookie").flatMap { $0.split(separator: ";") }
             .compactMap { pair in
                 guard let equals = pair.firstIndex(of: "=") else { return nil }

@@ -8,7 +8,7 @@ struct Answer: Sendable {
     /// The status code.
     var status: Int
     /// The header fields, except those that the connection adds.
-    var fields: HTTPFields
+    var fields: HeaderFields
     /// The content.
     var content: Content
     /// Whether the connection must close after the response.
@@ -37,14 +37,14 @@ struct Answer: Sendable {
         }
     }
 
-    init(_ status: Int, _ fields: HTTPFields = [:], _ content: Content = .none) {
+    init(_ status: Int, _ fields: HeaderFields = [:], _ content: Content = .none) {
         self.status = status
         self.fields = fields
         self.content = content
     }
 
     /// Creates a response with a line of text for a person.
-    static func message(_ status: Int, _ text: String, _ fields: HTTPFields = [:]) -> Answer {
+    static func message(_ status: Int, _ text: String, _ fields: HeaderFields = [:]) -> Answer {
         var fields = fields
         fields.append("Content-Type", "text/plain; charset=utf-8")
         fields.append("X-Content-Type-Options", "nosniff")

@@ -6,7 +6,7 @@ internal import TransferCore
 /// - Source: RFC 9112 §4, §5.
 enum AnswerHead {
     /// Appends an interim response.
-    static func write(interim status: Int, _ fields: HTTPFields, to buffer: inout ByteBuffer) {
+    static func write(interim status: Int, _ fields: HeaderFields, to buffer: inout ByteBuffer) {
         self.writeStatus(status, to: &buffer)
         self.write(fields, to: &buffer)
         buffer.writeStaticString("\r\n")
@@ -48,7 +48,7 @@ enum AnswerHead {
         }
     }
 
-    private static func write(_ fields: HTTPFields, to buffer: inout ByteBuffer) {
+    private static func write(_ fields: HeaderFields, to buffer: inout ByteBuffer) {
         fields.forEachLine { name, value in
             buffer.writeBytes(name)
             buffer.writeStaticString(": ")

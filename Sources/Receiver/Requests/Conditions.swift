@@ -29,7 +29,7 @@ enum Conditions {
     ///   - state: The state of the representation, or `nil` if there is none.
     ///   - isRead: Whether the method is GET or HEAD.
     /// - Returns: The result.
-    static func verdict(_ fields: HTTPFields, _ state: State?, isRead: Bool) -> Verdict {
+    static func verdict(_ fields: HeaderFields, _ state: State?, isRead: Bool) -> Verdict {
         if let field = fields.joined("If-Match") {
             guard let state, self.matches(field, state.entityTag, weakly: false) else { return .failed }
         } else if let date = fields["If-Unmodified-Since"].flatMap(HTTPDate.parse) {

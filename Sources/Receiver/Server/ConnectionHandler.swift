@@ -272,7 +272,7 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
         self.process()
     }
 
-    func interim(_ status: Int, _ fields: HTTPFields) {
+    func interim(_ status: Int, _ fields: HeaderFields) {
         guard let context = self.context, !self.hasAnswered, self.request?.head.minorVersion != 0 else { return }
         var buffer = context.channel.allocator.buffer(capacity: 256)
         AnswerHead.write(interim: status, fields, to: &buffer)

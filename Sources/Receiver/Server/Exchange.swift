@@ -23,7 +23,7 @@ protocol ExchangeConnection: AnyObject {
     /// Balances one ``hold()``; the last one resumes reading.
     func release()
     /// Sends an interim response, unless the client uses HTTP/1.0.
-    func interim(_ status: Int, _ fields: HTTPFields)
+    func interim(_ status: Int, _ fields: HeaderFields)
     /// Sends the response; only the first call has an effect.
     func answer(_ answer: Answer)
     /// Closes the connection without a response, as if the client had disconnected.

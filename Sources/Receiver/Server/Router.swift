@@ -54,7 +54,7 @@ struct Router: Sendable {
 
     /// The response to OPTIONS: the server's capabilities.
     private func options(_ request: Request, _ core: ReceiverCore) -> Answer {
-        var fields: HTTPFields = ["Allow": Self.allowed(core)]
+        var fields: HeaderFields = ["Allow": Self.allowed(core)]
         guard core.area != nil else { return Answer(204, fields) }
         let limits = core.configuration.limits
         for (name, value) in TusProtocol.capabilities(limits) { fields.append(name, value) }

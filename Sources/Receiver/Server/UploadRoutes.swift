@@ -51,7 +51,7 @@ struct UploadRoutes {
     }
 
     /// Refuses content codings and unsupported resumable uploads, which would be stored wrongly.
-    private static func check(_ fields: HTTPFields) throws(UploadRefusal) {
+    private static func check(_ fields: HeaderFields) throws(UploadRefusal) {
         if let coding = fields["Content-Encoding"], coding.lowercased() != "identity" {
             // The file would be served without its coding (RFC 9110 §15.5.16).
             throw UploadRefusal(415, "encoded content is not taken; send it as it is", ["Accept-Encoding": "identity"])
@@ -127,7 +127,7 @@ struct UploadRoutes {
         return true
     }
 
-    private func tusName(_ fields: HTTPFields) throws(UploadRefusal) -> String? {
+    private func tusName(_ fields: HeaderFields) throws(UploadRefusal) -> String? {
         let metadata = try TusProtocol.metadata(fields["Upload-Metadata"])
         return (metadata.first { $0.key == "filename" } ?? metadata.first { $0.key == "name" })?.value
     }

@@ -24,7 +24,7 @@ struct FileAnswer {
     ///   - now: The current time, in seconds since 1970.
     /// - Returns: A response with the complete file or a range of it, 304, or an error response.
     /// - Source: RFC 9110 §13.2.2, §14.
-    func answer(_ fields: HTTPFields, _ file: OpenFile, now: Int64) -> Answer {
+    func answer(_ fields: HeaderFields, _ file: OpenFile, now: Int64) -> Answer {
         switch Conditions.verdict(fields, self.facts.state, isRead: true) {
         case .failed: return Answer.message(412, "the file is in another state than the request asks for")
         case .notModified: return Answer(304, self.validators(now))
@@ -56,15 +56,15 @@ struct FileAnswer {
     /// The fields that a 304 also carries (RFC 9110 §15.4.5).
     ///
     /// `Last-Modified` is never in the future (§8.8.2.1).
-    private func validators(_ now: Int64) -> HTTPFields {
-        var fields = HTTPFields()
+    private func validators(_ now: Int64) -> HeaderFields {
+        var fields = HeaderFields()
         fields.reserve(bytes: 448, lines: 10)
         fields.append("ETag", self.facts.entityTag)
         fields.append("Last-Modified", HTTPDate.format(min(self.facts.modified, now)))
         return fields
     }
 
-    private func representation(_ now: Int64) -> HTTPFields {
+    private func representation(_ now: Int64) -> HeaderFields {
         let type = MediaType.of(self.name)
         var fields = self.validators(now)
         fields.append("Content-Type", type)

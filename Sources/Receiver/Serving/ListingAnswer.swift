@@ -12,7 +12,7 @@ struct ListingAnswer {
 
     /// Creates the response in the format that the client prefers.
     func answer(accept: String?) -> Answer {
-        var fields = HTTPFields()
+        var fields = HeaderFields()
         fields.append("Vary", "Accept")
         fields.append("Cache-Control", "no-cache")
         fields.append("X-Content-Type-Options", "nosniff")

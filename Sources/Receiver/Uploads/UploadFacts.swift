@@ -26,7 +26,7 @@ struct UploadFacts: Sendable, Hashable {
         self.user = request.user
         guard let choice else { return }
         for name in choice.headers {
-            let values = request.head.fields.pairs.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
+            let values = request.head.fields.filter { $0.name.lowercased() == name.lowercased() }.map(\.value)
             if !values.isEmpty { self.headers.append(JSON.Member(name, .string(values.joined(separator: ", ")))) }
         }
         for cookie in RequestCookies.all(request.head.fields) where choice.cookies.contains(cookie.name) {

@@ -8,9 +8,9 @@ struct UploadRefusal: Error, Sendable {
     /// A message for a person.
     var message: String
     /// Additional header fields of the response.
-    var fields = HTTPFields()
+    var fields = HeaderFields()
 
-    init(_ status: Int, _ message: String, _ fields: HTTPFields = [:]) {
+    init(_ status: Int, _ message: String, _ fields: HeaderFields = [:]) {
         self.status = status
         self.message = message
         self.fields = fields

@@ -4,7 +4,7 @@ internal import TransferCore
 struct UploadResource: Sendable {
     let area: UploadArea
     let name: UploadName
-    let fields: HTTPFields
+    let fields: HeaderFields
 
     /// Responds with the state of the upload.
     ///
@@ -58,7 +58,7 @@ struct UploadResource: Sendable {
         if let refusal = self.versionRefusal { return refusal }
         let isFree = self.area.active.take(self.name.id) {}
         defer { if isFree { self.area.active.release(self.name.id) } }
-        var fields = HTTPFields()
+        var fields = HeaderFields()
         if TusProtocol.isSpoken(self.fields) { fields.append("Tus-Resumable", TusProtocol.version) }
         if let version = DraftVersion(fields: self.fields) { fields.append(DraftVersion.field, "\(version.rawValue)") }
         guard isFree else { return .message(423, "another request goes on with this upload", fields) }

@@ -201,7 +201,7 @@ extension DownloadMachine {
     /// The response is complete by its framing.
     package mutating func responseEnded(
         _ number: DownloadAction.RequestNumber,
-        trailers: HTTPFields,
+        trailers: HeaderFields,
         cleanly: Bool,
         _ now: Int64
     ) -> [DownloadAction] {
@@ -302,7 +302,7 @@ extension DownloadMachine {
     }
 
     /// Records the digests declared in the trailers (RFC 9110 §6.5).
-    private mutating func takeDigests(trailers: HTTPFields, _ index: Int) {
+    private mutating func takeDigests(trailers: HeaderFields, _ index: Int) {
         let request = self.requests[index]
         let whole = DigestFields.representation(trailers)
         // Content digests count only for a whole response: the bytes of a part have already been written.

@@ -3,14 +3,14 @@
 /// - Source: RFC 9530 (Repr-Digest, Content-Digest); RFC 3230 (Digest).
 package enum DigestFields {
     /// The digests of the whole representation: those of Repr-Digest, otherwise those of the older Digest.
-    package static func representation(_ fields: HTTPFields) -> [ExpectedDigest] {
+    package static func representation(_ fields: HeaderFields) -> [ExpectedDigest] {
         let current = fields.joined("Repr-Digest").map { self.parse($0, source: "Repr-Digest") } ?? []
         guard current.isEmpty else { return current }
         return fields.joined("Digest").map { self.parse($0, source: "Digest") } ?? []
     }
 
     /// The digests of this message's content: of the range alone where the response is a 206.
-    package static func content(_ fields: HTTPFields) -> [ExpectedDigest] {
+    package static func content(_ fields: HeaderFields) -> [ExpectedDigest] {
         fields.joined("Content-Digest").map { self.parse($0, source: "Content-Digest") } ?? []
     }
 

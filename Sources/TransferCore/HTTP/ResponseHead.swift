@@ -12,14 +12,19 @@ public struct ResponseHead: Sendable {
     public var reason: String
 
     /// The header fields.
-    public var fields: HTTPFields
+    public var fields: HeaderFields
 
     /// How the length of the body is known.
     public var framing: BodyFraming
 
     /// Creates a response head.
-    public init(status: Int, reason: String = "", fields: HTTPFields = [:], framing: BodyFraming, minorVersion: Int = 1)
-    {
+    public init(
+        status: Int,
+        reason: String = "",
+        fields: HeaderFields = [:],
+        framing: BodyFraming,
+        minorVersion: Int = 1
+    ) {
         self.minorVersion = minorVersion
         self.status = status
         self.reason = reason

@@ -7,7 +7,7 @@ struct HeadParser {
         var minorVersion: Int
         var status: Int
         var reason: String
-        var fields: HTTPFields
+        var fields: HeaderFields
         var facts: FramingFacts
     }
 
@@ -28,9 +28,9 @@ struct HeadParser {
     }
 
     /// Parses trailer fields to the end of the blank line behind them.
-    static func trailers(_ bytes: UnsafeRawBufferPointer) throws(HTTP1Error) -> HTTPFields {
+    static func trailers(_ bytes: UnsafeRawBufferPointer) throws(HTTP1Error) -> HeaderFields {
         var parser = HeadParser(bytes)
-        var fields = HTTPFields()
+        var fields = HeaderFields()
         // Framing fields are not allowed in trailers (RFC 9110 §6.5.1): what they say counts for nothing.
         var ignored: FramingFacts?
         try parser.fieldLines(into: &fields, noting: &ignored)
@@ -63,7 +63,7 @@ struct HeadParser {
             minorVersion: minor == 0 ? 0 : 1,
             status: Int(digits.0) * 100 + Int(digits.1) * 10 + Int(digits.2),
             reason: String(decoding: reason, as: UTF8.self),
-            fields: HTTPFields(),
+            fields: HeaderFields(),
             facts: FramingFacts()
         )
     }
@@ -75,14 +75,14 @@ struct HeadParser {
         }
     }
 
-    private mutating func fieldLines(into fields: inout HTTPFields, facts: inout FramingFacts) throws(HTTP1Error) {
+    private mutating func fieldLines(into fields: inout HeaderFields, facts: inout FramingFacts) throws(HTTP1Error) {
         var noted: FramingFacts? = facts
         try self.fieldLines(into: &fields, noting: &noted)
         if let noted { facts = noted }
     }
 
     private mutating func fieldLines(
-        into fields: inout HTTPFields,
+        into fields: inout HeaderFields,
         noting facts: inout FramingFacts?
     ) throws(HTTP1Error) {
         while let range = self.line(), !range.isEmpty {
@@ -126,7 +126,7 @@ struct HeadParser {
     private static func append(
         _ name: UnsafeRawBufferPointer,
         _ value: UnsafeRawBufferPointer,
-        to fields: inout HTTPFields,
+        to fields: inout HeaderFields,
         facts: inout FramingFacts?
     ) -> HTTP1Error? {
         fields.append(name: name, value: value)

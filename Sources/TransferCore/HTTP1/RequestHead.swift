@@ -9,7 +9,7 @@ package struct RequestHead: Sendable {
     /// The minor version of HTTP/1: 0 or 1.
     package var minorVersion: Int
     /// The header fields.
-    package var fields: HTTPFields
+    package var fields: HeaderFields
     /// How the length of the content is known.
     package var framing: Framing
     /// Whether the connection may carry another request afterwards (RFC 9112 §9.3).
@@ -31,7 +31,7 @@ package struct RequestHead: Sendable {
     package init(
         method: String,
         target: String,
-        fields: HTTPFields = [:],
+        fields: HeaderFields = [:],
         framing: Framing = .none,
         minorVersion: Int = 1,
         keepsAlive: Bool = true

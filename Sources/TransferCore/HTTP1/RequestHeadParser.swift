@@ -35,9 +35,9 @@ struct RequestHeadParser {
     static func trailers(
         _ bytes: UnsafeRawBufferPointer,
         _ limits: RequestParser.Limits
-    ) throws(RequestError) -> HTTPFields {
+    ) throws(RequestError) -> HeaderFields {
         var parser = RequestHeadParser(bytes, limits)
-        var fields = HTTPFields()
+        var fields = HeaderFields()
         try parser.fieldLines(into: &fields) { (_, _) throws(RequestError) in }
         return fields
     }
@@ -91,7 +91,7 @@ struct RequestHeadParser {
     }
 
     private mutating func fieldLines(
-        into fields: inout HTTPFields,
+        into fields: inout HeaderFields,
         _ note: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) throws(RequestError) -> Void
     ) throws(RequestError) {
         while let line = try self.line(orThrow: .invalidField), !line.isEmpty {

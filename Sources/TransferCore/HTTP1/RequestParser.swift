@@ -14,7 +14,7 @@ package struct RequestParser: Sendable {
         /// Bytes of the content: a range of the input.
         case body(Range<Int>)
         /// The request is complete; the next call begins the next one.
-        case end(trailers: HTTPFields)
+        case end(trailers: HeaderFields)
     }
 
     /// The bounds on what a client may send beside the content.
@@ -113,7 +113,7 @@ package struct RequestParser: Sendable {
                 )
             case .end:
                 self.begin()
-                return .end(trailers: HTTPFields())
+                return .end(trailers: HeaderFields())
             }
         }
     }

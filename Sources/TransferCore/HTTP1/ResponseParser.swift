@@ -10,13 +10,13 @@ package struct ResponseParser: Sendable {
         /// All input was consumed (or the response has ended): go on with more.
         case needMore
         /// An interim response.
-        case interim(status: Int, HTTPFields)
+        case interim(status: Int, HeaderFields)
         /// The final response's head.
         case head(ResponseHead)
         /// Bytes of the body: a range of the input.
         case body(Range<Int>)
         /// The response is complete; bytes that remain do not belong to it.
-        case end(trailers: HTTPFields)
+        case end(trailers: HeaderFields)
     }
 
     /// What the end of the connection means for the response.
@@ -155,7 +155,7 @@ package struct ResponseParser: Sendable {
                 return .body(start..<consumed)
             case .end:
                 self.state = .finished
-                return .end(trailers: HTTPFields())
+                return .end(trailers: HeaderFields())
             case .finished:
                 return .needMore
             }
@@ -203,7 +203,7 @@ package struct ResponseParser: Sendable {
     private mutating func trailersParsed(
         _ input: UnsafeRawBufferPointer,
         _ consumed: inout Int
-    ) throws(HTTP1Error) -> HTTPFields? {
+    ) throws(HTTP1Error) -> HeaderFields? {
         let start = consumed
         let end = self.scanner.scan(input, from: start)
         consumed = end ?? input.count

@@ -88,7 +88,7 @@ package struct DraftMachine: Sendable {
     /// An interim response (104) that may tell where the upload's resource is.
     ///
     /// - Returns: The resource, where this is news.
-    package mutating func received(interim status: Int, _ fields: HTTPFields, from url: HTTPURL) -> UploadResource? {
+    package mutating func received(interim status: Int, _ fields: HeaderFields, from url: HTTPURL) -> UploadResource? {
         guard status == 104, case .creating = self.state, self.resource == nil, let location = fields["Location"],
             let resource = try? url.resolving(location)
         else { return nil }

@@ -11,7 +11,7 @@ extension UploadMachine {
     /// An interim response arrived.
     package mutating func interimReceived(
         _ status: Int,
-        _ fields: HTTPFields,
+        _ fields: HeaderFields,
         on id: Int,
         now: Int64
     ) -> [Action] {

@@ -120,7 +120,7 @@ package struct UploadProtocolMachine: Sendable {
     /// An interim response.
     ///
     /// - Returns: The upload's resource, where this tells of it.
-    package mutating func received(interim status: Int, _ fields: HTTPFields, from url: HTTPURL) -> UploadResource? {
+    package mutating func received(interim status: Int, _ fields: HeaderFields, from url: HTTPURL) -> UploadResource? {
         guard case .draft(var machine) = self.kind else { return nil }
         let resource = machine.received(interim: status, fields, from: url)
         self.kind = .draft(machine)

@@ -72,7 +72,7 @@ public struct ResourceFacts: Hashable, Sendable {
         url: String,
         finalURL: String = "",
         length: Int64?,
-        fields: HTTPFields,
+        fields: HeaderFields,
         received: Int64?,
         includesMediaType: Bool = true
     ) {

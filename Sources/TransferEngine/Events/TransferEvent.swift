@@ -101,7 +101,7 @@ public struct TransferEvent: Sendable {
     }
 
     /// The facts of a response's head.
-    public typealias ResponseInfo = TransferResponse
+    public typealias ResponseInfo = ReceivedResponse
     /// The progress of a transfer.
     public typealias Progress = RunProgress
     /// The result of a finished transfer.

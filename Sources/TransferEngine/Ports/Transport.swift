@@ -40,7 +40,7 @@ public struct ExchangeRequest: Sendable {
     /// A `Host` field replaces the URL's. Fields that would break the framing or reach the wrong party are not sent:
     /// `Connection`, `Content-Length`, `Transfer-Encoding`, `Proxy-Connection`, and `Proxy-Authorization` except to a
     /// proxy.
-    public var fields: HTTPFields
+    public var fields: HeaderFields
     /// The content, or `nil` for none; empty content is sent with `Content-Length: 0`.
     public var body: [UInt8]?
     /// Content that is pulled in pieces; `body` is `nil` then.
@@ -57,7 +57,7 @@ public struct ExchangeRequest: Sendable {
     public init(
         method: String = "GET",
         url: HTTPURL,
-        fields: HTTPFields,
+        fields: HeaderFields,
         body: [UInt8]? = nil,
         connectTimeout: Int64,
         readQuantum: Int? = nil
@@ -96,7 +96,7 @@ public protocol ExchangeReceiver: AnyObject, Sendable {
     func exchangeConnected()
 
     /// An interim response was received, such as 100 or 104; any number of them precede the head.
-    func exchangeReceived(interim status: Int, fields: HTTPFields)
+    func exchangeReceived(interim status: Int, fields: HeaderFields)
 
     /// The head of the final response was received; interim responses were consumed.
     func exchangeReceived(head: ResponseHead) -> ReadDecision
@@ -110,7 +110,7 @@ public protocol ExchangeReceiver: AnyObject, Sendable {
     ///   - trailers: The trailer fields.
     ///   - cleanly: False if the end of the connection delimits the body: over TCP, or over TLS after a close_notify.
     ///     Without a close_notify such a response is `truncated` (RFC 9112 §9.8).
-    func exchangeEnded(trailers: HTTPFields, cleanly: Bool)
+    func exchangeEnded(trailers: HeaderFields, cleanly: Bool)
 
     /// The exchange failed.
     func exchangeFailed(_ error: TransportError)
@@ -118,5 +118,5 @@ public protocol ExchangeReceiver: AnyObject, Sendable {
 
 extension ExchangeReceiver {
     /// Does nothing.
-    public func exchangeReceived(interim status: Int, fields: HTTPFields) {}
+    public func exchangeReceived(interim status: Int, fields: HeaderFields) {}
 }

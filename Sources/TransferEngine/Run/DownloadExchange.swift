@@ -78,7 +78,7 @@ final class DownloadExchange: ExchangeReceiver, @unchecked Sendable {
         self.inCallback { self.run.received(body, on: self) }
     }
 
-    func exchangeEnded(trailers: HTTPFields, cleanly: Bool) {
+    func exchangeEnded(trailers: HeaderFields, cleanly: Bool) {
         self.exchange = nil
         self.run.responseEnded(self, trailers: trailers, cleanly: cleanly)
     }

@@ -8,11 +8,11 @@ extension DownloadRequest {
     ///   - origin: The origin of the transfer; the caller's private fields are sent only to it.
     ///   - facts: The request, for the policy.
     /// - Returns: The fields, except those of the connection and of the content's framing.
-    func fields(for plan: FetchPlan, of origin: Origin, _ facts: () -> RequestFacts) -> HTTPFields {
+    func fields(for plan: FetchPlan, of origin: Origin, _ facts: () -> RequestFacts) -> HeaderFields {
         let source = self.sources[plan.source]
         let target = plan.url.origin
         let isOwnOrigin = target == origin
-        var fields = HTTPFields()
+        var fields = HeaderFields()
         fields.reserve(bytes: 256, lines: 10)
         for own in [self.options.fields, self.fields] where !own.isEmpty {
             for (name, value) in own

@@ -86,7 +86,7 @@ extension DownloadRun {
 
     private func respond(_ head: ResponseHead, _ expected: Int64?) {
         let (path, resumedFrom) = self.state.withLock { ($0.machine.path, $0.machine.resumedFrom) }
-        let response = TransferResponse(
+        let response = ReceivedResponse(
             status: head.status,
             fields: head.fields,
             expected: expected,

@@ -169,7 +169,7 @@ final class DownloadRun: TransferRun {
         return exchange.isClosed ? .close : self.reading(exchange)
     }
 
-    func responseEnded(_ exchange: DownloadExchange, trailers: HTTPFields, cleanly: Bool) {
+    func responseEnded(_ exchange: DownloadExchange, trailers: HeaderFields, cleanly: Bool) {
         let now = self.now
         self.handle { $0.responseEnded(exchange.number, trailers: trailers, cleanly: cleanly, now) }
     }

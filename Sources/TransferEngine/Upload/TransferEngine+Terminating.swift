@@ -98,7 +98,7 @@ private final class Termination: ExchangeReceiver {
         return .close
     }
 
-    func exchangeEnded(trailers: HTTPFields, cleanly: Bool) { self.end() }
+    func exchangeEnded(trailers: HeaderFields, cleanly: Bool) { self.end() }
 
     func exchangeFailed(_ error: TransportError) { self.end() }
 }

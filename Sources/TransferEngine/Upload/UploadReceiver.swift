@@ -14,7 +14,7 @@ final class UploadReceiver: ExchangeReceiver {
 
     func exchangeConnected() { self.run.connected(self.request.id) }
 
-    func exchangeReceived(interim status: Int, fields: HTTPFields) {
+    func exchangeReceived(interim status: Int, fields: HeaderFields) {
         self.run.received(interim: status, fields, on: self.request.id)
     }
 
@@ -24,7 +24,7 @@ final class UploadReceiver: ExchangeReceiver {
         self.run.received(body, on: self.request.id)
     }
 
-    func exchangeEnded(trailers: HTTPFields, cleanly: Bool) { self.run.responseEnded(self.request.id) }
+    func exchangeEnded(trailers: HeaderFields, cleanly: Bool) { self.run.responseEnded(self.request.id) }
 
     func exchangeFailed(_ error: TransportError) {
         self.run.requestFailed(self.request.id, error, content: self.content?.failure)

@@ -39,9 +39,9 @@ extension UploadRequest {
     ///   - describes: Whether the request carries the content itself, and so the fields that describe it.
     ///   - facts: The request, for the policy.
     /// - Returns: The fields, except those of the connection and of the content's framing.
-    func fields(of step: UploadStep, at url: HTTPURL, describes: Bool, _ facts: RequestFacts) -> HTTPFields {
+    func fields(of step: UploadStep, at url: HTTPURL, describes: Bool, _ facts: RequestFacts) -> HeaderFields {
         let isOwnOrigin = url.origin == self.url.origin
-        var fields = HTTPFields()
+        var fields = HeaderFields()
         fields.reserve(bytes: 256, lines: 12)
         for (name, value) in self.options.fields + self.fields {
             guard isOwnOrigin || RequestFields.travels(name) else { continue }

@@ -122,7 +122,7 @@ final class UploadRun: TransferRun {
         if self.isProbe { self.host.hostReached(by: self.transfer.id, hasResponse: false) }
     }
 
-    func received(interim status: Int, _ fields: HTTPFields, on id: Int) {
+    func received(interim status: Int, _ fields: HeaderFields, on id: Int) {
         let now = self.now
         self.apply { $0.interimReceived(status, fields, on: id, now: now) }
     }

@@ -63,7 +63,7 @@ public final class ScriptedExchange: Exchange {
     /// All decisions that the receiver returned, in order.
     public var decisions: [ReadDecision] { self.state.withLock { $0.decisions } }
     /// The request's field with this name.
-    public subscript(name: StaticString) -> String? { self.request.fields[name] }
+    public subscript(name: String) -> String? { self.request.fields[name] }
 
     // MARK: What the engine calls
 
@@ -112,7 +112,7 @@ public final class ScriptedExchange: Exchange {
     ///   - status: The status.
     ///   - fields: The fields; `Content-Length`, if present, frames the body.
     ///   - framing: The framing if there is no `Content-Length`.
-    public func respond(_ status: Int, _ fields: HTTPFields = [:], framing: BodyFraming = .chunked) {
+    public func respond(_ status: Int, _ fields: HeaderFields = [:], framing: BodyFraming = .chunked) {
         let length = fields["Content-Length"].flatMap { Int64($0) }
         self.respond(ResponseHead(status: status, fields: fields, framing: length.map { .length($0) } ?? framing))
     }
@@ -201,7 +201,7 @@ public final class ScriptedExchange: Exchange {
     }
 
     /// Delivers an interim response.
-    public func interim(_ status: Int, _ fields: HTTPFields = [:]) {
+    public func interim(_ status: Int, _ fields: HeaderFields = [:]) {
         self.onLane { exchange in
             exchange.connectNow()
             exchange.receiver.exchangeReceived(interim: status, fields: fields)
@@ -209,7 +209,7 @@ public final class ScriptedExchange: Exchange {
     }
 
     /// Completes the response.
-    public func end(trailers: HTTPFields = [:], cleanly: Bool = true) {
+    public func end(trailers: HeaderFields = [:], cleanly: Bool = true) {
         self.onLane { exchange in
             exchange.state.withLock { $0.hasEnded = true }
             exchange.receiver.exchangeEnded(trailers: trailers, cleanly: cleanly)

@@ -7,7 +7,7 @@ public struct RecordedRequest: Sendable {
     /// The request target, as sent.
     public let target: String
     /// The header fields, `Host` and `Connection` included.
-    public let fields: HTTPFields
+    public let fields: HeaderFields
     /// The content, by `Content-Length`; empty if it is larger than 4 MiB and was therefore not awaited.
     public let body: [UInt8]
     /// The minor version of HTTP/1 in the request line.
@@ -20,7 +20,7 @@ public struct RecordedRequest: Sendable {
     public let targetIndex: Int
 
     /// The value of the first field with this name.
-    public subscript(name: StaticString) -> String? { self.fields[name] }
+    public subscript(name: String) -> String? { self.fields[name] }
 
     /// The target without its query.
     public var path: String { String(self.target.prefix { $0 != "?" }) }
@@ -33,7 +33,7 @@ struct RequestParser {
     struct Head {
         var method: String
         var target: String
-        var fields: HTTPFields
+        var fields: HeaderFields
         var body: [UInt8] = []
         var minorVersion: Int
     }
@@ -80,7 +80,7 @@ struct RequestParser {
         guard words.count == 3, words[2].hasPrefix("HTTP/1."), let minor = Int(words[2].dropFirst(7)) else {
             throw TestSupportError("not a request line: \(lines.first ?? "")")
         }
-        var fields = HTTPFields()
+        var fields = HeaderFields()
         for line in lines.dropFirst() where !line.isEmpty {
             guard let colon = line.firstIndex(of: ":") else { throw TestSupportError("not a field: \(line)") }
             let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }

@@ -152,7 +152,7 @@ final class UploadConnection: ChannelInboundHandler {
     private func began(_ text: String, _ context: ChannelHandlerContext) {
         let lines = text.split(separator: "\r\n", omittingEmptySubsequences: true)
         let words = (lines.first ?? "").split(separator: " ")
-        var fields = HTTPFields()
+        var fields = HeaderFields()
         for line in lines.dropFirst() {
             guard let colon = line.firstIndex(of: ":") else { continue }
             fields.append(

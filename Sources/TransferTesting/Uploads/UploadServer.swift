@@ -73,14 +73,14 @@ public final class UploadServer: Sendable {
         /// The target.
         public var target: String
         /// The header fields.
-        public var fields: HTTPFields
+        public var fields: HeaderFields
         /// The number of bytes of content received.
         public var received: Int64 = 0
         /// The index of the connection.
         public var connection: Int
 
         /// The value of the first field with this name.
-        public subscript(name: StaticString) -> String? { self.fields[name] }
+        public subscript(name: String) -> String? { self.fields[name] }
     }
 
     /// An upload, complete or in progress.

@@ -60,7 +60,7 @@ struct ConfigurationCodingTests {
     func roundTrip() throws {
         let before = try Self.full()
         let after = try SessionConfiguration(json: JSON(parsing: before.json.text))
-        #expect(after.headers.pairs.map(\.value) == before.headers.pairs.map(\.value))
+        #expect(after.headers.map(\.value) == before.headers.map(\.value))
         #expect(
             after.cookies?.cookies.sorted { $0.name < $1.name } == before.cookies?.cookies.sorted { $0.name < $1.name }
         )

@@ -159,7 +159,7 @@ private final class Window: @preconcurrency TransferDelegate {
 
     func task(
         _ task: TransferTask,
-        didReceive response: HTTPResponse,
+        didReceive response: TransferResponse,
         decide: @escaping @Sendable (ResponseDecision) -> Void
     ) {
         self.shown.append("response")

@@ -20,7 +20,7 @@ final class QueueObserver: TransferQueueDelegate {
         self.log.add("\(item.number) \(what)" + (item.userInfo as? String ?? ""))
     }
 
-    func queue(_ queue: TransferQueue, item: TransferQueue.Item, didReceive response: HTTPResponse) {
+    func queue(_ queue: TransferQueue, item: TransferQueue.Item, didReceive response: TransferResponse) {
         self.note(item, "response \(response.status)")
     }
 

@@ -5,7 +5,9 @@ import Synchronization
 final class Observer: TransferDelegate {
     /// How it decides, and what it does beside writing down.
     struct Script: Sendable {
-        var response: @Sendable (HTTPResponse, @escaping @Sendable (ResponseDecision) -> Void) -> Void = { $1(.allow) }
+        var response: @Sendable (TransferResponse, @escaping @Sendable (ResponseDecision) -> Void) -> Void = {
+            $1(.allow)
+        }
         var redirect: @Sendable (Redirect, @escaping @Sendable (RedirectDecision) -> Void) -> Void = { $1(.follow) }
         var challenge: @Sendable (Challenge, @escaping @Sendable (ChallengeDecision) -> Void) -> Void = {
             $1(.useDefault)
@@ -48,7 +50,7 @@ final class Observer: TransferDelegate {
 
     func task(
         _ task: TransferTask,
-        didReceive response: HTTPResponse,
+        didReceive response: TransferResponse,
         decide: @escaping @Sendable (ResponseDecision) -> Void
     ) {
         self.note("response \(response.status)")

@@ -186,7 +186,7 @@ private final class Watcher: TransferDelegate {
 
     func task(
         _ task: TransferTask,
-        didReceive response: HTTPResponse,
+        didReceive response: TransferResponse,
         decide: @escaping @Sendable (ResponseDecision) -> Void
     ) {
         self.story.withLock { $0.append("response \(response.status)") }

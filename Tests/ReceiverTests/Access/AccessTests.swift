@@ -44,7 +44,7 @@ struct AccessTests {
     @Test("is asked for (401) where nothing was shown, and denied (403) where it was not enough")
     func verdicts() throws {
         let control = try self.control()
-        func status(_ fields: HTTPFields, _ right: Rights) -> Int {
+        func status(_ fields: HeaderFields, _ right: Rights) -> Int {
             if case .refused(let answer, _) = control.verdict(fields, needs: right) { return answer.status }
             return 200
         }

@@ -68,7 +68,7 @@ struct RequestValueTests {
 
     @Test("conditions are judged in the order of RFC 9110 §13.2.2")
     func conditions() {
-        func verdict(_ fields: HTTPFields, exists: Bool = true, isRead: Bool = true) -> Conditions.Verdict {
+        func verdict(_ fields: HeaderFields, exists: Bool = true, isRead: Bool = true) -> Conditions.Verdict {
             Conditions.verdict(fields, exists ? Self.state : nil, isRead: isRead)
         }
         #expect(verdict(["If-None-Match": "\"a\""]) == .notModified)

@@ -7,7 +7,7 @@ final class RawClient {
     /// An answer as it came.
     struct Response {
         var status: Int
-        var fields: HTTPFields
+        var fields: HeaderFields
         var body: [UInt8]
         /// Whether the body came to its end.
         var isWhole: Bool

@@ -26,7 +26,7 @@ private final class CountedConnection: ExchangeConnection {
 
     func hold() {}
     func release() {}
-    func interim(_ status: Int, _ fields: HTTPFields) {}
+    func interim(_ status: Int, _ fields: HeaderFields) {}
     func answer(_ answer: Answer) {}
     func abort() { self.aborts += 1 }
     func blocking<Value: Sendable>(_ work: @escaping @Sendable () -> Value, then: @escaping (Value) -> Void) {}

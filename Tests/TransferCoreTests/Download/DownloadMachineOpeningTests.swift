@@ -77,7 +77,7 @@ struct DownloadMachineOpeningTests {
             let h = Harness()
             h.begin()
             #expect(h.survey(modified) == "1:HEAD a/f")
-            let fields: HTTPFields = ["Content-Length": "\(length)", "Last-Modified": Harness.modified]
+            let fields: HeaderFields = ["Content-Length": "\(length)", "Last-Modified": Harness.modified]
             #expect(h.head(1, 200, fields, framing: BodyFraming.none) == words)
         }
     }

@@ -310,7 +310,7 @@ struct DownloadMachineVersionTests {
 
     @Test("multipart and a range from elsewhere: requested whole at once")
     func unusable() {
-        let fields: [HTTPFields] = [
+        let fields: [HeaderFields] = [
             ["Content-Type": "multipart/byteranges; boundary=x"], ["Content-Range": "bytes 5-999999/1000000"],
         ]
         for field in fields {

@@ -136,7 +136,7 @@ final class MachineHarness {
     func head(
         _ number: Int,
         _ status: Int,
-        _ fields: HTTPFields = [:],
+        _ fields: HeaderFields = [:],
         framing: BodyFraming? = nil
     ) -> String {
         let length = fields["Content-Length"].flatMap { Int64($0) }
@@ -170,7 +170,7 @@ final class MachineHarness {
         modified: String? = nil,
         with more: [(String, String)] = []
     ) -> String {
-        var fields: HTTPFields = ["Accept-Ranges": "bytes", "Date": Self.date]
+        var fields: HeaderFields = ["Accept-Ranges": "bytes", "Date": Self.date]
         if let length { fields.append("Content-Length", "\(length)") }
         if let tag { fields.append("ETag", tag) }
         if let modified { fields.append("Last-Modified", modified) }
@@ -188,7 +188,7 @@ final class MachineHarness {
         modified: String? = nil,
         with more: [(String, String)] = []
     ) -> String {
-        var fields: HTTPFields = [
+        var fields: HeaderFields = [
             "Date": Self.date,
             "Content-Range": "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(total.map(String.init) ?? "*")",
             "Content-Length": "\(range.upperBound - range.lowerBound)",
@@ -245,7 +245,7 @@ final class MachineHarness {
     }
 
     @discardableResult
-    func done(_ number: Int, trailers: HTTPFields = [:], cleanly: Bool = true) -> String {
+    func done(_ number: Int, trailers: HeaderFields = [:], cleanly: Bool = true) -> String {
         let now = self.now
         return self.feed { $0.responseEnded(number, trailers: trailers, cleanly: cleanly, now) }
     }

@@ -5,7 +5,7 @@ import TransferCore
 struct ResponseJudgeTests {
     private func judge(
         _ status: Int,
-        _ fields: HTTPFields = [:],
+        _ fields: HeaderFields = [:],
         framing: BodyFraming = .chunked,
         range: ByteRange? = 100..<1000
     ) -> String {
@@ -65,7 +65,7 @@ struct ResponseJudgeTests {
 
     @Test("multipart/byteranges is never taken")
     func multipart() {
-        let fields: HTTPFields = ["Content-Type": "multipart/byteranges; boundary=x"]
+        let fields: HeaderFields = ["Content-Type": "multipart/byteranges; boundary=x"]
         #expect(self.judge(206, fields) == "multipart")
     }
 

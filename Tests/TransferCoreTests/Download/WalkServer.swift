@@ -121,7 +121,7 @@ struct WalkServer {
         let node = self.isCalm ? 0 : Int.random(in: 0..<2, using: &random)
         var (tag, modified) = self.validators(version, node)
         if self.stripsValidators, !self.isCalm, random.chance(30) { (tag, modified) = (nil, nil) }
-        var fields: HTTPFields = ["Date": MachineHarness.date]
+        var fields: HeaderFields = ["Date": MachineHarness.date]
         if let tag { fields.append("ETag", tag) }
         if let modified { fields.append("Last-Modified", modified) }
         if self.honoursRanges { fields.append("Accept-Ranges", "bytes") }

@@ -35,7 +35,7 @@ import Testing
 
     @Test func theNewerFieldIsPreferred() {
         let old = Base64.encode([UInt8](repeating: 1, count: 32))
-        let both: HTTPFields = ["Digest": "sha-256=\(old)", "Repr-Digest": "sha-256=:\(self.base64):"]
+        let both: HeaderFields = ["Digest": "sha-256=\(old)", "Repr-Digest": "sha-256=:\(self.base64):"]
         #expect(DigestFields.representation(both).map(\.source) == ["Repr-Digest"])
         #expect(DigestFields.representation(["Digest": "sha-256=\(old)"]).map(\.source) == ["Digest"])
         #expect(DigestFields.content(["Content-Digest": "sha-256=:\(self.base64):"]).map(\.bytes) == [self.bytes])

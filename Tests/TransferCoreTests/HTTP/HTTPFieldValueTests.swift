@@ -134,9 +134,9 @@ import TransferTesting
     }
 }
 
-@Suite struct HTTPFieldsTests {
+@Suite struct HeaderFieldsTests {
     @Test func namesCompareWithoutCaseAndKeepTheirOrder() {
-        var fields: HTTPFields = ["A": "1", "b": "2", "a": "3"]
+        var fields: HeaderFields = ["A": "1", "b": "2", "a": "3"]
         #expect(fields["a"] == "1")
         #expect(fields.values("A") == ["1", "3"])
         #expect(fields.joined("A") == "1, 3")

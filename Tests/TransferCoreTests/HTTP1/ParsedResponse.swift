@@ -55,13 +55,13 @@ struct ParsedResponse: Equatable {
             case .head(let head):
                 self.status = head.status
                 self.reason = head.reason
-                self.fields = head.fields.pairs.map { "\($0.name.lowercased()): \($0.value)" }
+                self.fields = head.fields.map { "\($0.name.lowercased()): \($0.value)" }
                 self.framing = head.framing
                 self.keepsAlive = parser.shouldKeepAlive
             case .body(let range):
                 self.body += piece[piece.startIndex + range.lowerBound..<piece.startIndex + range.upperBound]
             case .end(let trailers):
-                self.trailers = trailers.pairs.map { "\($0.name.lowercased()): \($0.value)" }
+                self.trailers = trailers.map { "\($0.name.lowercased()): \($0.value)" }
                 self.ending = .ended
             }
         }

@@ -12,7 +12,7 @@ struct DraftMachineTests {
         self.resource = try HTTPURL("http://host/r/1")
     }
 
-    private func head(_ status: Int, _ fields: HTTPFields = [:]) -> ResponseHead {
+    private func head(_ status: Int, _ fields: HeaderFields = [:]) -> ResponseHead {
         ResponseHead(status: status, fields: fields, framing: .none)
     }
 
@@ -68,7 +68,7 @@ struct DraftMachineTests {
     func incomplete() {
         var machine = DraftMachine(.ietf6, method: "POST", length: 9)
         _ = machine.begin()
-        let fields: HTTPFields = ["Location": "/r/1", "Upload-Complete": "?0", "Upload-Offset": "5"]
+        let fields: HeaderFields = ["Location": "/r/1", "Upload-Complete": "?0", "Upload-Offset": "5"]
         guard case .remember(let place, let step) = machine.received(self.head(201, fields), from: self.endpoint)
         else { return #expect(Bool(false)) }
         #expect(place.url == self.resource && step.content == 5..<9)
@@ -82,7 +82,7 @@ struct DraftMachineTests {
     func answers() {
         var machine = DraftMachine(.ietf5, method: "POST", length: 9)
         _ = machine.resume(self.resource)
-        let whole: HTTPFields = ["Upload-Complete": "?1", "Upload-Offset": "9"]
+        let whole: HeaderFields = ["Upload-Complete": "?1", "Upload-Offset": "9"]
         #expect(machine.received(self.head(204, whole), from: self.resource) == .complete)
 
         var gone = DraftMachine(.ietf5, method: "POST", length: 9)
@@ -112,7 +112,7 @@ struct DraftMachineTests {
 
     @Test("a success of a part is not taken for the whole, however it is told")
     func partialSuccess() {
-        let answers: [(HTTPFields, Bool)] = [
+        let answers: [(HeaderFields, Bool)] = [
             (["Upload-Offset": "5"], true), (["Upload-Complete": "?0;a=b", "Upload-Offset": "5"], true),
             (["Upload-Incomplete": "?1", "Upload-Offset": "5"], true), (["Upload-Offset": "9"], false),
             (["Upload-Complete": "?1;a"], false), ([:], false),
@@ -137,7 +137,7 @@ struct DraftMachineTests {
     @Test("an upload that is whole with another length is another one")
     func foreignCompletion() {
         for fields in [["Upload-Offset": "5"], ["Upload-Length": "5"], ["Upload-Offset": "5", "Upload-Length": "5"]]
-            as [HTTPFields]
+            as [HeaderFields]
         {
             var machine = DraftMachine(.ietf6, method: "PUT", length: 9)
             _ = machine.resume(self.resource)

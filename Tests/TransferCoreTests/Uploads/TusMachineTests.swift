@@ -13,7 +13,7 @@ struct TusMachineTests {
         self.resource = try HTTPURL("http://host/files/17")
     }
 
-    private func head(_ status: Int, _ fields: HTTPFields = [:]) -> ResponseHead {
+    private func head(_ status: Int, _ fields: HeaderFields = [:]) -> ResponseHead {
         ResponseHead(status: status, fields: fields, framing: .none)
     }
 
@@ -47,7 +47,7 @@ struct TusMachineTests {
     func resuming(offset: Int64) throws {
         var machine = TusMachine(length: 100)
         #expect(machine.resume(self.resource).method == "HEAD")
-        let fields: HTTPFields = ["Upload-Offset": "\(offset)", "Upload-Length": "100"]
+        let fields: HeaderFields = ["Upload-Offset": "\(offset)", "Upload-Length": "100"]
         let step = try self.step(machine.received(self.head(200, fields), from: self.resource))
         #expect(step.content == offset..<100 && machine.acknowledged == offset)
     }
@@ -64,7 +64,7 @@ struct TusMachineTests {
         var machine = TusMachine(length: 100)
         _ = machine.resume(self.resource)
         // A 200 here tells another length.
-        let fields: HTTPFields = ["Upload-Offset": "3", "Upload-Length": "101"]
+        let fields: HeaderFields = ["Upload-Offset": "3", "Upload-Length": "101"]
         guard case .forget(let step) = machine.received(self.head(status, fields), from: self.resource) else {
             return #expect(Bool(false))
         }
@@ -134,7 +134,7 @@ struct TusMachineTests {
         for known in ["sha1, sha256", "sha1"] {
             var machine = TusMachine(length: 20 << 20, checksum: .sha256)
             #expect(machine.beginAsking().method == "OPTIONS")
-            let fields: HTTPFields = [
+            let fields: HeaderFields = [
                 "Tus-Resumable": "1.0.0", "Tus-Version": "1.0.0", "Tus-Extension": "creation, checksum",
                 "Tus-Checksum-Algorithm": known,
             ]
@@ -148,7 +148,7 @@ struct TusMachineTests {
 
     @Test("what cannot be made says why: too large, another protocol, no place for it")
     func refusals() {
-        let answers: [(Int, HTTPFields, UploadFault.Code)] = [
+        let answers: [(Int, HeaderFields, UploadFault.Code)] = [
             (413, [:], .tooLarge), (412, [:], .notSpoken), (200, [:], .notSpoken),
             (201, [:], .notSpoken), (201, ["Location": "ftp://x"], .brokenProtocol),
         ]

@@ -29,7 +29,7 @@ private struct Bench {
         return self.words(self.machine.opened(length: length, files: files))
     }
 
-    mutating func head(_ status: Int, _ fields: HTTPFields = [:], framing: BodyFraming = .none) -> [String] {
+    mutating func head(_ status: Int, _ fields: HeaderFields = [:], framing: BodyFraming = .none) -> [String] {
         let head = ResponseHead(status: status, fields: fields, framing: framing)
         self.now += 1
         let id = self.machine.requestID
@@ -37,7 +37,7 @@ private struct Bench {
     }
 
     /// A complete response without a body.
-    mutating func respond(_ status: Int, _ fields: HTTPFields = [:]) -> [String] {
+    mutating func respond(_ status: Int, _ fields: HeaderFields = [:]) -> [String] {
         self.connect()
         let actions = self.head(status, fields)
         guard case .read = self.machine.reading(self.machine.requestID) else { return actions }
@@ -526,7 +526,7 @@ struct UploadMachineTests {
         let own = [UInt8](repeating: 7, count: 32)
         let field = "sha-256=:\(Base64.encode(own)):"
         let length = "\(Bench.length)"
-        let cases: [(HTTPFields, Bool)] = [
+        let cases: [(HeaderFields, Bool)] = [
             (["Repr-Digest": field, "Content-Length": length], true), (["Repr-Digest": field], false),
             (["Repr-Digest": field, "Content-Length": "5"], false), (["Content-Length": length], false),
         ]
@@ -637,7 +637,7 @@ struct UploadMachineTests {
         _ = bench.open()
         _ = bench.words(bench.machine.journalRead(.success(nil)))
         bench.connect()
-        let fields: HTTPFields = ["Location": "http://host/r/9"]
+        let fields: HeaderFields = ["Location": "http://host/r/9"]
         #expect(bench.words(bench.machine.interimReceived(104, fields, on: 1, now: 0)) == ["write journal 1"])
         #expect(bench.words(bench.machine.journalWritten(1, error: nil)) == [])
         // Its protocol can find out what the server has of the POST.
@@ -730,7 +730,7 @@ struct UploadMachineTests {
             }
         )
         #expect(bench.open() == ["OPTIONS /f"])
-        let fields: HTTPFields = [
+        let fields: HeaderFields = [
             "Tus-Resumable": "1.0.0", "Tus-Version": "1.0.0", "Tus-Extension": "creation,checksum",
             "Tus-Checksum-Algorithm": "sha256",
         ]

@@ -392,7 +392,7 @@ private struct UploadWorld {
             wire.created = path
             self.wire = wire
             if self.chance(40) {
-                let fields: HTTPFields = ["Location": path]
+                let fields: HeaderFields = ["Location": path]
                 return self.apply(self.machine.interimReceived(104, fields, on: id, now: self.now))
             }
         }
@@ -482,7 +482,7 @@ private struct UploadWorld {
         }
     }
 
-    private mutating func response(to wire: Wire) -> (Int, HTTPFields) {
+    private mutating func response(to wire: Wire) -> (Int, HeaderFields) {
         let request = wire.request
         if self.chance(3) { return (401, [:]) }
         if self.chance(4) {
@@ -536,22 +536,22 @@ private struct UploadWorld {
         return (201, [:])
     }
 
-    private func partial(_ path: String, _ offset: Int64) -> (Int, HTTPFields) {
+    private func partial(_ path: String, _ offset: Int64) -> (Int, HeaderFields) {
         let isIncomplete: (String, String) =
             self.plan.way == .by(.ietf3) ? ("Upload-Incomplete", "?1") : ("Upload-Complete", "?0")
-        return (201, HTTPFields([("Location", path), ("Upload-Offset", "\(offset)"), isIncomplete]))
+        return (201, HeaderFields([("Location", path), ("Upload-Offset", "\(offset)"), isIncomplete]))
     }
 
-    private mutating func comparison() -> (Int, HTTPFields) {
+    private mutating func comparison() -> (Int, HeaderFields) {
         guard let endpoint, let first = endpoint.first, endpoint.allSatisfy({ $0.version == first.version }) else {
             return (404, [:])
         }
         let digest = Base64.encode([UInt8](repeating: UInt8(first.version & 0xFF), count: 32))
         let count = endpoint.last?.range.upperBound ?? 0
-        return (200, HTTPFields([("Content-Length", "\(count)"), ("Repr-Digest", "sha-256=:\(digest):")]))
+        return (200, HeaderFields([("Content-Length", "\(count)"), ("Repr-Digest", "sha-256=:\(digest):")]))
     }
 
-    private mutating func resourceResponse(_ wire: Wire, _ isWhole: Bool) -> (Int, HTTPFields) {
+    private mutating func resourceResponse(_ wire: Wire, _ isWhole: Bool) -> (Int, HeaderFields) {
         let path = wire.request.url.path
         if let stored = self.stored[path], !stored.isComplete, self.chance(4) {
             // The server deletes an upload that is not complete.
@@ -562,7 +562,7 @@ private struct UploadWorld {
         guard let stored = self.stored[path] else { return (self.chance(50) ? 410 : 404, [:]) }
         let isTus = self.kind == .tus
         if wire.request.method == "HEAD" {
-            var fields = HTTPFields([("Upload-Offset", "\(stored.count)")])
+            var fields = HeaderFields([("Upload-Offset", "\(stored.count)")])
             if isTus { fields.append("Upload-Length", "\(self.length)") }
             if !isTus, self.plan.way == .by(.ietf3) {
                 fields.append("Upload-Incomplete", stored.isComplete ? "?0" : "?1")
@@ -576,7 +576,7 @@ private struct UploadWorld {
         guard wire.request.content?.lowerBound == stored.count, !self.chance(3) else { return (409, [:]) }
         self.store(wire.taken, of: wire)
         let count = self.stored[path]?.count ?? 0
-        return isTus ? (204, HTTPFields([("Upload-Offset", "\(count)")])) : (201, [:])
+        return isTus ? (204, HeaderFields([("Upload-Offset", "\(count)")])) : (201, [:])
     }
 
     // MARK: Steps

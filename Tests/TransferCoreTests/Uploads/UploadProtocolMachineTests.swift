@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The protocol of an upload")
 struct UploadProtocolMachineTests {
-    private func head(_ status: Int, _ fields: HTTPFields = [:]) -> ResponseHead {
+    private func head(_ status: Int, _ fields: HeaderFields = [:]) -> ResponseHead {
         ResponseHead(status: status, fields: fields, framing: .none)
     }
 
@@ -24,7 +24,7 @@ struct UploadProtocolMachineTests {
     @Test("asked, a tus server is spoken to by tus, any other one by the draft, which falls back to one request")
     func automatic() throws {
         let url = try HTTPURL("http://host/f")
-        let tus: HTTPFields = ["Tus-Resumable": "1.0.0", "Tus-Version": "1.0.0", "Tus-Extension": "creation"]
+        let tus: HeaderFields = ["Tus-Resumable": "1.0.0", "Tus-Version": "1.0.0", "Tus-Extension": "creation"]
         let answers: [(ResponseHead, String)] = [
             (self.head(204, tus), "Tus-Resumable"), (self.head(200), "Upload-Draft-Interop-Version"),
             (self.head(405), "Upload-Draft-Interop-Version"), (self.head(403), "Upload-Draft-Interop-Version"),

@@ -60,17 +60,15 @@ struct ResumableUpload: Sendable, Hashable {
     }
 
     /// Extracts the conditional fields of a request.
-    static func conditions(of fields: HTTPFields) -> [JSON.Member] {
-        let names: [(String, StaticString)] = [
-            ("If-Match", "If-Match"), ("If-None-Match", "If-None-Match"),
-            ("If-Unmodified-Since", "If-Unmodified-Since"),
-        ]
-        return names.compactMap { name, field in fields.joined(field).map { JSON.Member(name, .string($0)) } }
+    static func conditions(of fields: HeaderFields) -> [JSON.Member] {
+        ["If-Match", "If-None-Match", "If-Unmodified-Since"].compactMap { name in
+            fields.joined(name).map { JSON.Member(name, .string($0)) }
+        }
     }
 
     /// The conditions as request header fields.
-    var conditionFields: HTTPFields {
-        HTTPFields(self.conditions.compactMap { member in member.value.string.map { (member.name, $0) } })
+    var conditionFields: HeaderFields {
+        HeaderFields(self.conditions.compactMap { member in member.value.string.map { (member.name, $0) } })
     }
 
     /// Parses a record written by ``json``; `nil` if it is not one.

@@ -21,7 +21,7 @@ extension UploadArea {
     ///   - place: The destination.
     ///   - fields: The request header fields, for their conditions.
     /// - Throws: ``UploadRefusal``: 409 if the name is taken, 412 if a condition fails.
-    func check(_ place: LandingPlace, _ fields: HTTPFields) throws(UploadRefusal) {
+    func check(_ place: LandingPlace, _ fields: HeaderFields) throws(UploadRefusal) {
         guard !place.mayRename else { return }
         let current = self.current(place.directory + [place.name])
         guard Conditions.verdict(fields, current?.state, isRead: false) == .proceed else {
@@ -45,7 +45,7 @@ extension UploadArea {
         _ part: String,
         _ file: OpenFile,
         _ place: LandingPlace,
-        _ fields: HTTPFields
+        _ fields: HeaderFields
     ) throws(UploadRefusal) -> LandedFile {
         let number = file.sync()
         guard number == 0 else { throw UploadRefusal(number: number, "syncing") }
@@ -75,7 +75,7 @@ extension UploadArea {
         _ part: String,
         _ place: LandingPlace,
         _ target: DirectoryHandle,
-        _ fields: HTTPFields
+        _ fields: HeaderFields
     ) throws(UploadRefusal) -> Named {
         if let named = try self.rename(part, of: self.directory, place, target, fields) { return named }
         // Another filesystem. The copy runs without the landing lock, so that other uploads can land meanwhile.
@@ -103,7 +103,7 @@ extension UploadArea {
         of source: DirectoryHandle,
         _ place: LandingPlace,
         _ target: DirectoryHandle,
-        _ fields: HTTPFields
+        _ fields: HeaderFields
     ) throws(UploadRefusal) -> Named? {
         let outcome: Result<Named?, UploadRefusal> = self.landing.withLock { _ in
             let current = place.mayRename ? nil : self.current(place.directory + [place.name])

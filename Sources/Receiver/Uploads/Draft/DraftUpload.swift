@@ -12,7 +12,7 @@ final class DraftUpload: UploadFlow {
     private let act: Act
     private let version: DraftVersion
     private let session: AppendSession
-    private let fields: HTTPFields
+    private let fields: HeaderFields
     private let length: Int64?
     private let checksum: ExpectedDigest?
 
@@ -56,7 +56,7 @@ final class DraftUpload: UploadFlow {
         )
         upload.digest = self.fields.joined("Repr-Digest")
         let sink = try self.session.create(upload, checking: self.checksum)
-        var fields = HTTPFields()
+        var fields = HeaderFields()
         fields.append(DraftVersion.field, "\(self.version.rawValue)")
         fields.append("Location", upload.name.path)
         return UploadOpening(sink: sink, interim: Answer(104, fields))
@@ -129,7 +129,7 @@ final class DraftUpload: UploadFlow {
             }
             let landed = try self.session.area.complete(upload, sink.file)
             var answer = UploadAnswer.landed(landed)
-            for (name, value) in self.version.fields(offset: offset, isComplete: true).pairs {
+            for (name, value) in self.version.fields(offset: offset, isComplete: true) {
                 answer.fields.append(name, value)
             }
             return answer

@@ -18,20 +18,20 @@ enum DraftVersion: Int, Sendable, Comparable {
     static func < (left: DraftVersion, right: DraftVersion) -> Bool { left.rawValue < right.rawValue }
 
     /// The version of a request; `nil` if it names no supported version.
-    init?(fields: HTTPFields) {
+    init?(fields: HeaderFields) {
         guard let text = fields["Upload-Draft-Interop-Version"], let number = Int(text) else { return nil }
         self.init(rawValue: number)
     }
 
     /// Whether the content of a request completes the upload; `nil` if the field is missing or malformed.
-    func isComplete(_ fields: HTTPFields) -> Bool? {
+    func isComplete(_ fields: HeaderFields) -> Bool? {
         if self >= .v5 { return StructuredItem.boolean(fields["Upload-Complete"]) }
         return StructuredItem.boolean(fields["Upload-Incomplete"]).map { !$0 }
     }
 
     /// The header fields with the state of an upload.
-    func fields(offset: Int64, isComplete: Bool) -> HTTPFields {
-        var fields = HTTPFields()
+    func fields(offset: Int64, isComplete: Bool) -> HeaderFields {
+        var fields = HeaderFields()
         fields.append(Self.field, "\(self.rawValue)")
         if self >= .v5 {
             fields.append("Upload-Complete", isComplete ? "?1" : "?0")

@@ -125,7 +125,7 @@ final class FormUpload: UploadFlow {
             var landed: [LandedFile] = []
             for (index, file) in files.enumerated() {
                 let content = try self.area.openPart(file.part)
-                let one = try self.area.land(file.part.part, content, file.place, HTTPFields())
+                let one = try self.area.land(file.part.part, content, file.place, HeaderFields())
                 self.state.withLock { $0.files[index].hasLanded = true }
                 var facts = UploadFacts(
                     self.request,
@@ -165,7 +165,7 @@ final class FormUpload: UploadFlow {
                 )
             )
         ])
-        var fields: HTTPFields = ["Content-Type": "application/json", "X-Content-Type-Options": "nosniff"]
+        var fields: HeaderFields = ["Content-Type": "application/json", "X-Content-Type-Options": "nosniff"]
         if landed.count == 1, let url = landed.first?.path.url { fields.append("Location", url) }
         return Answer(201, fields, .bytes(list.bytes + [0x0A]))
     }

@@ -11,7 +11,7 @@ final class RawUpload: UploadFlow {
     private let area: UploadArea
     private let place: LandingPlace
     private let facts: UploadFacts
-    private let fields: HTTPFields
+    private let fields: HeaderFields
     private let length: Int64?
     private let expected: [ExpectedDigest]
     private let name = UploadName()
@@ -75,7 +75,7 @@ final class RawUpload: UploadFlow {
 enum UploadAnswer {
     /// The file has landed: 201 (Created), or 204 (No Content) if it replaced another file.
     static func landed(_ file: LandedFile) -> Answer {
-        var fields = HTTPFields()
+        var fields = HeaderFields()
         fields.append("ETag", file.facts.entityTag)
         guard !file.hasReplaced else { return Answer(204, fields) }
         fields.append("Location", file.path.url)

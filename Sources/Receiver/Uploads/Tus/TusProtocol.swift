@@ -12,7 +12,7 @@ enum TusProtocol {
     static let contentType = "application/offset+octet-stream"
 
     /// Whether a request uses tus.
-    static func isSpoken(_ fields: HTTPFields) -> Bool { fields["Tus-Resumable"] != nil }
+    static func isSpoken(_ fields: HeaderFields) -> Bool { fields["Tus-Resumable"] != nil }
 
     /// The method in `X-HTTP-Method-Override` of a tus POST, for clients that cannot send other methods.
     ///
@@ -25,7 +25,7 @@ enum TusProtocol {
     }
 
     /// The refusal of a request for another tus version; `nil` if the version matches.
-    static func versionRefusal(_ fields: HTTPFields) -> UploadRefusal? {
+    static func versionRefusal(_ fields: HeaderFields) -> UploadRefusal? {
         guard fields["Tus-Resumable"] != self.version else { return nil }
         return self.told(UploadRefusal(412, "only tus \(self.version) is spoken here", ["Tus-Version": self.version]))
     }
@@ -38,8 +38,8 @@ enum TusProtocol {
     }
 
     /// The header fields of a response, starting with `Tus-Resumable`.
-    static func fields(_ more: [(String, String)] = []) -> HTTPFields {
-        HTTPFields([("Tus-Resumable", self.version)] + more)
+    static func fields(_ more: [(String, String)] = []) -> HeaderFields {
+        HeaderFields([("Tus-Resumable", self.version)] + more)
     }
 
     /// The header fields of an OPTIONS response.

@@ -12,7 +12,7 @@ final class TusUpload: UploadFlow {
 
     private let act: Act
     private let session: AppendSession
-    private let fields: HTTPFields
+    private let fields: HeaderFields
     private let length: Int64?
 
     init(_ act: Act, _ request: Request, _ session: AppendSession) {

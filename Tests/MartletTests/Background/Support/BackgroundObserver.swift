@@ -20,7 +20,7 @@ final class BackgroundObserver: TransferDelegate {
 
     func task(
         _ task: TransferTask,
-        didReceive response: HTTPResponse,
+        didReceive response: TransferResponse,
         decide: @escaping @Sendable (ResponseDecision) -> Void
     ) {
         decide(.cancel)

@@ -1,9 +1,9 @@
 /// The head of a final response, as events report it.
-public struct TransferResponse: Sendable {
+public struct ReceivedResponse: Sendable {
     /// The status code.
     public var status: Int
     /// The header fields.
-    public var fields: HTTPFields
+    public var fields: HeaderFields
     /// The length of the whole file, or `nil` if unknown.
     public var expected: Int64?
     /// Where the file will be, or empty for a stream.
@@ -12,7 +12,7 @@ public struct TransferResponse: Sendable {
     public var resumedFrom: Int64
 
     /// Creates the information.
-    public init(status: Int, fields: HTTPFields, expected: Int64?, path: String, resumedFrom: Int64) {
+    public init(status: Int, fields: HeaderFields, expected: Int64?, path: String, resumedFrom: Int64) {
         self.status = status
         self.fields = fields
         self.expected = expected

@@ -1,11 +1,11 @@
 /// The head of a final response.
-public struct HTTPResponse: Sendable {
+public struct TransferResponse: Sendable {
     /// The URL of the response, after any redirects.
     public let url: HTTPURL
     /// The status code.
     public let status: Int
     /// The header fields.
-    public let headers: HTTPFields
+    public let headers: HeaderFields
     /// The length of the complete body in bytes, or `nil` if the server does not report it.
     public let expectedLength: Int64?
 

@@ -1,0 +1,218 @@
+/// The header fields of one HTTP message, in the order they were sent.
+///
+/// The names and values lie in one block of bytes; a string is made only for a field that is asked for.
+/// Names compare without regard to ASCII case.
+///
+/// - Source: RFC 9110 §5.
+public struct HeaderFields: Sendable {
+    private struct Line: Sendable {
+        var nameStart: UInt32
+        var nameEnd: UInt32
+        var valueStart: UInt32
+        var valueEnd: UInt32
+    }
+
+    private var bytes: [UInt8]
+    private var lines: [Line]
+
+    /// Creates an empty list of fields.
+    public init() {
+        self.bytes = []
+        self.lines = []
+    }
+
+    /// Creates a list of fields from pairs of name and value.
+    public init(_ pairs: [(String, String)]) {
+        self.init()
+        for (name, value) in pairs { self.append(name, value) }
+    }
+
+    /// The number of field lines.
+    public var count: Int { self.lines.count }
+
+    /// Whether there is no field line.
+    public var isEmpty: Bool { self.lines.isEmpty }
+
+    /// Adds one field line at the end.
+    ///
+    /// - Precondition: Neither text holds CR, LF or NUL; a caller that takes them from outside checks first.
+    public mutating func append(_ name: String, _ value: String) {
+        let nameStart = UInt32(self.bytes.count)
+        self.bytes.append(contentsOf: name.utf8)
+        let nameEnd = UInt32(self.bytes.count)
+        self.bytes.append(contentsOf: value.utf8)
+        self.lines.append(
+            Line(nameStart: nameStart, nameEnd: nameEnd, valueStart: nameEnd, valueEnd: UInt32(self.bytes.count))
+        )
+    }
+
+    /// Adds one field line from raw bytes, as a parser has them.
+    public mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+        let nameStart = UInt32(self.bytes.count)
+        self.bytes.append(contentsOf: name)
+        let nameEnd = UInt32(self.bytes.count)
+        self.bytes.append(contentsOf: value)
+        self.lines.append(
+            Line(nameStart: nameStart, nameEnd: nameEnd, valueStart: nameEnd, valueEnd: UInt32(self.bytes.count))
+        )
+    }
+
+    /// Makes room for a message of about this size.
+    public mutating func reserve(bytes: Int, lines: Int) {
+        self.bytes.reserveCapacity(bytes)
+        self.lines.reserveCapacity(lines)
+    }
+
+    /// The value of the first field with this name, or `nil`.
+    ///
+    /// A new value replaces every field with this name, at the place of the first; `nil` removes them.
+    ///
+    /// - Precondition: Neither the name nor a new value holds CR, LF or NUL; a caller that takes them from outside
+    ///   checks first.
+    public subscript(name: String) -> String? {
+        get { self.first(name).map { self.value(self.lines[$0]) } }
+        set {
+            guard let newValue else { return self.remove(name) }
+            guard let first = self.first(name) else { return self.append(name, newValue) }
+            self.append(name, newValue)
+            let line = self.lines.removeLast()
+            self.remove(name)
+            self.lines.insert(line, at: first)
+        }
+    }
+
+    /// The values of all fields with this name, in order.
+    public func values(_ name: String) -> [String] {
+        self.withName(name) { name in self.lines.filter { self.matches($0, name) }.map(self.value) }
+    }
+
+    /// All values of a list field joined with commas, or `nil` where the field is missing (RFC 9110 §5.3).
+    public func joined(_ name: String) -> String? {
+        // Most fields that are asked for are not there.
+        guard self.contains(name) else { return nil }
+        return self.values(name).joined(separator: ", ")
+    }
+
+    /// Whether there is a field with this name.
+    public func contains(_ name: String) -> Bool { self.first(name) != nil }
+
+    /// Calls `body` with the bytes of each name and value, in order, without making strings.
+    ///
+    /// - Parameter body: Takes a name and a value, both valid only during the call.
+    public func forEachLine(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void) {
+        self.bytes.withUnsafeBytes { bytes in
+            for line in self.lines {
+                body(
+                    UnsafeRawBufferPointer(rebasing: bytes[Int(line.nameStart)..<Int(line.nameEnd)]),
+                    UnsafeRawBufferPointer(rebasing: bytes[Int(line.valueStart)..<Int(line.valueEnd)])
+                )
+            }
+        }
+    }
+
+    /// Removes every field with this name.
+    public mutating func remove(_ name: String) {
+        let kept = self.withName(name) { name in self.lines.filter { !self.matches($0, name) } }
+        self.lines = kept
+    }
+
+    private func first(_ name: String) -> Int? {
+        self.withName(name) { name in self.lines.firstIndex { self.matches($0, name) } }
+    }
+
+    private func withName<Result>(_ name: String, _ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        var name = name
+        return name.withUTF8(body)
+    }
+
+    private func matches(_ line: Line, _ name: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard Int(line.nameEnd - line.nameStart) == name.count else { return false }
+        let start = Int(line.nameStart)
+        for index in 0..<name.count
+        where ASCII.lowercase(self.bytes[start + index]) != ASCII.lowercase(name[index]) {
+            return false
+        }
+        return true
+    }
+
+    private func name(_ line: Line) -> String {
+        String(decoding: self.bytes[Int(line.nameStart)..<Int(line.nameEnd)], as: UTF8.self)
+    }
+
+    /// The value as text: UTF-8, or ISO 8859-1 where it is no UTF-8, so that no byte is lost (RFC 9110 §5.5).
+    private func value(_ line: Line) -> String {
+        let bytes = self.bytes[Int(line.valueStart)..<Int(line.valueEnd)]
+        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        var text = ""
+        for byte in bytes { text.unicodeScalars.append(Unicode.Scalar(byte)) }
+        return text
+    }
+}
+
+extension HeaderFields: Sequence {
+    /// A field: its name as it was sent, and its value.
+    public typealias Element = (name: String, value: String)
+
+    /// Iterates over the fields in their order.
+    public struct Iterator: IteratorProtocol, Sendable {
+        private let fields: HeaderFields
+        private var index = 0
+
+        fileprivate init(_ fields: HeaderFields) { self.fields = fields }
+
+        /// The next field, or `nil` after the last one.
+        public mutating func next() -> Element? {
+            guard self.index < self.fields.lines.count else { return nil }
+            defer { self.index += 1 }
+            let line = self.fields.lines[self.index]
+            return (self.fields.name(line), self.fields.value(line))
+        }
+    }
+
+    /// An iterator over the fields.
+    public func makeIterator() -> Iterator { Iterator(self) }
+
+    /// The number of field lines.
+    public var underestimatedCount: Int { self.count }
+}
+
+extension HeaderFields: Hashable {
+    /// Whether both have the same fields in the same order; the case of letters in names does not matter.
+    public static func == (left: HeaderFields, right: HeaderFields) -> Bool {
+        guard left.lines.count == right.lines.count else { return false }
+        for (line, other) in zip(left.lines, right.lines) {
+            let isEqual = right.bytes.withUnsafeBufferPointer { bytes in
+                left.matches(line, UnsafeBufferPointer(rebasing: bytes[Int(other.nameStart)..<Int(other.nameEnd)]))
+            }
+            guard isEqual,
+                left.bytes[Int(line.valueStart)..<Int(line.valueEnd)]
+                    == right.bytes[Int(other.valueStart)..<Int(other.valueEnd)]
+            else { return false }
+        }
+        return true
+    }
+
+    /// Hashes names without regard to the case of letters, and values.
+    public func hash(into hasher: inout Hasher) {
+        for line in self.lines {
+            for byte in self.bytes[Int(line.nameStart)..<Int(line.nameEnd)] { hasher.combine(ASCII.lowercase(byte)) }
+            hasher.combine(self.bytes[Int(line.valueStart)..<Int(line.valueEnd)])
+        }
+    }
+}
+
+extension HeaderFields: ExpressibleByDictionaryLiteral {
+    /// Creates a list of fields from a literal, in its order.
+    public init(dictionaryLiteral elements: (String, String)...) {
+        self.init(elements)
+    }
+}
+
+/// Tests and conversions of ASCII bytes.
+public enum ASCII {
+    /// The byte with an upper-case letter made lower-case.
+    @inlinable
+    public static func lowercase(_ byte: UInt8) -> UInt8 {
+        byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
+    }
+}
