@@ -81,7 +81,7 @@ extension ExitStatus {
     /// The exit status for an error of the daemon.
     static func of(_ error: ControlError) -> Int32 {
         switch error.code {
-        case .notRunning, .unreachable, .protocolMismatch, .stopping: self.noDaemon
+        case .notRunning, .notInstalled, .unreachable, .protocolMismatch, .stopping: self.noDaemon
         case .badParameter, .notFound, .ambiguous, .wrongState, .unknownMethod, .duplicate: self.usage
         case .diskFull: 9
         default: 1

@@ -14,7 +14,7 @@ package enum DaemonExecutable {
     ///   - environment: Returns the value of an environment variable.
     ///   - own: The path of the running program.
     /// - Returns: The program's path.
-    /// - Throws: ``ControlError`` with `unreachable` if there is none.
+    /// - Throws: ``ControlError`` with `notInstalled` if there is none.
     package static func find(
         environment: (String) -> String? = StateDirectory.environment,
         beside own: String? = Self.own()
@@ -23,7 +23,7 @@ package enum DaemonExecutable {
             let path = PosixPath.absolute(named)
             guard self.isProgram(path) else {
                 throw ControlError(
-                    .unreachable,
+                    .notInstalled,
                     "MARTLET_DAEMON names '\(path)', which is no program",
                     remedy: "set it to the path of martletd, or take it away"
                 )
@@ -38,9 +38,9 @@ package enum DaemonExecutable {
             if self.isProgram(path) { return path }
         }
         throw ControlError(
-            .unreachable,
+            .notInstalled,
             "the program martletd is not found, neither beside this program nor on PATH",
-            remedy: "install it there, or name it by MARTLET_DAEMON"
+            remedy: "install it there (it is a product of the package martlet), or name it by MARTLET_DAEMON"
         )
     }
 
@@ -56,6 +56,20 @@ package enum DaemonExecutable {
         #else
         return PosixPath.linkTarget("/proc/self/exe")
         #endif
+    }
+
+    /// Checks a program that was named.
+    ///
+    /// - Throws: ``ControlError`` with `notInstalled` if there is no program with this path.
+    static func check(_ path: String) throws(ControlError) -> String {
+        guard self.isProgram(path) else {
+            throw ControlError(
+                .notInstalled,
+                "there is no program '\(path)' to start as the daemon",
+                remedy: "install martletd there, or name another path"
+            )
+        }
+        return path
     }
 
     private static func isProgram(_ path: String) -> Bool {

@@ -37,28 +37,50 @@ package struct DaemonLauncher: Sendable {
 
     /// Checks whether a daemon responds, and starts one if not.
     ///
-    /// - Parameter client: A client of the state directory.
+    /// - Parameters:
+    ///   - client: A client of the state directory.
+    ///   - started: A daemon that was just started and may not respond yet.
     /// - Returns: Whether a daemon was started.
-    /// - Throws: ``ControlError`` with `unreachable` and the end of its log if it does not start; `protocolMismatch` if
+    /// - Throws: ``ControlError`` with `notInstalled` if there is no executable; `unreachable` and the end of its log if it does not start; `protocolMismatch` if
     ///   another version is running; `forbidden` if the directory does not belong to the user.
     @discardableResult
-    package func startIfNeeded(_ client: ControlClient) async throws(ControlError) -> Bool {
+    package func startIfNeeded(
+        _ client: ControlClient,
+        after started: StartedDaemon? = nil
+    ) async throws(ControlError) -> Bool {
         if try await self.answers(client) { return false }
-        try await self.start(client)
+        try await self.start(client, after: started)
         return true
+    }
+
+    /// Starts a daemon unless one has the state directory, and does not wait for it.
+    ///
+    /// - Returns: The daemon; `nil` if there is one, or if it could not be started, which ``startIfNeeded(_:after:)``
+    ///   reports.
+    package func startDetached(_ state: StateDirectory) -> StartedDaemon? {
+        guard DaemonLock.holder(of: state.lockPath) == nil, let program = try? self.program(),
+            let child = try? self.spawn(program, state)
+        else { return nil }
+        Self.keep(child)
+        return StartedDaemon(process: child)
+    }
+
+    private func program() throws(ControlError) -> String {
+        if let named = self.executable { return try DaemonExecutable.check(named) }
+        return try DaemonExecutable.find()
     }
 
     /// Starts a daemon and waits until one responds.
     ///
     /// - Throws: ``ControlError`` like ``startIfNeeded(_:)``.
-    package func start(_ client: ControlClient) async throws(ControlError) {
+    package func start(_ client: ControlClient, after started: StartedDaemon? = nil) async throws(ControlError) {
         let state = client.state
-        let program = if let named = self.executable { named } else { try DaemonExecutable.find() }
+        let program = try self.program()
         try state.make()
         let clock = ContinuousClock()
         let deadline = clock.now + self.patience
         let log = LogTail(state.logPath)
-        var child: DetachedProcess? = try self.spawn(program, state)
+        var child: DetachedProcess? = if let started { started.process } else { try self.spawn(program, state) }
         var again = clock.now
         while clock.now < deadline {
             if try await self.answers(client) {
@@ -133,6 +155,11 @@ package struct DaemonLauncher: Sendable {
             children.append(child)
         }
     }
+}
+
+/// A daemon that was started and may not respond yet.
+package struct StartedDaemon: Sendable {
+    let process: DetachedProcess
 }
 
 /// A pipe with a secret for a child process, so that the secret appears neither in its arguments nor in a file.

@@ -59,6 +59,8 @@ package struct StateDirectory: Sendable, Hashable {
     package var logPath: String { self.member("martletd.log") }
     /// The containers of background sessions.
     package var sessionsPath: String { self.member("sessions") }
+    /// The spools of background sessions, see ``CommandSpool``.
+    package var spoolsPath: String { self.member("spools") }
 
     /// Whether the socket is outside the directory because its path would be too long.
     package var hasDistantSocket: Bool { self.nearSocketPath.utf8.count > Self.longestSocketPath }

@@ -4,6 +4,8 @@ public struct ControlError: Error, Sendable, Hashable, CustomStringConvertible {
     public enum Code: String, Sendable, Hashable, CaseIterable {
         /// No daemon runs for this state directory.
         case notRunning
+        /// No daemon runs, and its executable is not found.
+        case notInstalled
         /// A daemon could not be started, or the connection to it was lost during a request.
         case unreachable
         /// The peer speaks another protocol, or another version of it.

@@ -17,7 +17,6 @@ struct CoreStart: Sendable {
         for stored in try reader.sessions() {
             self.sessions[stored.identifier] = SessionState(
                 text: stored.configuration,
-                wakeCommand: SessionState.wakeCommand(stored.configuration),
                 acknowledged: stored.acknowledged,
                 last: stored.last,
                 // Whether a program was woken for them before the restart is not known.

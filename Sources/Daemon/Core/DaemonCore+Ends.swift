@@ -13,7 +13,8 @@ extension DaemonCore {
         _ transfer: StoredTransfer,
         completion: TransferEvent.Completion? = nil,
         answer: [UInt8]? = nil,
-        failure: TransferRecord.Failure? = nil
+        failure: TransferRecord.Failure? = nil,
+        response: FailedResponse? = nil
     ) {
         let id = transfer.id
         guard self.machine.entry(id.rawValue, in: lane.session).map({ $0.phase != .ended }) ?? false else { return }
@@ -37,10 +38,7 @@ extension DaemonCore {
             if let completion {
                 event = Self.finished(id, completion, answer, live?.response)
             } else {
-                event = [
-                    "kind": "failed", "id": .string(id.description), "error": failure?.json ?? .null,
-                    "path": .optional(end.path),
-                ]
+                event = Self.failed(id, failure, end.path, response)
             }
         }
         self.pending.items.append(.init(session: lane.session, id: id, end: end, event: event, before: transfer))
@@ -66,6 +64,33 @@ extension DaemonCore {
         } else {
             members.append(.init("skipped", .bool(completion.skipped)))
             members.append(.init("notModified", .bool(completion.notModified)))
+        }
+        return .object(members)
+    }
+
+    /// Returns the session event of a failed transfer, with the response that caused the failure, if one did.
+    private static func failed(
+        _ id: GID,
+        _ failure: TransferRecord.Failure?,
+        _ path: String?,
+        _ response: FailedResponse?
+    ) -> JSON {
+        var members: [JSON.Member] = [
+            .init("kind", "failed"), .init("id", .string(id.description)), .init("error", failure?.json ?? .null),
+            .init("path", .optional(path)),
+        ]
+        if let response {
+            let fields = JSON.array(response.head.fields.map { [.string($0.name), .string($0.value)] })
+            members.append(
+                .init(
+                    "response",
+                    [
+                        "status": .integer(Int64(response.head.status)),
+                        "url": .string(response.url.withoutUserInfo), "fields": fields,
+                    ]
+                )
+            )
+            members.append(.init("body", .string(Base64.encode(response.prefix))))
         }
         return .object(members)
     }

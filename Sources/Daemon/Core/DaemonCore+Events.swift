@@ -55,6 +55,8 @@ extension DaemonCore {
             lane.live[id]?.connections = progress.connections
             lane.live[id]?.acknowledged = progress.acknowledged
             lane.live[id]?.sent = progress.sent
+            // At once, and not with the next look at all transfers: the first bytes are waited for.
+            if lane.session != nil, let live = lane.live[id] { self.pass(lane.session, id, Self.progress(id, live)) }
         case .finished(let completion):
             self.snapshot.withLock { $0.receivedBytes += completion.received }
             if !completion.path.isEmpty { lane.live[id]?.path = completion.path }
@@ -69,7 +71,8 @@ extension DaemonCore {
                     failure.message,
                     remedy: failure.remedy(naming: Self.option),
                     status: failure.status
-                )
+                ),
+                response: failure.response
             )
         case .cancelled:
             if let path = event.target?.path { lane.live[id]?.path = path }

@@ -8,6 +8,7 @@ internal import TransferCore
 extension DaemonCore {
     private static let progressInterval = 5.0
     private static let gateInterval = 5.0
+    private static let spoolInterval = 1.0
 
     /// Checks the schedule, the conditions, wake commands, speeds and progress.
     ///
@@ -21,6 +22,10 @@ extension DaemonCore {
             self.lookAtConditions()
         }
         self.wakePrograms(now)
+        if self.spoolImport == nil, now - self.lastSpoolLook >= Self.spoolInterval || now < self.lastSpoolLook {
+            self.lastSpoolLook = now
+            Task { await self.importSpools() }
+        }
         var isActive = false
         for lane in Array(self.lanes.values) {
             isActive = isActive || self.machine[lane: lane.session]?.activeCount ?? 0 > 0
@@ -52,17 +57,21 @@ extension DaemonCore {
                 )
                 lane.cancel(id)
             }
-            guard let reader else { continue }
-            var members: [JSON.Member] = [
-                .init("kind", "progress"), .init("id", .string(id.description)), .init("bytes", .integer(live.bytes)),
-                .init("total", .optional(live.total)), .init("rate", .integer(live.rate)),
-            ]
-            if live.transfer.upload != nil {
-                members.append(.init("sent", .optional(live.sent)))
-                members.append(.init("acknowledged", .optional(live.acknowledged)))
-            }
-            reader.put(id, .object(members))
+            reader?.put(id, Self.progress(id, live))
         }
+    }
+
+    /// The progress of a running transfer, as its session's program receives it.
+    static func progress(_ id: GID, _ live: Lane.Live) -> JSON {
+        var members: [JSON.Member] = [
+            .init("kind", "progress"), .init("id", .string(id.description)), .init("bytes", .integer(live.bytes)),
+            .init("total", .optional(live.total)), .init("rate", .integer(live.rate)),
+        ]
+        if live.transfer.upload != nil {
+            members.append(.init("sent", .optional(live.sent)))
+            members.append(.init("acknowledged", .optional(live.acknowledged)))
+        }
+        return .object(members)
     }
 
     // MARK: Schedule and conditions

@@ -21,24 +21,14 @@ extension DaemonCore {
         program: String,
         configuration: JSON
     ) async throws(ControlError) -> SessionOpening {
-        guard !identifier.isEmpty, identifier.utf8.count <= Self.longestIdentifier,
-            identifier.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && $0 != 0x2F })
-        else {
-            throw ControlError(
-                .badParameter,
-                "'\(identifier.prefix(40))' is no session's identifier",
-                remedy: "give 1 to \(Self.longestIdentifier) bytes without '/' and control characters"
-            )
-        }
+        try Self.checkIdentifier(identifier)
         guard !instance.isEmpty, instance.utf8.count <= 200 else {
             throw ControlError(.badParameter, "'instance' is no text that could have been chosen at random")
         }
-        do throws(TransferError) {
-            _ = try SessionConfiguration(json: configuration)
-        } catch {
-            throw ControlError(.badParameter, error.message)
-        }
+        try Self.checkConfiguration(configuration)
         try self.checkHold(identifier, instance)
+        // An earlier run of the program may have left commands; their transfers are in the answer.
+        await self.importSpools()
         let text = configuration.text
         let opened = try await self.change({ (writer) throws(QueueStoreError) in
             if try writer.reader.session(identifier)?.configuration != text {
@@ -56,14 +46,11 @@ extension DaemonCore {
         // Another program may have opened the session meanwhile.
         try self.checkHold(identifier, instance)
         let stored = opened.0 ?? StoredSession(identifier: identifier, configuration: text, acknowledged: 0, last: 0)
-        var state =
-            self.sessions[identifier]
-            ?? SessionState(text: text, wakeCommand: [], acknowledged: 0, last: 0, hasNews: false)
+        var state = self.sessions[identifier] ?? SessionState(text: text)
         let isChanged = state.text != text
         // The store may be ahead of the stored events reported so far: only this wakes the present reader for them.
         let isAhead = stored.last > state.last
-        state.text = text
-        state.wakeCommand = SessionState.wakeCommand(text)
+        state.configure(text)
         state.acknowledged = stored.acknowledged
         state.last = max(state.last, stored.last)
         state.hasNews = false
@@ -71,6 +58,61 @@ extension DaemonCore {
         _ = state.hold.opened(instance, program, lease: self.configuration.sessionLease, at: self.now)
         self.sessions[identifier] = state
         if isAhead { state.reader?.wake() }
+        self.configured(identifier, isChanged: isChanged)
+        return SessionOpening(
+            transfers: opened.1.map { self.record($0) },
+            acknowledged: stored.acknowledged,
+            last: stored.last
+        )
+    }
+
+    /// Opens a session that no program holds, for the commands that one left behind.
+    ///
+    /// - Parameters:
+    ///   - identifier: The session's name.
+    ///   - configuration: Its configuration.
+    ///   - isReplaced: Whether it replaces that of a session that is there.
+    func restoreSession(
+        _ identifier: String,
+        _ configuration: JSON,
+        replacing isReplaced: Bool = false
+    ) async throws(ControlError) {
+        try Self.checkIdentifier(identifier)
+        try Self.checkConfiguration(configuration)
+        guard isReplaced || self.sessions[identifier] == nil else { return }
+        let text = configuration.text
+        try await self.change({ (writer) throws(QueueStoreError) in
+            try writer.saveSession(identifier, configuration: text)
+        })
+        var state = self.sessions[identifier] ?? SessionState(text: text)
+        let isChanged = state.text != text
+        state.configure(text)
+        self.sessions[identifier] = state
+        self.configured(identifier, isChanged: isChanged)
+    }
+
+    private static func checkIdentifier(_ identifier: String) throws(ControlError) {
+        guard !identifier.isEmpty, identifier.utf8.count <= Self.longestIdentifier,
+            identifier.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F && $0 != 0x2F })
+        else {
+            throw ControlError(
+                .badParameter,
+                "'\(identifier.prefix(40))' is no session's identifier",
+                remedy: "give 1 to \(Self.longestIdentifier) bytes without '/' and control characters"
+            )
+        }
+    }
+
+    private static func checkConfiguration(_ configuration: JSON) throws(ControlError) {
+        do throws(TransferError) {
+            _ = try SessionConfiguration(json: configuration)
+        } catch {
+            throw ControlError(.badParameter, error.message)
+        }
+    }
+
+    /// Applies a session's configuration to its lane.
+    private func configured(_ identifier: String, isChanged: Bool) {
         if let lane = self.lanes[identifier], isChanged {
             let settings = self.settings(identifier)
             lane.change(settings, renewsEngines: true)
@@ -81,11 +123,6 @@ extension DaemonCore {
             self.lane(identifier)
         }
         self.pump()
-        return SessionOpening(
-            transfers: opened.1.map { self.record($0) },
-            acknowledged: stored.acknowledged,
-            last: stored.last
-        )
     }
 
     private func checkHold(_ identifier: String, _ instance: String) throws(ControlError) {

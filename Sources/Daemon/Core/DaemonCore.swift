@@ -67,6 +67,11 @@ package actor DaemonCore: TransferService {
     /// The callers that wait until the transfers staged for a session follow the store's order.
     var orderWaiters: [String?: [CheckedContinuation<Void, Never>]] = [:]
     var stopWaiters: [CheckedContinuation<Void, Never>] = []
+    /// The import of spools that is in progress.
+    var spoolImport: Task<Void, Never>?
+    /// The spools that could not be imported for a reason that may pass.
+    var keptSpools: Set<String> = []
+    var lastSpoolLook = 0.0
     /// The timer for the machine's next wake-up.
     var timer: Task<Void, Never>?
     var work: [Task<Void, Never>] = []
@@ -88,6 +93,7 @@ package actor DaemonCore: TransferService {
         }
         let core = DaemonCore(configuration, store, start)
         try await core.begin()
+        await core.importSpools()
         return core
     }
 
@@ -183,6 +189,7 @@ package actor DaemonCore: TransferService {
         var configuration = self.configuration.shared
         do {
             configuration = try SessionConfiguration(json: try JSON(parsing: state.text))
+            configuration.cookies = state.cookies
         } catch {
             self.configuration.logger.error("the configuration of session \(session) cannot be read: \(error)")
         }

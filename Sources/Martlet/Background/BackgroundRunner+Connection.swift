@@ -15,8 +15,12 @@ internal import Darwin
 /// The connection to the daemon: starting the daemon, opening the session, reading, writing and reconnecting.
 extension BackgroundRunner {
     /// Runs until it is cancelled, closed, or refused.
-    func run() async {
+    ///
+    /// - Parameter started: The daemon that was just started, if one was.
+    func run(_ started: StartedDaemon?) async {
+        var started = started
         var delay = Duration.milliseconds(100)
+        let beginning = ContinuousClock.now
         let patience = ContinuousClock.now + self.patience
         var misses = 0
         while !Task.isCancelled {
@@ -24,7 +28,8 @@ extension BackgroundRunner {
             defer { client.close() }
             var isOpened = false
             do {
-                try await DaemonLauncher(executable: self.daemonPath).startIfNeeded(client)
+                try await DaemonLauncher(executable: self.daemonPath).startIfNeeded(client, after: started)
+                started = nil
                 try await self.open(client)
                 isOpened = true
                 delay = .milliseconds(100)
@@ -39,8 +44,13 @@ extension BackgroundRunner {
                     state.isCloseSent = false
                 }
                 // If it was open a moment ago, only the next opening can show whether another program has it.
-                let isPatient = error.code == .sessionInUse && (isOpened || ContinuousClock.now < patience)
-                guard isPatient || !Self.isFinal(error) else { return self.fail(TransferError(error)) }
+                let isPatient =
+                    error.code == .sessionInUse
+                    && (isOpened || ContinuousClock.now < patience || OpenSessions.mayBeLeft(self))
+                // It may be in the middle of an update; nothing else comes of waiting.
+                let isMissing =
+                    error.code == .notInstalled && !self.wasOpened && ContinuousClock.now > beginning + .seconds(2)
+                guard isPatient || !(isMissing || Self.isFinal(error)) else { return self.fail(TransferError(error)) }
                 misses += 1
                 // A daemon that is stopping is replaced by a new one: the failure is reported only if it persists.
                 self.missed(error, isTold: misses >= Self.missesTold)
@@ -54,6 +64,10 @@ extension BackgroundRunner {
         self.state.withLock { state in if case .left = state.standing { true } else { false } }
     }
 
+    private var wasOpened: Bool {
+        self.state.withLock { state in if case .opening = state.standing { false } else { true } }
+    }
+
     private static func isFinal(_ error: ControlError) -> Bool {
         switch error.code {
         case .sessionInUse, .badParameter, .forbidden, .unauthorized, .unknownMethod, .protocolMismatch: true
@@ -63,7 +77,7 @@ extension BackgroundRunner {
 
     private static func isLoss(_ error: ControlError) -> Bool {
         switch error.code {
-        case .notRunning, .unreachable, .stopping, .protocolMismatch, .unauthorized: true
+        case .notRunning, .unreachable, .notInstalled, .stopping, .protocolMismatch, .unauthorized: true
         default: false
         }
     }
@@ -161,9 +175,16 @@ extension BackgroundRunner {
                 state.waiters = []
                 state.entries = [:]
                 state.outbox = Outbox()
+                state.handOvers = []
+                state.spool = nil
             }
-            return (state.entries.values.map(\.task), state.waiters, Self.takeEnding(&state))
+            // Each of them ends with this error.
+            state.spool?.remove()
+            return (
+                state.entries.values.map(\.task), state.waiters + state.handOvers.map(\.waiter), Self.takeEnding(&state)
+            )
         }
+        OpenSessions.left(self)
         for waiter in waiters { waiter(error) }
         for task in tasks { task.endInBackground(error) }
         if case .leaving(let done) = ending.closing { done() }
@@ -279,13 +300,40 @@ extension BackgroundRunner {
             case .configure(let parameters): _ = try await client.call("martlet.openSession", parameters)
             case nil: break
             }
-            self.state.withLock { $0.outbox.answered() }
+            self.answered()
         } catch {
             if Self.isLoss(error) { throw error }
             if commands.count > 1 { return self.state.withLock { $0.outbox.divide() } }
-            self.state.withLock { $0.outbox.answered() }
+            self.answered()
             self.refused(commands.first, error)
         }
+    }
+
+    /// Removes the commands in flight after the daemon's response.
+    private func answered() {
+        let waiters = self.state.withLock { state in
+            let numbers = state.outbox.answered()
+            state.spool?.answered(numbers, isAll: state.outbox.isEmpty)
+            let done = state.outbox.done
+            defer { state.handOvers.removeAll { $0.place <= done } }
+            return state.handOvers.filter { $0.place <= done }.map(\.waiter)
+        }
+        for waiter in waiters { waiter(nil) }
+    }
+
+    /// Calls a closure once the daemon has responded to all commands given so far, or cannot do so.
+    func whenHandedOver(_ waiter: @escaping @Sendable (TransferError?) -> Void) {
+        let now: TransferError?? = self.state.withLock { state in
+            switch state.standing {
+            case .failed(let error): return error
+            case .left: return .left
+            case .opening, .open: break
+            }
+            if state.outbox.isEmpty { return .some(nil) }
+            state.handOvers.append((state.outbox.end, waiter))
+            return nil
+        }
+        if let now { waiter(now) }
     }
 
     private func refused(_ command: Outbox.Command?, _ error: ControlError) {
@@ -332,9 +380,11 @@ extension BackgroundRunner {
     private func closed() {
         let (tasks, ending) = self.state.withLock { state in
             state.standing = .left
-            defer { state.entries = [:] }
+            defer { (state.entries, state.spool) = ([:], nil) }
+            state.spool?.remove()
             return (state.entries.values.map(\.task), Self.takeEnding(&state))
         }
+        OpenSessions.left(self)
         // The transfers continue without this program.
         if case .leaving(let done) = ending.closing { return done() }
         for task in tasks { task.endInBackground(.cancelled) }

@@ -140,6 +140,11 @@ extension BackgroundRunner {
         case "waiting": self.moved(id, task, to: .waiting)
         case "paused": self.moved(id, task, to: .paused)
         case "progress": self.progressed(event, id, task)
+        case "cookies":
+            if let url = event["url"]?.string.flatMap({ try? HTTPURL($0) }) {
+                let values = (event["values"]?.array ?? []).compactMap(\.string)
+                task.session.policy.keep(cookies: values, from: url)
+            }
         case "response":
             task.tell(Self.response(event, to: task))
         case "finished":
@@ -169,7 +174,9 @@ extension BackgroundRunner {
             task.succeed(completion)
         case "failed":
             self.forget(id)
-            let error = TransferError(BackgroundTransfer.failure(event["error"]))
+            let failure = Self.failure(event, of: task)
+            task.tellResponse(of: failure)
+            let error = TransferError(failure)
             await self.end(task, error, event["path"]?.string)
         case "removed":
             self.forget(id)
@@ -178,19 +185,37 @@ extension BackgroundRunner {
         }
     }
 
-    private static func response(_ event: JSON, to task: TransferTask) -> TransferResponse {
+    /// The failure in an event, with the response that caused it, if one did.
+    private static func failure(_ event: JSON, of task: TransferTask) -> TransferFailure {
+        var failure = BackgroundTransfer.failure(event["error"])
+        if let response = event["response"], !response.isNull {
+            let url = response["url"]?.string.flatMap { try? HTTPURL($0) } ?? task.request.url
+            failure.response = FailedResponse(
+                url: url,
+                head: Self.head(response),
+                prefix: event["body"]?.string.flatMap { Base64.decode($0.utf8) } ?? []
+            )
+        }
+        return failure
+    }
+
+    private static func head(_ event: JSON) -> ResponseHead {
         var fields = HeaderFields()
         for pair in event["fields"]?.array ?? [] {
             if let name = pair[0]?.string, let value = pair[1]?.string { fields.append(name, value) }
         }
-        let head = ResponseHead(
+        return ResponseHead(
             status: Int(clamping: event["status"]?.integer ?? 0),
             fields: fields,
             framing: .none
         )
+    }
+
+    private static func response(_ event: JSON, to task: TransferTask) -> TransferResponse {
+        let head = Self.head(event)
         let url = event["url"]?.string.flatMap { try? HTTPURL($0) } ?? task.request.url
         // For an upload `total` is the size of the request's content.
-        let length = task is UploadTask ? fields["Content-Length"].flatMap { Int64($0) } : event["total"]?.integer
+        let length = task is UploadTask ? head.fields["Content-Length"].flatMap { Int64($0) } : event["total"]?.integer
         return TransferResponse(url: url, head: head, expectedLength: length)
     }
 

@@ -48,6 +48,10 @@ final class BackgroundRunner: TransferRunner {
     struct State {
         var entries: [TransferID: Entry] = [:]
         var outbox = Outbox()
+        /// The commands in a file that outlives the process; `nil` until there is one.
+        var spool: CommandSpool?
+        /// Those who wait for the daemon's response to the first so many commands.
+        var handOvers: [(place: Int, waiter: @Sendable (TransferError?) -> Void)] = []
         var standing = Standing.opening
         /// The events whose calls have returned; `handled` also waits until their files were taken.
         var returned = EventLedger(acknowledged: 0)
@@ -129,14 +133,20 @@ final class BackgroundRunner: TransferRunner {
     var container: String { self.place.sessionsPath + "/" + self.identifier }
 
     /// Connects, and runs until ``leave()``.
+    ///
+    /// A missing daemon is started here, and not only by ``run()``: the program may end right after its first command.
     func begin(for session: TransferSession) {
+        let started = DaemonLauncher(executable: self.daemonPath).startDetached(self.place)
+        OpenSessions.opened(self)
         self.state.withLock { state in
             state.session = SessionReference(session: session)
-            state.work = Task { await self.run() }
+            state.work = Task { await self.run(started) }
         }
     }
 
     /// Disconnects from the daemon, which continues the transfers.
+    ///
+    /// It performs the commands that it has not answered when it finds the spool without its program.
     func leave() {
         let (work, waiters) = self.state.withLock { state in
             state.standing = .left
@@ -144,10 +154,14 @@ final class BackgroundRunner: TransferRunner {
             defer {
                 state.work = nil
                 state.waiters = []
+                state.handOvers = []
+                state.spool = nil
             }
-            return (state.work, state.waiters)
+            if state.outbox.isEmpty { state.spool?.remove() }
+            return (state.work, state.waiters + state.handOvers.map(\.waiter))
         }
         work?.cancel()
+        OpenSessions.left(self)
         for waiter in waiters { waiter(.left) }
     }
 
@@ -165,14 +179,47 @@ final class BackgroundRunner: TransferRunner {
             case .left: return .left
             case .opening, .open: break
             }
+            do throws(ControlError) {
+                try self.put(.add(transfer), &state)
+            } catch {
+                return TransferError(error)
+            }
             state.entries[id] = Entry(task: task, state: .waiting)
-            state.outbox.put(.add(transfer))
             return nil
         }
         if let failure { throw failure }
         self.beginDelivery()
         self.sending.call()
         return id
+    }
+
+    /// Puts a command into the session's spool, where it survives the process, and then into the outbox.
+    ///
+    /// - Throws: ``ControlError`` if the spool cannot be written; then the command is in neither.
+    private func put(_ command: Outbox.Command, _ state: inout State) throws(ControlError) {
+        let spool: CommandSpool
+        if let made = state.spool {
+            spool = made
+        } else {
+            spool = try CommandSpool.make(
+                in: self.place.spoolsPath,
+                name: "\(self.identifier).\(self.instance)",
+                opening: self.openingParameters(state.settings)
+            )
+            state.spool = spool
+        }
+        try spool.append(Outbox.spooled(command, number: state.outbox.nextNumber))
+        state.outbox.put(command)
+    }
+
+    /// Puts a change into the outbox, and into the spool if that can be written.
+    private func putChange(_ command: Outbox.Command, _ state: inout State) {
+        do throws(ControlError) {
+            try self.put(command, &state)
+        } catch {
+            self.logger?.warning("a change of a background session is not on disk", metadata: ["error": "\(error)"])
+            state.outbox.put(command)
+        }
     }
 
     func pause(_ id: TransferID) { self.change(id, .running("martlet.pause"), state: .paused) }
@@ -224,7 +271,7 @@ final class BackgroundRunner: TransferRunner {
             case .waiting, .retrying, .running, .paused: break
             }
             if let newState { state.entries[id]?.state = newState }
-            state.outbox.put(.change(id, kind, .object(members + more)))
+            self.putChange(.change(id, kind, .object(members + more)), &state)
         }
         self.sending.call()
     }
@@ -242,7 +289,7 @@ final class BackgroundRunner: TransferRunner {
     private func configure(_ change: (inout SessionConfiguration) -> Void) {
         self.state.withLock { state in
             change(&state.settings)
-            state.outbox.put(.configure(self.openingParameters(state.settings)))
+            self.putChange(.configure(self.openingParameters(state.settings)), &state)
         }
         self.sending.call()
     }

@@ -43,6 +43,23 @@ struct Outbox {
         }
     }
 
+    /// What a command is in the session's spool.
+    static func spooled(_ command: Command, number: Int64) -> SpooledCall {
+        switch command {
+        case .add(let transfer):
+            SpooledCall(
+                number: number,
+                key: "add \(transfer.id?.description ?? "")",
+                method: "martlet.add",
+                parameters: ["entries": [transfer.json]]
+            )
+        case .change(let id, let kind, let parameters):
+            SpooledCall(number: number, key: "\(kind.slot) \(id)", method: kind.method, parameters: parameters)
+        case .configure(let parameters):
+            SpooledCall(number: number, key: "configure", method: "martlet.openSession", parameters: parameters)
+        }
+    }
+
     /// The maximum number of transfers in one `add`.
     static let batchLimit = 200
 
@@ -52,6 +69,9 @@ struct Outbox {
     }
 
     private var commands: [Command] = []
+    /// The commands' numbers in the session's spool, in the order of ``commands``.
+    private var numbers: [Int64] = []
+    private var lastNumber: Int64 = 0
     /// The number of commands removed from the front so far.
     private var offset = 0
     /// The number of commands in flight, from the first on.
@@ -65,25 +85,37 @@ struct Outbox {
     /// Whether the daemon has responded to all commands.
     var isEmpty: Bool { self.commands.isEmpty }
 
+    /// The number of the next command that is put here, from 1.
+    var nextNumber: Int64 { self.lastNumber + 1 }
+    /// The number of commands put here so far, without those that replaced others.
+    var end: Int { self.offset + self.commands.count }
+    /// The number of commands, from the first one on, to which the daemon has responded.
+    var done: Int { self.offset }
+
     /// Appends a command, or replaces a waiting one.
     mutating func put(_ command: Command) {
+        self.lastNumber += 1
         switch command {
         case .add(let transfer): if let id = transfer.id { self.adds[TransferID(id.rawValue), default: 0] += 1 }
         case .change(let id, let kind, _):
             let key = Key(id: id, slot: kind.slot)
             if let place = self.places[key], place - self.offset >= self.inFlight {
-                self.commands[place - self.offset] = command
-                return
+                return self.replace(place - self.offset, command)
             }
             self.places[key] = self.offset + self.commands.count
         case .configure:
             if let place = self.configurePlace, place - self.offset >= self.inFlight {
-                self.commands[place - self.offset] = command
-                return
+                return self.replace(place - self.offset, command)
             }
             self.configurePlace = self.offset + self.commands.count
         }
         self.commands.append(command)
+        self.numbers.append(self.lastNumber)
+    }
+
+    private mutating func replace(_ index: Int, _ command: Command) {
+        self.commands[index] = command
+        self.numbers[index] = self.lastNumber
     }
 
     /// Takes the next commands to send: one command, or several transfers to be added together.
@@ -103,7 +135,11 @@ struct Outbox {
     }
 
     /// Removes the commands in flight after the daemon's response.
-    mutating func answered() {
+    ///
+    /// - Returns: Their numbers.
+    @discardableResult
+    mutating func answered() -> [Int64] {
+        let answered = Array(self.numbers[..<self.inFlight])
         for (index, command) in self.commands[..<self.inFlight].enumerated() {
             let place = self.offset + index
             switch command {
@@ -115,9 +151,11 @@ struct Outbox {
             }
         }
         self.commands.removeFirst(self.inFlight)
+        self.numbers.removeFirst(self.inFlight)
         self.offset += self.inFlight
         self.alone = max(0, self.alone - self.inFlight)
         self.inFlight = 0
+        return answered
     }
 
     /// Schedules transfers that were refused together to be sent one by one, so that each gets its own response.

@@ -69,6 +69,46 @@ extension TransferSession {
         return nil
     }
 
+    /// Returns when the daemon has stored everything that the tasks of a background session were told to do so far.
+    ///
+    /// Not needed to keep it: what ``TransferTask/resume()`` and the other calls have returned from is in a file, which
+    /// the daemon reads also if the program ends at once. In another session it returns at once.
+    ///
+    /// - Throws: ``TransferError`` if the session cannot continue; `CancellationError` if the Swift task is cancelled.
+    public func handOver() async throws {
+        guard let background = self.background else { return }
+        try await Promise<Void>.wait { done in
+            background.whenHandedOver { error in done(error.map { .failure($0) } ?? .success(())) }
+        }
+    }
+
+    /// Blocks until the daemon has stored everything that the tasks were told to do so far; see ``handOver()``.
+    ///
+    /// - Parameter timeout: How long to wait; `nil` for any time.
+    /// - Throws: ``TransferError``, with `timeout` after that time.
+    public func handOverBlocking(timeout: Duration? = nil) throws(TransferError) {
+        guard let background = self.background else { return }
+        try BlockingCall.check()
+        try BlockingCall.wait(timeout, for: "the daemon") { done in
+            background.whenHandedOver { error in done(error.map { .failure($0) } ?? .success(())) }
+        } beginning: {
+        }
+    }
+
+    /// Closes the session in this program: refuses new tasks, and lets go of the existing ones.
+    ///
+    /// In a background session the daemon continues the transfers, and reports their ends to the next session that is
+    /// opened with the identifier, in this process or another. This returns when the daemon has everything that the
+    /// tasks were told to do, or cannot be reached. In another session it is ``finishTasksAndInvalidate()``.
+    public func close() async {
+        guard let background = self.background else { return self.finishTasksAndInvalidate() }
+        self.registry.finish()
+        await withCheckedContinuation { continuation in
+            background.close(.leaving { continuation.resume() })
+        }
+        self.leave()
+    }
+
     /// Starts the delivery of a background session's events.
     ///
     /// Delivery starts when there is a recipient: when a delegate is added, a task is resumed or its value is awaited,

@@ -9,9 +9,18 @@ package final class SessionPolicy: TransferPolicy {
     private let cookies: CookieStorage?
     private let acceptance: CookieAcceptance
     private let authenticator: Authenticator
+    private let onCookies: (@Sendable ([String], RequestFacts) -> Void)?
 
     /// Creates the policy of a configuration.
-    package init(_ configuration: SessionConfiguration) {
+    ///
+    /// - Parameters:
+    ///   - configuration: The configuration.
+    ///   - onCookies: Called with the `Set-Cookie` values of a response after its cookies were stored.
+    package init(
+        _ configuration: SessionConfiguration,
+        onCookies: (@Sendable ([String], RequestFacts) -> Void)? = nil
+    ) {
+        self.onCookies = onCookies
         self.cookies = configuration.cookies
         self.acceptance = configuration.cookieAcceptance
         self.authenticator = Authenticator(configuration.credentials)
@@ -40,7 +49,11 @@ package final class SessionPolicy: TransferPolicy {
         case .never: return
         }
         cookies.receive(values, from: request.url)
+        self.onCookies?(values, request)
     }
+
+    /// Stores cookies that the daemon has received and accepted.
+    func keep(cookies values: [String], from url: HTTPURL) { self.cookies?.receive(values, from: url) }
 
     /// Calls the delegates of the transfer's task, if it has one.
     package func decide(

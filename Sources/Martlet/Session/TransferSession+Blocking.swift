@@ -123,11 +123,15 @@ enum BlockingCall {
     /// Waits for a result that another thread produces.
     ///
     /// - Parameters:
+    ///   - timeout: How long to wait; `nil` for any time.
+    ///   - subject: What is waited for, for the error.
     ///   - register: Registers the callback that receives the result.
     ///   - begin: Starts the work.
     /// - Returns: The result's value.
-    /// - Throws: The result's error.
+    /// - Throws: The result's error; `timeout` after that time.
     static func wait<Value: Sendable>(
+        _ timeout: Duration? = nil,
+        for subject: String = "the transfer",
         _ register: (@escaping @Sendable (Result<Value, TransferError>) -> Void) -> Void,
         beginning begin: () -> Void
     ) throws(TransferError) -> Value {
@@ -138,7 +142,13 @@ enum BlockingCall {
             semaphore.signal()
         }
         begin()
-        semaphore.wait()
+        guard semaphore.wait(timeout: timeout.map { .now() + $0.inSeconds } ?? .distantFuture) == .success else {
+            throw TransferError(
+                .timeout,
+                "\(subject) has not ended within the \(timeout.map { "\($0)" } ?? "") that the blocking call waits",
+                remedy: "wait longer"
+            )
+        }
         let outcome = slot.value.withLock { value in
             defer { value = nil }
             return value

@@ -47,6 +47,22 @@ final class Promise<Value: Sendable>: Sendable {
         await withCheckedContinuation { continuation in self.whenFulfilled { continuation.resume(returning: $0) } }
     }
 
+    /// Waits for a result that another thread produces, or until the surrounding Swift task is cancelled.
+    ///
+    /// - Parameter register: Registers the callback that receives the result.
+    /// - Throws: The result's error; `CancellationError`.
+    static func wait(_ register: (@escaping @Sendable (Outcome) -> Void) -> Void) async throws -> Value {
+        let promise = Promise()
+        register { promise.fulfil($0) }
+        let outcome = await withTaskCancellationHandler {
+            await promise.outcome()
+        } onCancel: {
+            promise.fulfil(.failure(.cancelled))
+        }
+        if case .failure(let error) = outcome, error.code == .cancelled { try Task.checkCancellation() }
+        return try outcome.get()
+    }
+
     /// Waits for the result; cancelling the surrounding Swift task cancels the transfer.
     func value(of task: TransferTask) async throws -> Value {
         let outcome = await withTaskCancellationHandler {

@@ -48,7 +48,7 @@ extension TransferTask {
 
     /// Reports the response of a failure: a response without success is held back when it arrives, as it may be
     /// retried.
-    private func tellResponse(of failure: TransferFailure) {
+    func tellResponse(of failure: TransferFailure) {
         guard let failed = failure.response, self.response == nil else { return }
         self.tell(TransferResponse(url: failed.url, head: failed.head, expectedLength: nil))
     }

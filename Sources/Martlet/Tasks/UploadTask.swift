@@ -40,7 +40,10 @@ public final class UploadTask: TransferTask, @unchecked Sendable {
     ///
     /// - Throws: ``TransferError``, or `CancellationError` if the Swift task was cancelled.
     public var value: DataResponse {
-        get async throws { try await self.promise.value(of: self) }
+        get async throws {
+            self.session.beginDelivery()
+            return try await self.promise.value(of: self)
+        }
     }
 
     /// Adds a handler for the task's end, called in the configuration's callback context; there may be several.

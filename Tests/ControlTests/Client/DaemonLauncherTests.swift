@@ -54,7 +54,7 @@ import TransferTesting
     @Test func aProgramThatIsNotThereIsAnError() async throws {
         let launcher = DaemonLauncher(executable: self.temporary.path("missing"))
         let error = await #expect(throws: ControlError.self) { try await launcher.start(self.client) }
-        #expect(error?.code == .unreachable)
+        #expect(error?.code == .notInstalled)
     }
 
     @Test func whereOneAnswersNoneIsStarted() async throws {
@@ -120,7 +120,7 @@ import TransferTesting
             let error = #expect(throws: ControlError.self) {
                 try DaemonExecutable.find(environment: { environment[$0] }, beside: nil)
             }
-            #expect(error?.code == .unreachable)
+            #expect(error?.code == .notInstalled)
         }
         #expect(DaemonExecutable.own() != nil)
     }

@@ -58,6 +58,13 @@ final class EventLog: Sendable {
         try await self.wait("'\(prefix)' was not told") { $0.entries.contains { $0.hasPrefix(prefix) } }
     }
 
+    /// Returns once this many things that begin so were told.
+    func wait(_ prefix: String, count: Int) async throws {
+        try await self.wait("'\(prefix)' was not told \(count) times") { heard in
+            heard.entries.count { $0.hasPrefix(prefix) } >= count
+        }
+    }
+
     /// Returns once a transfer was said to have this many bytes, or more.
     func wait(for bytes: Int64, of id: GID) async throws {
         try await self.wait("\(bytes) bytes of \(id) were not told") { $0.bytes[id] ?? 0 >= bytes }

@@ -344,11 +344,20 @@ final class Lane {
             }
             session.cookies = cookies
         }
-        let policy = SessionPolicy(session)
+        let policy = SessionPolicy(session, onCookies: self.cookieReport)
         // Transfers retain the policies in use; this cache for later transfers must stay bounded.
         if self.slots[key]?.policies.count ?? 0 >= 64 { self.slots[key]?.policies = [:] }
         self.slots[key]?.policies[wanted] = policy
         return policy
+    }
+
+    /// Reports the cookies of a session's responses, so that they outlive this lane.
+    private var cookieReport: (@Sendable ([String], RequestFacts) -> Void)? {
+        guard let session = self.session else { return nil }
+        return { [outbox = self.outbox] values, request in
+            guard let tag = request.userInfo as? RunTag else { return }
+            outbox.put(.answer { $0.receivedCookies(values, from: request.url, session, tag.id) })
+        }
     }
 
     private func makeSlot(_ key: EngineKey) throws(StagingFailure) {

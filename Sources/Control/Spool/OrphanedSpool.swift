@@ -1,0 +1,111 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// A spool whose program has ended.
+///
+/// While this object exists, it has the file's lock, so that nobody else performs the calls.
+package final class OrphanedSpool: Sendable {
+    /// The beginning of the names of files that are being created.
+    static let hiddenPrefix = ".new-"
+
+    /// The file's name.
+    package let name: String
+    /// The calls that are left.
+    package let contents: SpoolContents
+
+    private let descriptor: Int32
+    private let path: String
+
+    private init(_ descriptor: Int32, _ path: String, _ name: String, _ contents: SpoolContents) {
+        self.descriptor = descriptor
+        self.path = path
+        self.name = name
+        self.contents = contents
+    }
+
+    deinit { CommandSpool.release(self.descriptor) }
+
+    /// The spools in a directory that no program has, oldest first.
+    ///
+    /// - Parameters:
+    ///   - directory: ``StateDirectory/spoolsPath``; it may be missing.
+    ///   - failed: Called with a message for each file that cannot be read.
+    package static func all(in directory: String, failed: (String) -> Void) -> [OrphanedSpool] {
+        guard let stream = opendir(directory) else { return [] }
+        defer { closedir(stream) }
+        var found: [(time: Double, spool: OrphanedSpool)] = []
+        while let entry = readdir(stream) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name == "." || name == ".." { continue }
+            if let one = self.take(directory, name, failed) { found.append(one) }
+        }
+        return found.sorted { ($0.time, $0.spool.name) < ($1.time, $1.spool.name) }.map(\.spool)
+    }
+
+    /// Deletes the file: its calls were performed.
+    package func remove() { unlink(self.path) }
+
+    private static func take(
+        _ directory: String,
+        _ name: String,
+        _ failed: (String) -> Void
+    ) -> (time: Double, spool: OrphanedSpool)? {
+        let path = directory + "/" + name
+        let raw = systemOpen(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard raw >= 0 else {
+            if errno != ENOENT { failed("cannot open '\(path)': \(String(cString: strerror(errno)))") }
+            return nil
+        }
+        var status = stat()
+        guard flock(raw, LOCK_EX | LOCK_NB) == 0, fstat(raw, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            // Deleted between its opening and its locking.
+            status.st_nlink > 0
+        else {
+            close(raw)
+            return nil
+        }
+        if name.hasPrefix(self.hiddenPrefix) {
+            // Its program ended, or has not locked it yet: nothing was accepted in it.
+            if time(nil) - self.seconds(status) > 60 { unlink(path) }
+            CommandSpool.release(raw)
+            return nil
+        }
+        guard let bytes = self.read(raw, Int(status.st_size)) else {
+            failed("cannot read '\(path)': \(String(cString: strerror(errno)))")
+            CommandSpool.release(raw)
+            return nil
+        }
+        return (Double(self.seconds(status)), OrphanedSpool(raw, path, name, SpoolContents(parsing: bytes)))
+    }
+
+    private static func read(_ raw: Int32, _ size: Int) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: size)
+        var count = 0
+        while count < size {
+            let step = bytes.withUnsafeMutableBytes { buffer in
+                pread(raw, buffer.baseAddress.map { $0 + count }, size - count, off_t(count))
+            }
+            if step < 0, errno == EINTR { continue }
+            guard step >= 0 else { return nil }
+            if step == 0 { break }
+            count += step
+        }
+        bytes.removeLast(size - count)
+        return bytes
+    }
+
+    private static func seconds(_ status: stat) -> Int {
+        #if canImport(Darwin)
+        status.st_mtimespec.tv_sec
+        #else
+        status.st_mtim.tv_sec
+        #endif
+    }
+}

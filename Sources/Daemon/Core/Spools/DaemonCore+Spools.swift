@@ -1,0 +1,139 @@
+internal import Control
+internal import HTTPTransport
+internal import Logging
+internal import QueueStore
+internal import TransferCore
+
+/// The commands that programs left in their spools.
+extension DaemonCore {
+    /// Performs what programs that have ended told their background sessions and the daemon had not answered.
+    ///
+    /// Returns when it is stored. A spool is deleted after that: what is performed twice because the daemon was killed
+    /// in between changes nothing, as an `add` has its identifier.
+    func importSpools() async {
+        while let running = self.spoolImport { await running.value }
+        let task = Task { await self.performSpools() }
+        self.spoolImport = task
+        await task.value
+        self.spoolImport = nil
+    }
+
+    private func performSpools() async {
+        let (directory, logger) = (self.configuration.stateDirectory + "/spools", self.configuration.logger)
+        let spools = await withCheckedContinuation { continuation in
+            self.parts.pool.run {
+                continuation.resume(
+                    returning: OrphanedSpool.all(in: directory) { logger.warning("a session's spool: \($0)") }
+                )
+            }
+        }
+        for spool in spools where !self.isStopping { await self.perform(spool) }
+    }
+
+    private func perform(_ spool: OrphanedSpool) async {
+        let contents = spool.contents
+        if contents.unreadable > 0 {
+            self.configuration.logger.warning(
+                "\(contents.unreadable) lines of the spool '\(spool.name)' cannot be read and are skipped"
+            )
+        }
+        if let opening = contents.opening, !contents.calls.isEmpty, let identifier = opening["identifier"]?.string {
+            do throws(ControlError) {
+                try await self.restoreSession(identifier, opening["configuration"] ?? .object([]))
+            } catch {
+                if Self.isPassing(error) { return self.keep(spool, error) }
+                self.configuration.logger.error("the commands in the spool '\(spool.name)' are refused: \(error)")
+                return spool.remove()
+            }
+            for call in contents.calls {
+                do throws(ControlError) {
+                    try await self.perform(call, identifier)
+                } catch {
+                    if Self.isPassing(error) { return self.keep(spool, error) }
+                }
+            }
+            self.configuration.logger.info(
+                "\(contents.calls.count) commands of a program that has ended were performed",
+                metadata: ["session": "\(identifier)"]
+            )
+        }
+        spool.remove()
+    }
+
+    /// Keeps a spool for a later attempt, and logs the first one.
+    private func keep(_ spool: OrphanedSpool, _ error: ControlError) {
+        guard self.keptSpools.insert(spool.name).inserted else { return }
+        self.configuration.logger.error("the spool '\(spool.name)' is kept: \(error)")
+    }
+
+    /// Whether an error may be over later; the others are refusals.
+    private static func isPassing(_ error: ControlError) -> Bool {
+        [.diskFull, .storage, .stopping].contains(error.code)
+    }
+
+    private func perform(_ call: SpooledCall, _ session: String) async throws(ControlError) {
+        guard call.method != "martlet.openSession" else {
+            return try await self.restoreSession(
+                session,
+                call.parameters["configuration"] ?? .object([]),
+                replacing: true
+            )
+        }
+        guard let method = RPCMethods.standard[call.method], Self.spooledMethods.contains(call.method) else {
+            return self.configuration.logger.warning("a spool has the unknown call \(call.method.prefix(64))")
+        }
+        let context = RPCContext(
+            service: self,
+            configuration: ServerConfiguration(directory: self.configuration.directory),
+            caller: Caller(isLocal: true, isAuthenticated: true),
+            methods: .standard,
+            subscription: nil
+        )
+        do throws(ControlError) {
+            _ = try await method.handler(context, RPCArguments(named: call.parameters))
+        } catch {
+            switch error.code {
+            case _ where Self.isPassing(error): throw error
+            // Performed before, or the transfer has ended since.
+            case .duplicate, .wrongState, .notFound: return
+            default: break
+            }
+            guard call.method == "martlet.add", let entry = call.parameters["entries"]?[0] else { return }
+            try await self.refused(entry, session, error)
+        }
+    }
+
+    private static let spooledMethods: Set<String> = [
+        "martlet.add", "martlet.pause", "martlet.resume", "martlet.remove", "martlet.setPriority", "martlet.setOptions",
+    ]
+
+    /// Stores a transfer that cannot be added as a failed one, so that the program's next run learns of it.
+    private func refused(_ entry: JSON, _ session: String, _ error: ControlError) async throws(ControlError) {
+        guard let id = entry["id"]?.string.flatMap({ GID($0) }) else { return }
+        let failure = TransferRecord.Failure(.badOption, error.message, remedy: error.remedy)
+        let now = self.now
+        var transfer = StoredTransfer(
+            id: id,
+            session: session,
+            state: .waiting,
+            urls: (entry["urls"]?.array ?? []).compactMap(\.string),
+            options: TransferOptions(json: entry["options"] ?? .null),
+            directory: entry["options"]?["dir"]?.string ?? self.configuration.directory,
+            added: now
+        )
+        transfer.upload = entry["upload"].flatMap { UploadSource(json: $0) }
+        let stored = transfer
+        let event: JSON = [
+            "kind": "failed", "id": .string(id.description), "error": failure.json, "path": .null,
+        ]
+        try await self.change(
+            { (writer) throws(QueueStoreError) in
+                try writer.add([stored], at: nil)
+                try writer.end([StoredEnd(id: id, state: .failed, path: nil, bytes: 0, total: nil, failure: failure, at: now)])
+                return try writer.appendEvent(session: session, transfer: id, json: event.text)
+            },
+            touching: { _ in [session] },
+            then: { core, number in core.stored(session, number) }
+        )
+    }
+}
