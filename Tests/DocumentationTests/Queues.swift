@@ -27,7 +27,7 @@ enum Queues {
         try queue.add("https://example.org/last.jpg", userInfo: urls.count)
         queue.finishQueuing()
         queue.limit = 5
-        await queue.waitUntilFinished()
+        try await queue.waitUntilFinished()
         print(queue.finishedCount, "ended, failures included")
         // end
     }

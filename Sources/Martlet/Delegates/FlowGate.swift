@@ -21,10 +21,22 @@ final class FlowGate: Sendable {
     func admit(_ bytes: Int, resume: @escaping @Sendable () -> Void) -> Bool {
         self.state.withLock { state in
             state.outstanding += bytes
-            guard state.outstanding > Self.high else { return true }
+            guard bytes > 0, state.outstanding > Self.high else { return true }
             state.resume = resume
             return false
         }
+    }
+
+    /// Whether reading would pause with so many more bytes.
+    func pauses(with bytes: Int) -> Bool { self.state.withLock { $0.outstanding + bytes > Self.high } }
+
+    /// Resumes a body that has paused, although its recipients have not taken their bytes.
+    func reopen() {
+        let resume = self.state.withLock { state in
+            defer { state.resume = nil }
+            return state.resume
+        }
+        resume?()
     }
 
     /// Subtracts bytes that a recipient has taken.

@@ -30,7 +30,10 @@ public final class TransferQueue: Sendable {
         var isClosed = false
         var isStopped = false
         var isEndTold = false
-        var waiters: [@Sendable () -> Void] = []
+        var waiters: [Int: @Sendable () -> Void] = [:]
+        var nextWaiter = 0
+        /// The number of threads that are blocked until the queue is finished.
+        var blocked = 0
     }
 
     private let session: TransferSession
@@ -200,31 +203,55 @@ public final class TransferQueue: Sendable {
     ///
     /// Delegates may be called later than this returns, because they are called in their own contexts.
     ///
+    /// - Throws: `CancellationError` if the surrounding Swift task is cancelled; the queue continues.
     /// - Precondition: ``finishQueuing()`` or ``requestStop()`` has been or will be called.
-    public func waitUntilFinished() async {
-        await withCheckedContinuation { continuation in self.whenFinished { continuation.resume() } }
+    public func waitUntilFinished() async throws {
+        var waiter: Int?
+        defer { if let waiter { self.state.withLock { _ = $0.waiters.removeValue(forKey: waiter) } } }
+        try await Promise<Void>.wait { done in waiter = self.whenFinished { done(.success(())) } }
     }
 
     /// Blocks until the queue is finished; returns at once if it was never started.
     ///
-    /// It needs no other thread, so it may be called on the main thread even if delegates are called there.
+    /// It may be called on the thread on which delegates are called, such as the main thread: meanwhile bytes that they
+    /// have not taken, beyond about 1 MiB of each item, are kept in temporary files.
     ///
-    /// - Throws: ``TransferError`` with `wouldDeadlock` on an event loop, and in asynchronous code off the main thread.
-    public func waitUntilFinishedBlocking() throws(TransferError) {
+    /// - Parameter timeout: How long to wait, `nil` for any time; the queue continues after it.
+    /// - Throws: ``TransferError`` with `timeout` after that time; `wouldDeadlock` on an event loop, and in asynchronous
+    ///   code off the main thread.
+    public func waitUntilFinishedBlocking(timeout: Duration? = nil) throws(TransferError) {
         try BlockingCall.check()
-        _ = try BlockingCall.wait { done in
-            self.whenFinished { done(.success(())) }
+        let open = self.state.withLock { state in
+            state.blocked += 1
+            return Array(state.open.values)
+        }
+        for task in open { task.flow.reopen() }
+        var waiter: Int?
+        defer {
+            self.state.withLock { state in
+                state.blocked -= 1
+                if let waiter { state.waiters[waiter] = nil }
+            }
+        }
+        try BlockingCall.wait(timeout, for: "the queue") { done in
+            waiter = self.whenFinished { done(.success(())) }
         } beginning: {
         }
     }
 
-    private func whenFinished(_ waiter: @escaping @Sendable () -> Void) {
-        let isDone = self.state.withLock { state in
-            if Self.isOver(state) || (!state.isStarted && !state.isStopped) { return true }
-            state.waiters.append(waiter)
-            return false
+    /// Whether a thread is blocked until the queue is finished, perhaps that of a delegate.
+    fileprivate var isBlocking: Bool { self.state.withLock { $0.blocked > 0 } }
+
+    /// - Returns: The waiter's number; `nil` if it was called at once.
+    private func whenFinished(_ waiter: @escaping @Sendable () -> Void) -> Int? {
+        let number: Int? = self.state.withLock { state in
+            if Self.isOver(state) || (!state.isStarted && !state.isStopped) { return nil }
+            state.nextWaiter += 1
+            state.waiters[state.nextWaiter] = waiter
+            return state.nextWaiter
         }
-        if isDone { waiter() }
+        if number == nil { waiter() }
+        return number
     }
 
     // MARK: Ends of items
@@ -255,8 +282,8 @@ public final class TransferQueue: Sendable {
         let (wasStopped, waiters): (Bool?, [@Sendable () -> Void]) = self.state.withLock { state in
             guard Self.isOver(state), !state.isEndTold, state.isStarted || state.isStopped else { return (nil, []) }
             state.isEndTold = true
-            defer { state.waiters = [] }
-            return (state.isStopped, state.waiters)
+            defer { state.waiters = [:] }
+            return (state.isStopped, Array(state.waiters.values))
         }
         guard let wasStopped else { return }
         for member in self.hearers { member.tell { wasStopped ? $0.queueDidStop(self) : $0.queueDidFinish(self) } }
@@ -268,6 +295,8 @@ public final class TransferQueue: Sendable {
 private final class QueueRelay: DataRelay {
     private let item: TransferQueue.Item
     private let queue: TransferQueue
+    /// The bytes that were written to disk while a thread was blocked; `nil` before the first ones.
+    private let spilled = Mutex<SpilledBytes?>(nil)
 
     init(item: TransferQueue.Item, queue: TransferQueue) {
         self.item = item
@@ -282,6 +311,17 @@ private final class QueueRelay: DataRelay {
     func received(_ bytes: [UInt8], _ flow: FlowGate) -> Int {
         let (item, queue) = (self.item, self.queue)
         let members = queue.hearers
+        if !members.isEmpty, queue.isBlocking, flow.pauses(with: bytes.count * members.count) {
+            // A full disk leaves them in memory, where the item's body is anyway.
+            let spilled = self.spill(bytes)
+            for member in members {
+                member.tell { delegate in
+                    guard let (file, place) = spilled else { return delegate.queue(queue, item: item, didReceive: bytes) }
+                    if let bytes = file.read(place) { delegate.queue(queue, item: item, didReceive: bytes) }
+                }
+            }
+            return 0
+        }
         for member in members {
             let handed = HandedBytes(flow, bytes.count)
             member.tell { delegate in
@@ -291,6 +331,18 @@ private final class QueueRelay: DataRelay {
         }
         return members.count
     }
+
+    /// Writes bytes to disk; `nil` if that fails.
+    private func spill(_ bytes: [UInt8]) -> (SpilledBytes, SpilledBytes.Place)? {
+        let file = self.spilled.withLock { file in
+            if file == nil { file = try? SpilledBytes() }
+            return file
+        }
+        guard let file, let place = file.append(bytes) else { return nil }
+        return (file, place)
+    }
+
+    var mayPause: Bool { !self.queue.isBlocking }
 
     func ended(_ outcome: Result<DataResponse, TransferError>) { self.queue.end(self.item, outcome) }
 }

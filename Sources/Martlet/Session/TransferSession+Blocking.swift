@@ -14,7 +14,8 @@ internal import Darwin
 ///
 /// They may be made on any thread that may block, including the main thread and the threads and queues on which
 /// delegates are called. No delegate is called, because the call may block its thread; challenges are handled with the
-/// session's credentials. On an event loop and on the threads of Swift's concurrency pool, which must not block, they
+/// session's credentials. They have places and connections of their own, as many as the session allows, so that they never
+/// wait for transfers whose delegates they block. On an event loop and on the threads of Swift's concurrency pool, which must not block, they
 /// throw `wouldDeadlock` at once. Success is a status from 200 to 299, in practice 200 and 206.
 extension TransferSession {
     /// Receives a body in memory, and blocks until it is complete.
@@ -24,23 +25,21 @@ extension TransferSession {
     ///   - referer: The value of the `Referer` field.
     ///   - headers: Header fields in addition to the request's.
     ///   - maximumBytes: The maximum size of the body in bytes.
+    ///   - timeout: How long to wait for the end, `nil` for any time; then the transfer is cancelled.
     /// - Returns: The response and its body.
-    /// - Throws: ``TransferError``; for a status other than success it has the status, its name and the body's first
+    /// - Throws: ``TransferError``, with `timeout` after that time; for a status other than success it has the status, its name and the body's first
     ///   bytes.
     public func dataBlocking(
         from request: some RequestConvertible,
         referer: HTTPURL? = nil,
         headers: HeaderFields = [:],
-        maximumBytes: Int = DataTask.defaultMaximum
+        maximumBytes: Int = DataTask.defaultMaximum,
+        timeout: Duration? = nil
     ) throws(TransferError) -> DataResponse {
         try BlockingCall.check()
         let request = try Self.request(request.transferRequest(), referer, headers)
         let task = try self.makeData(request, maximumBytes, true, isPrivate: true)
-        return try BlockingCall.wait {
-            task.whenEnded($0)
-        } beginning: {
-            task.resume()
-        }
+        return try BlockingCall.wait(timeout, cancelling: task) { task.whenEnded($0) }
     }
 
     /// Receives a body into a file, and blocks until it is complete.
@@ -50,23 +49,21 @@ extension TransferSession {
     ///   - destination: The destination of the file; a temporary one is deleted when the caller releases the result.
     ///   - referer: The value of the `Referer` field.
     ///   - headers: Header fields in addition to the request's.
+    ///   - timeout: How long to wait for the end, `nil` for any time; then the transfer is cancelled.
     /// - Returns: The file.
-    /// - Throws: ``TransferError``; for a status other than success it has the status, its name and the body's first
+    /// - Throws: ``TransferError``, with `timeout` after that time; for a status other than success it has the status, its name and the body's first
     ///   bytes.
     public func downloadBlocking(
         from request: some RequestConvertible,
         to destination: Destination = .temporary,
         referer: HTTPURL? = nil,
-        headers: HeaderFields = [:]
+        headers: HeaderFields = [:],
+        timeout: Duration? = nil
     ) throws(TransferError) -> DownloadedFile {
         try BlockingCall.check()
         let request = try Self.request(request.transferRequest(), referer, headers)
         let task = try self.makeDownload(request, destination, isPrivate: true)
-        return try BlockingCall.wait {
-            task.whenEnded($0)
-        } beginning: {
-            task.resume()
-        }
+        return try BlockingCall.wait(timeout, cancelling: task) { task.whenEnded($0) }
     }
 
     static func request(_ request: TransferRequest, _ referer: HTTPURL?, _ headers: HeaderFields)
@@ -119,6 +116,27 @@ enum BlockingCall {
         DispatchQueue.main.setSpecific(key: key, value: true)
         return key
     }()
+
+    /// Starts a task and waits for its end.
+    ///
+    /// - Parameters:
+    ///   - timeout: How long to wait, `nil` for any time; then the task is cancelled.
+    ///   - task: The task.
+    ///   - register: Registers the callback that receives the result.
+    /// - Returns: The result's value.
+    /// - Throws: The result's error; `timeout` after that time.
+    static func wait<Value: Sendable>(
+        _ timeout: Duration?,
+        cancelling task: TransferTask,
+        _ register: (@escaping @Sendable (Result<Value, TransferError>) -> Void) -> Void
+    ) throws(TransferError) -> Value {
+        do throws(TransferError) {
+            return try self.wait(timeout, register, beginning: { task.resume() })
+        } catch {
+            task.cancel()
+            throw error
+        }
+    }
 
     /// Waits for a result that another thread produces.
     ///

@@ -6,7 +6,7 @@ extension TransferSession {
     /// Submits a task to the runner.
     func submit(_ task: TransferTask) throws(TransferError) -> TransferID {
         self.registry.keep(task)
-        return try self.runner.add(task)
+        return try self.runner(of: task).add(task)
     }
 
     func options(of task: TransferTask) -> DownloadOptions {
@@ -24,7 +24,7 @@ extension TransferSession {
         request.method = asked.method
         request.body = asked.body
         request.conditions = asked.conditions
-        request.policy = self.policy
+        request.policy = self.policy(of: task)
         switch task {
         case let download as DownloadTask:
             let place = download.place

@@ -99,24 +99,22 @@ extension TransferSession {
     ///   - referer: The value of the `Referer` field.
     ///   - headers: Header fields in addition to the request's.
     ///   - resumption: How the upload resumes after an interruption.
+    ///   - timeout: How long to wait for the end, `nil` for any time; then the transfer is cancelled.
     /// - Returns: The response and its body.
-    /// - Throws: ``TransferError``; for a status other than success it has the status, its name and the body's first
+    /// - Throws: ``TransferError``, with `timeout` after that time; for a status other than success it has the status, its name and the body's first
     ///   bytes.
     public func uploadBlocking(
         _ body: UploadBody,
         to request: some RequestConvertible,
         referer: HTTPURL? = nil,
         headers: HeaderFields = [:],
-        resumption: Resumption = .automatic
+        resumption: Resumption = .automatic,
+        timeout: Duration? = nil
     ) throws(TransferError) -> DataResponse {
         try BlockingCall.check()
         let request = try Self.request(request.transferRequest(), referer, headers)
         let task = try self.makeUpload(request, body, resumption, nil, isPrivate: true)
-        return try BlockingCall.wait {
-            task.whenEnded($0)
-        } beginning: {
-            task.resume()
-        }
+        return try BlockingCall.wait(timeout, cancelling: task) { task.whenEnded($0) }
     }
 
     func makeUpload(
@@ -163,7 +161,7 @@ extension TransferSession {
         request.way = task.resumption.way
         request.checksum = task.checksum
         request.journal = task.keeper
-        request.policy = self.policy
+        request.policy = self.policy(of: task)
         request.userInfo = TaskBox(task)
         request.receiver = AnswerSink(task)
         request.name = task.body.path ?? ""

@@ -33,12 +33,16 @@ public final class TransferSession: Sendable {
     let background: BackgroundRunner?
     let store = DiskStore()
     let policy: SessionPolicy
+    /// The policy of blocking calls: the same cookies and configured credentials.
+    private let callPolicy: SessionPolicy
     let delegates = DelegateList<any TransferDelegate>()
     /// Calls completion handlers.
     let handlers: Inbox
     let baseOptions: DownloadOptions
     let baseFields: [(String, String)]
     let gate: ConditionGate?
+    /// The engine of blocking calls; `nil` before the first one.
+    private let callEngine = Mutex<TransferEngine?>(nil)
 
     let registry: TaskRegistry
     let isPlacePrepared = Atomic(false)
@@ -66,6 +70,7 @@ public final class TransferSession: Sendable {
             throw TransferError(.badConfiguration, error.message)
         }
         self.policy = SessionPolicy(configuration)
+        self.callPolicy = SessionPolicy(configuration)
         self.handlers = Inbox(configuration.callbackContext)
         self.baseOptions = configuration.forDownloads
         self.baseFields = configuration.baseFields
@@ -88,20 +93,32 @@ public final class TransferSession: Sendable {
         self.background = nil
         self.gate = ConditionGate(configuration)
         self.registry = TaskRegistry()
-        let engine: TransferEngine
+        let engine = try Self.engine(configuration, self.store)
+        self.runner = engine
+        self.observe(engine, self.policy)
+        prepare(self)
+        engine.start()
+    }
+
+    private static func engine(
+        _ configuration: SessionConfiguration,
+        _ store: DiskStore
+    ) throws(TransferError) -> TransferEngine {
         do {
-            engine = try LiveEngine.make(
+            return try LiveEngine.make(
                 configuration.forEngine,
                 transport: configuration.forTransport,
                 on: SharedRuntime.loops,
-                store: self.store,
+                store: store,
                 pool: SharedRuntime.pool
             )
         } catch {
             throw TransferError(.badConfiguration, "\(error)")
         }
-        self.runner = engine
-        engine.observe(self.instruments.interest.union(.progress)) { [instruments, policy] event in
+    }
+
+    private func observe(_ engine: TransferEngine, _ policy: SessionPolicy) {
+        engine.observe(self.instruments.interest.union(.progress)) { [instruments] event in
             instruments.note(event)
             let task = (event.userInfo as? TaskBox)?.task
             switch event.kind {
@@ -110,8 +127,28 @@ public final class TransferSession: Sendable {
             }
             task?.received(event)
         }
-        prepare(self)
-        engine.start()
+    }
+
+    /// What runs a task's transfer.
+    ///
+    /// Blocking calls have an engine of their own, with the session's limits: they may block the thread on which
+    /// delegates are called, and must then not wait for a place of transfers that wait for these delegates.
+    func runner(of task: TransferTask) -> any TransferRunner {
+        guard task.isPrivate, self.background == nil else { return self.runner }
+        return self.callEngine.withLock { engine in
+            if let engine { return engine }
+            // The session's own engine was made from the same configuration.
+            guard let made = try? Self.engine(self.configuration, self.store) else { return nil }
+            self.observe(made, self.callPolicy)
+            made.start()
+            engine = made
+            return made
+        } ?? self.runner
+    }
+
+    /// The policy of a task's transfer; an engine's transfers are told apart by numbers that another engine has too.
+    func policy(of task: TransferTask) -> SessionPolicy {
+        task.isPrivate && self.background == nil ? self.callPolicy : self.policy
     }
 
     deinit { self.background?.leave() }
@@ -178,14 +215,19 @@ public final class TransferSession: Sendable {
     }
 
     /// Changes the number of tasks that run at once; running tasks beyond a lower limit are not interrupted.
-    public func setConcurrentTransfers(_ count: Int) { self.runner.setConcurrentTransfers(count) }
+    public func setConcurrentTransfers(_ count: Int) { for runner in self.runners { runner.setConcurrentTransfers(count) } }
 
     /// Changes the maximum number of connections per host.
-    public func setConnectionsPerHost(_ count: Int) { self.runner.setConnectionsPerHost(count) }
+    public func setConnectionsPerHost(_ count: Int) { for runner in self.runners { runner.setConnectionsPerHost(count) } }
 
     /// Changes the session's rate limit in bytes per second; `nil` leaves only that of a ``Discretion``.
     public func setRateLimit(_ rate: Int64?) {
-        self.runner.setRateLimit([rate, self.configuration.discretion?.rateCeiling].compactMap(\.self).min())
+        let rate = [rate, self.configuration.discretion?.rateCeiling].compactMap(\.self).min()
+        for runner in self.runners { runner.setRateLimit(rate) }
+    }
+
+    private var runners: [any TransferRunner] {
+        [self.runner] + (self.callEngine.withLock { $0 }.map { [$0] } ?? [])
     }
 
     /// Forgets the tasks of a background session and disconnects; the daemon continues the transfers.

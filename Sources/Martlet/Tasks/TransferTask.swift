@@ -91,6 +91,9 @@ public class TransferTask: @unchecked Sendable {
     let flow = FlowGate()
     let ownDelegates = Mutex<DelegateList<any TransferDelegate>?>(nil)
 
+    /// What runs the transfer.
+    var runner: any TransferRunner { self.session.runner(of: self) }
+
     init(id: Int, request: TransferRequest, session: TransferSession, isPrivate: Bool) {
         self.id = id
         self.request = request
@@ -101,7 +104,7 @@ public class TransferTask: @unchecked Sendable {
 
     deinit {
         // No reference is left that could resume it.
-        if case .paused(let id) = self.control.withLock({ $0 }) { self.session.runner.abandon(id) }
+        if case .paused(let id) = self.control.withLock({ $0 }) { self.runner.abandon(id) }
         for sequence in self.markEnded(.cancelled) ?? [] {
             sequence.put(.failed(.cancelled))
             sequence.close()
@@ -118,7 +121,7 @@ public class TransferTask: @unchecked Sendable {
         case .held: .waiting
         case .ended: .ended
         case .submitted(let id):
-            switch self.session.runner.state(of: id) {
+            switch self.runner.state(of: id) {
             case .running: .running
             case .waiting, .retrying: .waiting
             case .paused: .suspended
@@ -136,7 +139,7 @@ public class TransferTask: @unchecked Sendable {
 
     /// The body bytes received, including those that earlier runs of the program received.
     public final var bytesReceived: Int64 {
-        if !self.sends, case .submitted(let id) = self.phase, let now = self.session.runner.progress(of: id) {
+        if !self.sends, case .submitted(let id) = self.phase, let now = self.runner.progress(of: id) {
             return max(now.bytes, self.facts.withLock { $0.bytesReceived })
         }
         return self.facts.withLock { $0.bytesReceived }
@@ -145,13 +148,13 @@ public class TransferTask: @unchecked Sendable {
     /// The length of the complete body, or `nil` while it is unknown.
     public final var bytesExpected: Int64? {
         if let known = self.facts.withLock({ $0.bytesExpected }) { return known }
-        if !self.sends, case .submitted(let id) = self.phase { return self.session.runner.progress(of: id)?.total }
+        if !self.sends, case .submitted(let id) = self.phase { return self.runner.progress(of: id)?.total }
         return nil
     }
 
     /// The number of bytes of the request's content that were sent.
     public final var bytesSent: Int64 {
-        if self.sends, case .submitted(let id) = self.phase, let now = self.session.runner.progress(of: id) {
+        if self.sends, case .submitted(let id) = self.phase, let now = self.runner.progress(of: id) {
             return max(now.bytes, self.facts.withLock { $0.bytesSent })
         }
         return self.facts.withLock { $0.bytesSent }
@@ -161,7 +164,7 @@ public class TransferTask: @unchecked Sendable {
     public final var bytesExpectedToSend: Int64 {
         guard self.sends else { return Int64(self.request.body?.count ?? 0) }
         if let known = self.facts.withLock({ $0.bytesToSend }) { return known }
-        if case .submitted(let id) = self.phase { return self.session.runner.progress(of: id)?.total ?? -1 }
+        if case .submitted(let id) = self.phase { return self.runner.progress(of: id)?.total ?? -1 }
         return -1
     }
 
@@ -197,7 +200,7 @@ public class TransferTask: @unchecked Sendable {
         get { self.facts.withLock { $0.priority } }
         set {
             self.facts.withLock { $0.priority = newValue }
-            if let id = self.transferID { self.session.runner.setPriority(newValue, of: id) }
+            if let id = self.transferID { self.runner.setPriority(newValue, of: id) }
         }
     }
 
@@ -206,7 +209,7 @@ public class TransferTask: @unchecked Sendable {
         get { self.facts.withLock { $0.rateLimit } }
         set {
             self.facts.withLock { $0.rateLimit = newValue }
-            if let id = self.transferID { self.session.runner.setRateLimit(newValue, of: id) }
+            if let id = self.transferID { self.runner.setRateLimit(newValue, of: id) }
         }
     }
 
@@ -294,7 +297,7 @@ public class TransferTask: @unchecked Sendable {
                 if let id {
                     self.session.registry.keep(self)
                     phase = .submitted(id)
-                    self.session.runner.resume(id)
+                    self.runner.resume(id)
                 } else {
                     phase = .submitted(try self.session.submit(self))
                 }
@@ -316,7 +319,7 @@ public class TransferTask: @unchecked Sendable {
                 self.session.registry.letGo(self)
                 phase = id.map { .paused($0) } ?? .created
             case .submitted(let id):
-                self.session.runner.pause(id)
+                self.runner.pause(id)
                 self.session.registry.letGo(self)
                 phase = .paused(id)
             case .created, .paused, .ended: break
@@ -330,7 +333,7 @@ public class TransferTask: @unchecked Sendable {
             guard !self.isOver.load(ordering: .acquiring), case .submitted(let id) = phase,
                 !self.session.mayStart(self)
             else { return }
-            self.session.runner.pause(id)
+            self.runner.pause(id)
             phase = .held(id)
         }
     }
@@ -347,7 +350,7 @@ public class TransferTask: @unchecked Sendable {
                 return true
             case .submitted(let id), .paused(let id), .held(.some(let id)):
                 self.session.registry.keep(self)
-                self.session.runner.cancel(id, keeping: keeping)
+                self.runner.cancel(id, keeping: keeping)
                 return false
             case .ended: return false
             }

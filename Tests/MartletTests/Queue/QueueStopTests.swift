@@ -16,7 +16,7 @@ struct QueueStopTests {
         await server.waitForRequests(2)
         queue.requestStop()
         queue.requestStop()
-        await queue.waitUntilFinished()
+        try await queue.waitUntilFinished()
         await observer.log.wait(for: "stopped")
         #expect(queue.isFinished && queue.finishedCount == 6 && queue.runningCount == 0 && queue.waitingCount == 0)
         for number in 1...6 { #expect(observer.story(number) == ["fail cancelled#\(number - 1)"]) }
@@ -33,7 +33,7 @@ struct QueueStopTests {
         queue.addDelegate(observer)
         for _ in 0..<3 { try queue.add("http://127.0.0.1:9/") }
         queue.requestStop()
-        await queue.waitUntilFinished()
+        try await queue.waitUntilFinished()
         await observer.log.wait(for: "stopped")
         #expect(observer.log.entries == ["1 fail cancelled", "2 fail cancelled", "3 fail cancelled", "stopped"])
     }

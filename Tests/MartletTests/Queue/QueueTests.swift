@@ -74,7 +74,7 @@ struct QueueTests {
         queue.finishQueuing()
         #expect(!queue.isFinished)
         gate.open()
-        await queue.waitUntilFinished()
+        try await queue.waitUntilFinished()
         #expect(queue.isFinished && queue.finishedCount == 6 && queue.waitingCount == 0 && queue.runningCount == 0)
         #expect(server.requests.map(\.target) == (0..<6).map { "/\($0)" })
     }
@@ -102,7 +102,7 @@ struct QueueTests {
         queue.limit = 0
         #expect(queue.limit == 1)
         second.open()
-        await queue.waitUntilFinished()
+        try await queue.waitUntilFinished()
         #expect(queue.finishedCount == 6)
     }
 
@@ -121,7 +121,7 @@ struct QueueTests {
         try queue.add(port.text("a"))
         queue.start()
         queue.finishQueuing()
-        await queue.waitUntilFinished()
+        try await queue.waitUntilFinished()
         await observer.log.wait(for: "finished")
         #expect(observer.story(1) == ["response 200!", "data!", "finish 300000!"] || observer.story(1).count > 3)
         #expect(observer.story(1).first == "response 200!" && observer.story(1).last == "finish 300000!")
@@ -168,7 +168,7 @@ struct QueueTests {
     func neverStarted() async throws {
         let queue = try Self.queue()
         try queue.add("http://127.0.0.1:9/")
-        await queue.waitUntilFinished()
+        try await queue.waitUntilFinished()
         try await onThread { try queue.waitUntilFinishedBlocking() }
         #expect(!queue.isFinished && queue.waitingCount == 1)
     }
@@ -182,7 +182,7 @@ struct QueueTests {
         #expect(!queue.isFinished)
         queue.finishQueuing()
         #expect(queue.isFinished)
-        await queue.waitUntilFinished()
+        try await queue.waitUntilFinished()
         await observer.log.wait(for: "finished")
         queue.requestStop()
         #expect(observer.log.entries == ["finished"])
