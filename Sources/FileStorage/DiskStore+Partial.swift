@@ -130,8 +130,18 @@ extension DiskStore {
 
     /// Deletes our partial file and journal under this name and leaves all other files unchanged.
     public func discardPartial(_ target: FileTarget) throws(StorageError) {
+        try self.discardPartial(target, unlessWrittenSince: nil)
+    }
+
+    /// Deletes our partial file and journal under this name, unless bytes were written to it lately.
+    ///
+    /// - Parameters:
+    ///   - target: The complete file's place.
+    ///   - time: Seconds since 1970: a partial file written then or later belongs to another transfer, and stays.
+    package func discardPartial(_ target: FileTarget, unlessWrittenSince time: Double?) throws(StorageError) {
         guard let directory = try self.directories.existing(target.directory) else { return }
         let names = PartialNames(target.name)
+        if let time, let part = try directory.status(names.part), FileTime.modified(part) >= time { return }
         // Damaged or foreign files are left unchanged.
         guard case .ours = try self.survey(target).partial else {
             if case .committed = try self.survey(target).partial {

@@ -124,6 +124,16 @@ import TransferTesting
         #expect(self.directory.entries() == ["f"])
     }
 
+    @Test func aPartialFileThatWasWrittenSinceIsNotDiscarded() throws {
+        let target = self.directory.target("f")
+        let file = try self.partial("f")
+        file.crash()
+        try self.store.discardPartial(target, unlessWrittenSince: 1)
+        #expect(self.directory.contains("f.part"))
+        try self.store.discardPartial(target, unlessWrittenSince: 1e12)
+        #expect(self.directory.entries() == [])
+    }
+
     @Test(arguments: [true, false])
     func aSmallFileAppearsWholeOrNotAtAll(_ unnamed: Bool) throws {
         let store = DiskStore(bootID: firstBoot, unnamedFiles: unnamed)

@@ -67,17 +67,23 @@ extension DaemonCore {
         return removed.found.count + removed.others
     }
 
-    /// Deletes the files of transfers whose removal the store has completed.
+    /// Deletes the files of transfers whose removal the store has completed, some time after it was ordered.
+    ///
+    /// A partial file that was written since is that of a transfer that was added since, with the same name.
     func deleteFiles(of transfers: [StoredTransfer], deletingPartial deletesPartial: Bool) {
         guard deletesPartial else { return }
-        for one in transfers where self.lanes[one.session]?.live[one.id] == nil { self.discard(one) }
+        for one in transfers where self.lanes[one.session]?.live[one.id] == nil {
+            self.discard(one, unlessWrittenSince: one.ended)
+        }
     }
 
     /// Deletes the partial file or upload of a transfer that no engine has.
-    private func discard(_ transfer: StoredTransfer) {
+    private func discard(_ transfer: StoredTransfer, unlessWrittenSince time: Double? = nil) {
         guard transfer.upload == nil else { return self.lane(transfer.session).giveUp(transfer) }
         guard let target = transfer.path.flatMap(Self.target) else { return }
-        self.parts.pool.run { [store = self.parts.store] in try? store.discardPartial(target) }
+        self.parts.pool.run { [store = self.parts.store] in
+            try? store.discardPartial(target, unlessWrittenSince: time)
+        }
     }
 
     func forgetAll(_ session: String?) async throws(ControlError) -> Int {

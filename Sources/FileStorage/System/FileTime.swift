@@ -18,4 +18,13 @@ package enum FileTime {
         return Int64(facts.st_mtim.tv_sec)
         #endif
     }
+
+    /// The modification time in seconds since 1970, with its fraction.
+    static func modified(_ facts: stat) -> Double {
+        #if canImport(Darwin)
+        Double(facts.st_mtimespec.tv_sec) + Double(facts.st_mtimespec.tv_nsec) / 1e9
+        #else
+        Double(facts.st_mtim.tv_sec) + Double(facts.st_mtim.tv_nsec) / 1e9
+        #endif
+    }
 }

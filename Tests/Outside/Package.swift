@@ -1,0 +1,23 @@
+// swift-tools-version: 6.3
+import PackageDescription
+
+// A program that depends on the package as others do: it sees the public products only.
+let package = Package(
+    name: "outside",
+    platforms: [.macOS(.v15)],
+    dependencies: [
+        .package(name: "martlet", path: "../.."),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+    ],
+    targets: [
+        .executableTarget(
+            name: "Outside",
+            dependencies: [
+                .product(name: "Martlet", package: "martlet"),
+                .product(name: "MartletFoundation", package: "martlet"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+            ]
+        )
+    ],
+    swiftLanguageModes: [.v6]
+)

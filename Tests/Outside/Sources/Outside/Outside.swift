@@ -1,0 +1,102 @@
+import Dispatch
+import Foundation
+import HTTPTypes
+import Martlet
+import MartletFoundation
+
+/// What a program that depends on the package does, each case by the public interface only.
+@main
+enum Outside {
+    static func main() {
+        let words = Array(CommandLine.arguments.dropFirst())
+        do {
+            switch words.first {
+            case "names": try Self.names()
+            case "leave" where words.count == 7: try Self.leave(words)
+            case "blocking" where words.count == 2: try Self.blocking(words[1])
+            default:
+                print(
+                    """
+                    usage: Outside names
+                           Outside leave STATE DIRECTORY DOWNLOADS UPLOADS FROM TO    queues, and exits at once
+                           Outside blocking URL
+                    """
+                )
+                exit(2)
+            }
+        } catch {
+            print("error: \(error)")
+            exit(1)
+        }
+    }
+
+    /// Martlet's names beside those of swift-http-types, and values of Foundation where paths and bytes are taken.
+    private static func names() throws {
+        var fields = HeaderFields([("Accept", "image/*")])
+        let name = "X-" + "Run"
+        fields[name] = "1"
+        guard fields[name.lowercased()] == "1", fields.map(\.name) == ["Accept", "X-Run"],
+            fields == HeaderFields([("accept", "image/*"), ("x-run", "1")])
+        else { throw Failure("header fields") }
+        let standard: HTTPFields = [.accept: "image/*"]
+        let response: HTTPResponse = HTTPResponse(status: .ok)
+        let mine: TransferResponse? = nil
+        guard standard[.accept] == "image/*", response.status == .ok, mine == nil else { throw Failure("http types") }
+        let request = try URL(fileURLWithPath: "/x").isFileURL ? TransferRequest("http://127.0.0.1/x") : nil
+        guard request?.url.text == "http://127.0.0.1/x" else { throw Failure("request") }
+        print("names: ok")
+    }
+
+    /// Queues downloads and uploads in a background session, and ends the process right after the last `resume()`.
+    private static func leave(_ words: [String]) throws {
+        let (state, directory) = (words[1], words[2])
+        guard let downloads = Int(words[3]), let uploads = Int(words[4]) else { throw Failure("numbers") }
+        let session = try TransferSession(configuration: .background(identifier: "outside", stateDirectory: state))
+        var slowest = Duration.zero
+        func resume(_ task: TransferTask) {
+            let time = ContinuousClock().measure { task.resume() }
+            slowest = max(slowest, time)
+        }
+        for number in 0..<downloads {
+            resume(try session.downloadTask(for: "\(words[5])\(number)", to: .file("\(directory)/\(number).bin")))
+        }
+        for number in 0..<uploads {
+            var request = try TransferRequest("\(words[6])\(number)")
+            request.method = "POST"
+            resume(try session.uploadTask(for: request, from: .file("\(directory)/up.bin"), resumption: .none))
+        }
+        try FileHandle.standardOutput.write(contentsOf: Data("slowest resume: \(slowest)\n".utf8))
+        _exit(0)
+    }
+
+    /// A queue whose delegate is called on the main thread, which stops it and waits for it.
+    private static func blocking(_ url: String) throws {
+        let queue = try TransferQueue(limit: 4)
+        let observer = Observer()
+        queue.addDelegate(observer, on: .main)
+        for number in 0..<20 { try queue.add("\(url)\(number)") }
+        queue.start()
+        Thread.sleep(forTimeInterval: 0.3)
+        let time = try ContinuousClock()
+            .measure {
+                queue.requestStop()
+                try queue.waitUntilFinishedBlocking(timeout: .seconds(30))
+            }
+        let other = try TransferQueue(limit: 4)
+        other.addDelegate(observer, on: .main)
+        for number in 0..<20 { try other.add("\(url)\(number)") }
+        other.finishQueuing()
+        other.start()
+        try other.waitUntilFinishedBlocking(timeout: .seconds(60))
+        print("stopped and waited: \(time); finished \(other.finishedCount)")
+    }
+
+    private final class Observer: TransferQueueDelegate {
+        func queue(_ queue: TransferQueue, item: TransferQueue.Item, didReceive bytes: [UInt8]) {}
+    }
+}
+
+struct Failure: Error, CustomStringConvertible {
+    let description: String
+    init(_ text: String) { self.description = text }
+}
