@@ -43,7 +43,7 @@ extension DaemonCore {
             },
             then: { core, result in
                 guard case .success(let edit) = result, !edit.before.state.isEnd else { return }
-                core.plans[id] = nil
+                _ = core.plans.take(id)
                 let lane = core.lane(edit.before.session)
                 lane.live[id]?.transfer.urls = edit.after.urls
                 lane.live[id]?.transfer.options = edit.after.options
@@ -178,7 +178,7 @@ extension DaemonCore {
     private func adopt(_ options: TransferOptions, changed: TransferOptions) {
         self.snapshot.withLock { $0.options = options }
         self.setHistory()
-        self.plans = [:]
+        self.plans.clear()
         if changed[.outageTimeout] != nil { self.adoptInSessions() }
         guard let lane = self.lanes[nil],
             let settings = try? LaneSettings(shared: self.configuration.shared, options: options)
