@@ -7,7 +7,7 @@ import Testing
 @Suite("Envelopes")
 struct EnvelopeTests {
     static let version =
-        #"{"id":ID,"jsonrpc":"2.0","result":{"version":"0.1.0","enabledFeatures":["Async DNS","Firefox3 Cookie","HTTPS","Message Digest"]}}"#
+        #"{"id":ID,"jsonrpc":"2.0","result":{"version":"0.1.0","enabledFeatures":["Async DNS","Firefox3 Cookie","HTTPS","Message Digest","XML-RPC"]}}"#
     static let invalid = #"{"id":null,"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request."}}"#
     static let parse = #"{"id":null,"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error."}}"#
 
