@@ -21,6 +21,7 @@ extension DaemonCore {
             self.lookAtConditions()
         }
         self.wakePrograms(now)
+        self.saveSessionIfDue(now)
         var isActive = false
         for lane in Array(self.lanes.values) {
             isActive = isActive || self.machine[lane: lane.session]?.activeCount ?? 0 > 0

@@ -58,6 +58,7 @@ package actor DaemonCore: TransferService {
     var wasBusy = false
     var lastProgressWrite = 0.0
     var lastGateLook = 0.0
+    var lastSessionSave: Double
     /// The continuations of callers whose changes have taken effect.
     var answered: [() -> Void] = []
     /// Removed transfers that an engine had started.
@@ -101,6 +102,7 @@ package actor DaemonCore: TransferService {
             notes: UploadNotes(stateDirectory: configuration.stateDirectory)
         )
         self.sessions = start.sessions
+        self.lastSessionSave = configuration.clock.now()
         self.snapshot = Mutex(
             Snapshot(
                 options: configuration.options.merging(start.options),

@@ -142,7 +142,7 @@ package protocol TransferService: AnyObject, Sendable {
     /// Bytes received for the transfers that finished since the start; `nil` if not counted.
     var receivedBytes: Int64? { get }
 
-    /// Writes unsaved state; returns when all earlier changes are durable.
+    /// Writes unsaved state and the file of the option `save-session`; returns when all earlier changes are durable.
     func save() async throws(ControlError)
 
     /// Starts stopping the daemon and returns at once; `isForced` waits a shorter time for the engines.

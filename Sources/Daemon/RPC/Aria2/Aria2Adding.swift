@@ -32,6 +32,7 @@ enum Aria2Adding {
         }
         var entry = NewTransfer(urls: try Self.checked(urls), options: try TransferOptions(checking: json))
         entry.takeMembers()
+        if entry.options[.out] == nil, entry.options[.nameFrom] == nil { entry.options[.nameFrom] = "last" }
         entry.options = try context.confine(entry.options, directory: context.directory)
         let place = entry.takePosition()
         return PlacedTransfer(entry, at: position.map { Int(clamping: $0) } ?? place)
