@@ -305,6 +305,11 @@ def xml_rpc(base, port, files):
     dry = aria2.addUri(token, [f"{base}/dry.bin"], {"dry-run": "true"})
     until(lambda: aria2.tellStatus(token, dry, ["status"]) == {"status": "complete"}, "XML-RPC: a dry run is complete")
     expect(not os.path.exists(os.path.join(files, "dry.bin")), "XML-RPC: a dry run makes no file")
+    status = aria2.tellStatus(token, dry)
+    expect(status["totalLength"] == str(len(BODY)), f"XML-RPC: a dry run finds the length: {status}")
+    # Persepolis passes no token; a Basic password in the URL of its server is one.
+    basic = xmlrpc.client.ServerProxy(f"http://any:{SECRET}@127.0.0.1:{port}/rpc")
+    expect(basic.aria2.tellStatus(gid, ["gid", "status", "connections", "errorMessage"])["gid"] == gid, "XML-RPC: Basic")
     several = xmlrpc.client.MultiCall(proxy)
     for number in range(1000):
         several.aria2.addUri(token, [f"{base}/x{number}"], {"pause": "true"})

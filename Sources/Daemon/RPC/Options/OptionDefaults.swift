@@ -36,6 +36,7 @@ enum OptionDefaults {
     ///   - global: The global options that are set.
     ///   - directory: The directory of files.
     ///   - port: The port of the RPC, if it is known.
+    /// - Returns: The options, sorted by name.
     static func aria2(global: TransferOptions, directory: String, port: Int?) -> JSON {
         let port = port.map { [(name: "rpc-listen-port", value: "\($0)")] } ?? []
         let table = Aria2OptionTable.transfer + Aria2OptionTable.global
