@@ -177,6 +177,26 @@ struct CoreAria2Tests {
         #expect(String(decoding: try directory.read("session"), as: UTF8.self) == entry)
     }
 
+    @Test("The file of save-session can be changed until the daemon stops; then that of the command line counts again")
+    func sessionFile() async throws {
+        let directory = try TemporaryDirectory()
+        func harness() async throws -> CoreHarness {
+            try await CoreHarness(directory) { $0.options[.saveSession] = directory.path("one") }
+        }
+        let first = try await harness()
+        try await first.core.changeGlobalOptions(TransferOptions(["save-session": [directory.path("two")]]))
+        try await first.core.changeGlobalOptions(TransferOptions(["split": ["3"]]))
+        #expect(first.core.globalOptions[.saveSession] == directory.path("two"))
+        await first.stop()
+        #expect(directory.contains("two") && !directory.contains("one"))
+        let second = try await harness()
+        #expect(second.core.globalOptions[.saveSession] == directory.path("one"))
+        #expect(second.core.globalOptions[.split] == "3")
+        try await second.core.changeGlobalOptions(TransferOptions(["save-session": [""]]))
+        await second.stop()
+        #expect(!directory.contains("one"))
+    }
+
     @Test("A session that cannot be saved is an error that says so")
     func badSession() async throws {
         let harness = try await CoreHarness { $0.options[.saveSession] = "/nowhere/session" }

@@ -386,7 +386,11 @@ final class Lane {
     }
 
     private static func condition(_ request: DownloadRequest, _ known: String?) -> (String, String)? {
-        let name = request.name ?? FileName.choose(user: nil, disposition: nil, url: request.sources[0])
+        let url = request.sources[0]
+        let named =
+            request.namesByFinalURL
+            ? FileName.choose(byFinal: url) : FileName.choose(user: nil, disposition: nil, url: url)
+        let name = request.name ?? named
         let path = known ?? FileTarget(directory: request.directory ?? ".", name: name).path
         return FileTime.modified(path).map { ("If-Modified-Since", HTTPDate.format($0)) }
     }
