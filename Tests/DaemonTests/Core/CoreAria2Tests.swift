@@ -49,7 +49,8 @@ struct CoreAria2Tests {
         "A download through aria2's methods is named as by aria2: by the last URL, or index.html",
         arguments: [
             ("a.bin", "a.bin"), ("", "index.html"), ("dir/", "index.html"), ("moved", "target.bin"),
-            ("slashed", "index.html"), ("named", "proposed.txt"), ("hidden", "hidden.txt"), ("q?a=b/c", "q"),
+            ("slashed", "index.html"), ("named", "proposed.txt"), ("hidden", "hidden.txt"), ("r%20x%2Fy", "r x%2Fy"),
+            ("q?a=b/c", "q"),
         ]
     )
     func names(_ path: String, _ name: String) async throws {
@@ -57,7 +58,7 @@ struct CoreAria2Tests {
             switch request.target {
             case "/moved": .redirect(to: "/dir/target.bin?x=1")
             case "/slashed": .redirect(to: "/dir/")
-            case "/hidden": .redirect(to: "/%2e%2e%2f.hidden.txt")
+            case "/hidden": .redirect(to: "/%2e%2e%5c.hidden.txt")
             case "/named": .response(200, [("Content-Disposition", "attachment; filename=proposed.txt")], text: "x")
             default: .response(200, text: "x")
             }
