@@ -12,7 +12,8 @@ package struct DaemonCommand: AsyncParsableCommand {
         discussion: """
             It runs in the foreground until SIGTERM or SIGINT, and writes its log on standard error. There is one for each \
             state directory; programs of the same user reach it by the socket in there. Over TCP it speaks aria2's \
-            JSON-RPC and takes a token: the one in the file rpc-secret in the state directory, unless another is named.
+            JSON-RPC and XML-RPC, and takes a token: the one in the file rpc-secret in the state directory, unless \
+            another is named.
             """,
         version: "martletd \(MartletVersion.text)"
     )
