@@ -10,8 +10,15 @@ import sys
 import tempfile
 import threading
 import time
+import xmlrpc.client
+from importlib import metadata
 
 import aria2p
+
+try:
+    import pyaria2
+except ImportError:
+    pyaria2 = None
 
 SECRET = "s3cr3t-" + os.urandom(8).hex()
 CALLS = {}
@@ -48,6 +55,11 @@ class Files(http.server.BaseHTTPRequestHandler):
             self.wfile.write(body[offset : offset + step])
             if self.path.startswith("/slow"):
                 time.sleep(0.1)
+
+    def do_HEAD(self):
+        self.send_response(404 if self.path.startswith("/missing") else 200)
+        self.send_header("Content-Length", str(len(BODY)))
+        self.end_headers()
 
     def log_message(self, *arguments):
         pass
@@ -108,6 +120,13 @@ def main(binary):
         stdout=log, stderr=log)
     try:
         run(base, port, files)
+        xml_rpc(base, port, files)
+        if pyaria2:
+            print(f"pyaria2 {metadata.version('pyaria2')}")
+            by_pyaria2(base, port, files)
+        else:
+            print("pyaria2: skipped")
+        saved_session(base, port, files)
         daemon_ends(daemon)
     finally:
         if daemon.poll() is None:
@@ -268,6 +287,97 @@ def run(base, port, files):
     line_of("remove", gid)
     until(lambda: gid not in [d.gid for d in api.get_downloads() if d.is_active], "the command removes")
     line_of("purge")
+
+
+def xml_rpc(base, port, files):
+    """Python's own client of XML-RPC."""
+    token = f"token:{SECRET}"
+    proxy = xmlrpc.client.ServerProxy(f"http://127.0.0.1:{port}/rpc")
+    aria2 = proxy.aria2
+    expect("XML-RPC" in aria2.getVersion(token)["enabledFeatures"], "XML-RPC: getVersion")
+    expect("aria2.addUri" in proxy.system.listMethods(), "XML-RPC: listMethods")
+    gid = aria2.addUri(token, [f"{base}/fast.bin?a=1&b=2"], {"out": "xml <&> é.bin", "split": 2, "header": ["A: b", "C: d"]}, 0)
+    until(lambda: aria2.tellStatus(token, gid, ["status"]) == {"status": "complete"}, "XML-RPC: a download is complete")
+    status = aria2.tellStatus(token, gid)
+    expect(status["files"][0]["path"] == os.path.join(files, "xml <&> é.bin"), f"XML-RPC: its path: {status}")
+    expect(status["files"][0]["uris"][0]["uri"] == f"{base}/fast.bin?a=1&b=2", "XML-RPC: its URI")
+    expect(aria2.getOption(token, gid)["header"] == "A: b\nC: d\n", "XML-RPC: its options")
+    dry = aria2.addUri(token, [f"{base}/dry.bin"], {"dry-run": "true"})
+    until(lambda: aria2.tellStatus(token, dry, ["status"]) == {"status": "complete"}, "XML-RPC: a dry run is complete")
+    expect(not os.path.exists(os.path.join(files, "dry.bin")), "XML-RPC: a dry run makes no file")
+    status = aria2.tellStatus(token, dry)
+    expect(status["totalLength"] == str(len(BODY)), f"XML-RPC: a dry run finds the length: {status}")
+    # Persepolis passes no token; a Basic password in the URL of its server is one.
+    basic = xmlrpc.client.ServerProxy(f"http://any:{SECRET}@127.0.0.1:{port}/rpc")
+    expect(basic.aria2.tellStatus(gid, ["gid", "status", "connections", "errorMessage"])["gid"] == gid, "XML-RPC: Basic")
+    several = xmlrpc.client.MultiCall(proxy)
+    for number in range(1000):
+        several.aria2.addUri(token, [f"{base}/x{number}"], {"pause": "true"})
+    gids = list(several())
+    expect(len(set(gids)) == 1000, "XML-RPC: a multicall of 1,000")
+    line = [entry["gid"] for entry in aria2.tellWaiting(token, 0, 2000, ["gid"])]
+    expect([gid for gid in line if gid in set(gids)] == gids, "XML-RPC: in order")
+    mixed = xmlrpc.client.MultiCall(proxy)
+    mixed.aria2.tellStatus(token, gids[0], ["gid"])
+    mixed.aria2.tellStatus(token, "0123456789abcdef")
+    results = mixed()
+    expect(results[0] == {"gid": gids[0]}, "XML-RPC: a result of a multicall")
+    fault(lambda: results[1], "GID 0123456789abcdef is not found")
+    fault(lambda: aria2.getVersion("token:wrong"), "Unauthorized")
+    fault(lambda: aria2.nope(token), "No such method: aria2.nope")
+    fault(lambda: aria2.addTorrent(token, xmlrpc.client.Binary(b"d8:announce")), "BitTorrent is not supported by this daemon")
+    fault(lambda: aria2.tellWaiting(token, "x", 1), "The parameter at 0 has wrong type.")
+    for gid in gids:
+        aria2.remove(token, gid)
+    expect(aria2.purgeDownloadResult(token) == "OK", "XML-RPC: purge")
+    stat = aria2.getGlobalStat(token)
+    expect(set(stat) >= {"numActive", "numWaiting", "numStopped"}, f"XML-RPC: getGlobalStat: {stat}")
+    proxy("close")()
+
+
+def by_pyaria2(base, port, files):
+    client = pyaria2.Aria2RPC(f"http://127.0.0.1:{port}/rpc", SECRET)
+    gid = client.addUri([f"{base}/slow-pyaria2.bin"], {"out": "pyaria2.bin"})
+    until(lambda: int(client.tellStatus(gid)["completedLength"]) > 0, "pyaria2: a download begins")
+    expect(client.pause(gid) == gid, "pyaria2: pause")
+    until(lambda: client.tellStatus(gid)["status"] == "paused", "pyaria2: it is paused")
+    expect(client.getUris(gid)[0]["uri"] == f"{base}/slow-pyaria2.bin", "pyaria2: getUris")
+    expect(client.getFiles(gid)[0]["path"] == os.path.join(files, "pyaria2.bin"), "pyaria2: getFiles")
+    expect(client.unpause(gid) == gid, "pyaria2: unpause")
+    until(lambda: client.tellStatus(gid)["status"] == "complete", "pyaria2: it is complete", 60)
+    expect([entry["gid"] for entry in client.tellStopped(0, 10)].count(gid) == 1, "pyaria2: tellStopped")
+    expect(client.removeDownloadResult(gid) == "OK", "pyaria2: removeDownloadResult")
+    expect(client.purgeDownloadResult() == "OK", "pyaria2: purgeDownloadResult")
+
+
+def saved_session(base, port, files):
+    """The file of save-session, which aria2c reads if it is installed."""
+    client = aria2p.Client(host="http://127.0.0.1", port=port, secret=SECRET)
+    path = os.path.join(files, "session")
+    expect(client.change_global_option({"save-session": "session"}), "save-session can be set")
+    expect(client.get_global_option()["save-session"] == path, "and is")
+    gid = client.add_uri([f"{base}/fast.bin"], {"pause": "true", "out": "saved.bin", "header": ["A: b", "C: d"]})
+    expect(client.save_session() == "OK", "saveSession")
+    with open(path) as file:
+        text = file.read()
+    expect(text == f"{base}/fast.bin\n gid={gid}\n pause=true\n dir={files}\n header=A: b\n header=C: d\n out=saved.bin\n",
+           f"the session: {text!r}")
+    if shutil.which("aria2c"):
+        copy = os.path.join(files, "copy")
+        with open(copy, "w") as file:
+            file.write(text.replace(" pause=true\n", "").replace("out=saved.bin", "out=by-aria2c.bin"))
+        subprocess.run(["aria2c", "--no-conf", "--quiet", "-i", copy], check=False, timeout=60)
+        expect(os.path.getsize(os.path.join(files, "by-aria2c.bin")) == len(BODY), "aria2c reads the session")
+    client.change_global_option({"save-session": ""})
+    client.remove(gid)
+
+
+def fault(call, text):
+    try:
+        answer = call()
+    except xmlrpc.client.Fault as error:
+        return expect(error.faultCode == 1 and error.faultString == text, f"the fault {text}: {error}")
+    expect(False, f"the fault {text}: {answer}")
 
 
 def refused(call, text):

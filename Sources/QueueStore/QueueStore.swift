@@ -141,6 +141,11 @@ package final class QueueStore: Sendable {
         }
     }
 
+    /// The number of transactions since the database was opened.
+    ///
+    /// For tests.
+    package var transactions: Int { self.health.transactions }
+
     /// Performs all background work now.
     ///
     /// For tests.

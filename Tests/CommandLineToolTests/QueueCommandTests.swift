@@ -494,13 +494,16 @@ import TransferTesting
                 "daemon", "--detach", "--dir", "down", "--listen", "none", "--allow-dir", "/a", "--allow-dir", "b",
                 "--on-finish", "echo done", "--on-start=--dashes", "-j3", "--log-level", "debug", "--rpc-secret",
                 "token",
-                "--insecure-notifications", "--rpc-allow-host", "h",
+                "--insecure-notifications", "--rpc-allow-host", "h", "--on-download-complete", "./done",
+                "--save-session",
+                "session", "--save-session-interval", "60",
             ]) as? DaemonCommand
         )
         #expect(
             command.arguments == [
                 "--dir=" + PosixPath.absolute("down"), "--listen=none", "--on-start=--dashes", "--on-finish=echo done",
-                "--log-level=debug", "--max-concurrent-downloads=3", "--allow-dir=/a",
+                "--on-download-complete=./done", "--save-session=" + PosixPath.absolute("session"),
+                "--save-session-interval=60", "--log-level=debug", "--max-concurrent-downloads=3", "--allow-dir=/a",
                 "--allow-dir=" + PosixPath.absolute("b"), "--rpc-allow-host=h", "--insecure-notifications",
             ]
         )

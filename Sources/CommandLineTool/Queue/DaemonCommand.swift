@@ -110,6 +110,46 @@ struct DaemonCommand: QueueCommand {
     var onDrain: String?
 
     @Option(
+        help: ArgumentHelp(
+            "A program to run when a download starts, with aria2's arguments: identifier, number of files, path.",
+            valueName: "program"
+        )
+    )
+    var onDownloadStart: String?
+
+    @Option(help: ArgumentHelp("The same when a download was paused.", valueName: "program"))
+    var onDownloadPause: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The same when a download finished, failed or was removed, unless one of the next two is run.",
+            valueName: "program"
+        )
+    )
+    var onDownloadStop: String?
+
+    @Option(help: ArgumentHelp("The same when a download finished.", valueName: "program"))
+    var onDownloadComplete: String?
+
+    @Option(help: ArgumentHelp("The same when a download failed.", valueName: "program"))
+    var onDownloadError: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A file to which unfinished downloads are saved when the daemon stops, as aria2 does.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var saveSession: String?
+
+    @Option(
+        help: ArgumentHelp("Save the file of --save-session every so many seconds, too.", valueName: "seconds"),
+        transform: { try WholeNumber.parse($0, in: 0...1_000_000_000) }
+    )
+    var saveSessionInterval: Int?
+
+    @Option(
         help: ArgumentHelp("What is logged: debug, info, notice, warning or error.", valueName: "level"),
         completion: .list(Self.levels),
         transform: { try Choice.parse($0, among: Self.levels) }
@@ -143,6 +183,11 @@ struct DaemonCommand: QueueCommand {
             ("--dir", self.dir.map(PosixPath.absolute)), ("--listen", self.listen),
             ("--rpc-secret-file", self.rpcSecretFile.map(PosixPath.absolute)), ("--on-start", self.onStart),
             ("--on-finish", self.onFinish), ("--on-failure", self.onFailure), ("--on-drain", self.onDrain),
+            ("--on-download-start", self.onDownloadStart), ("--on-download-pause", self.onDownloadPause),
+            ("--on-download-stop", self.onDownloadStop), ("--on-download-complete", self.onDownloadComplete),
+            ("--on-download-error", self.onDownloadError),
+            ("--save-session", self.saveSession.map(PosixPath.absolute)),
+            ("--save-session-interval", self.saveSessionInterval.map { "\($0)" }),
             ("--log-level", self.logLevel), ("--max-concurrent-downloads", self.maxConcurrentDownloads.map { "\($0)" }),
             ("--max-download-result", self.maxDownloadResult.map { "\($0)" }),
             ("--outage-timeout", self.outageTimeout.map { "\($0)" }),

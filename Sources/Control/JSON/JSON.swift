@@ -46,8 +46,14 @@ public enum JSON: Sendable, Hashable {
 
     /// The string, or `nil` if this is not a string.
     public var string: String? { if case .string(let value) = self { value } else { nil } }
-    /// The whole number, or `nil` if this is not one.
-    public var integer: Int64? { if case .integer(let value) = self { value } else { nil } }
+    /// The whole number, also one that is written with a fraction or an exponent, such as `5.0`; otherwise `nil`.
+    public var integer: Int64? {
+        switch self {
+        case .integer(let value): value
+        case .number(let value): Int64(exactly: value)
+        default: nil
+        }
+    }
     /// The truth value, or `nil` if this is not one.
     public var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
     /// The number, whole or not, or `nil` if this is not a number.

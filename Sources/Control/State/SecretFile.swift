@@ -68,15 +68,18 @@ package enum SecretFile {
     ///   - bytes: The token, with or without a line ending.
     ///   - source: The source of the token, for the message.
     /// - Returns: The token.
-    /// - Throws: ``ControlError`` with `badParameter` if it is empty, too long, or contains anything but visible ASCII.
+    /// - Throws: ``ControlError`` with `badParameter` if it is empty, too long, begins or ends with a space, or contains
+    ///   anything but printable ASCII.
     package static func token(_ bytes: some Collection<UInt8>, from source: String) throws(ControlError) -> String {
         var token = Array(bytes)
         if token.last == 0x0A { token.removeLast() }
         if token.last == 0x0D { token.removeLast() }
-        guard !token.isEmpty, token.count <= self.limit, token.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+        guard !token.isEmpty, token.count <= self.limit, token.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }),
+            token.first != 0x20, token.last != 0x20
+        else {
             throw ControlError(
                 .badParameter,
-                "\(source) holds no token: one line of 1 to \(self.limit) visible ASCII characters",
+                "\(source) holds no token: one line of 1 to \(self.limit) ASCII characters, without spaces around it",
                 remedy: "delete it to have one made, or write one into it"
             )
         }

@@ -50,7 +50,10 @@ public struct TransferOptions: Sendable, Hashable {
             case .array(let elements):
                 let texts = elements.compactMap(\.string)
                 if !texts.isEmpty { values[member.name] = texts }
-            case .null, .number, .object: break
+            case .number:
+                // A whole number with a fraction, such as 5.0.
+                if let number = member.value.integer { values[member.name] = ["\(number)"] }
+            case .null, .object: break
             }
         }
         self.values = values
@@ -79,13 +82,21 @@ public enum OptionName: String, Sendable, Hashable, CaseIterable {
     case autoFileRenaming = "auto-file-renaming"
     case `continue`
     case conditionalGet = "conditional-get"
+    case dryRun = "dry-run"
     case gid, pause, position
     // The request.
     case header, referer
     case userAgent = "user-agent"
     case allProxy = "all-proxy"
+    case allProxyUser = "all-proxy-user"
+    case allProxyPassword = "all-proxy-passwd"
     case httpProxy = "http-proxy"
+    case httpProxyUser = "http-proxy-user"
+    case httpProxyPassword = "http-proxy-passwd"
     case httpsProxy = "https-proxy"
+    case httpsProxyUser = "https-proxy-user"
+    case httpsProxyPassword = "https-proxy-passwd"
+    case httpNoCache = "http-no-cache"
     case noProxy = "no-proxy"
     case httpUser = "http-user"
     case httpPassword = "http-passwd"
@@ -106,11 +117,15 @@ public enum OptionName: String, Sendable, Hashable, CaseIterable {
     case maxConcurrentDownloads = "max-concurrent-downloads"
     case maxOverallDownloadLimit = "max-overall-download-limit"
     case maxDownloadResult = "max-download-result"
+    case saveSession = "save-session"
+    case saveSessionInterval = "save-session-interval"
     // Martlet's additions: the timeout of the whole transfer and the longest outage, in seconds; the rule for an
     // existing file (auto, skip, resume, rename, overwrite or fail); an integer.
     case resourceTimeout = "resource-timeout"
     case outageTimeout = "outage-timeout"
     case ifExists = "if-exists"
+    // The URL whose last segment names the file: first, or last after redirects, as in aria2.
+    case nameFrom = "name-from"
     case priority
     // A text for display; any JSON text of the caller.
     case description
@@ -125,6 +140,7 @@ public enum OptionName: String, Sendable, Hashable, CaseIterable {
     public var isSecret: Bool {
         switch self {
         case .httpPassword, .header, .body, .allProxy, .httpProxy, .httpsProxy: true
+        case .allProxyPassword, .httpProxyPassword, .httpsProxyPassword: true
         default: false
         }
     }

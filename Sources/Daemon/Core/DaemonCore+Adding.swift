@@ -5,37 +5,122 @@ internal import TransferCore
 internal import TransferEngine
 
 extension DaemonCore {
+    /// A validated transfer, and its plan if it is kept until the transfer is staged.
+    private struct Checked: Sendable {
+        var transfer: StoredTransfer
+        var plan: RequestPlan?
+        /// The generation of the settings from which the plan was made.
+        var generation: Int
+        var position: Int?
+    }
+
     /// Adds transfers in the given order, all or none.
     package func add(_ entries: [NewTransfer], at position: Int?) async throws(ControlError) -> [GID] {
-        guard !self.isStopping else { throw Self.stopping }
-        guard !self.isFull else { throw ControlError(QueueStoreError(.full, "")) }
-        if let position, position < 0 {
-            throw ControlError(.badParameter, "the position \(position) is negative", remedy: "positions begin with 0")
-        }
-        var transfers: [StoredTransfer] = []
-        transfers.reserveCapacity(entries.count)
+        try self.checkAdding()
+        var checked: [Checked] = []
+        checked.reserveCapacity(entries.count)
         let now = self.now
         for (index, entry) in entries.enumerated() {
             do throws(ControlError) {
-                transfers.append(try self.check(entry, now))
+                checked.append(try self.check(PlacedTransfer(entry, at: position), now))
             } catch {
                 guard entries.count > 1 else { throw error }
                 throw ControlError(error.code, "entry \(index): \(error.message)", remedy: error.remedy)
             }
         }
-        guard !transfers.isEmpty else { return [] }
-        let groups = Self.groups(transfers)
-        let sessions = Set(groups.compactMap(\.first).map(\.session))
+        guard !checked.isEmpty else { return [] }
+        let groups = Self.groups(checked)
         try await self.change(
-            { (writer) throws(QueueStoreError) in for group in groups { try writer.add(group, at: position) } },
-            touching: { _ in sessions },
-            then: { core, _ in for group in groups { core.added(group, at: position) } }
+            { (writer) throws(QueueStoreError) in
+                for group in groups { try writer.add(group.map(\.transfer), at: position) }
+            },
+            touching: { _ in Set(groups.compactMap(\.first).map(\.transfer.session)) },
+            then: { core, _ in for group in groups { core.added(group) } }
         )
-        return transfers.map(\.id)
+        return checked.map(\.transfer.id)
+    }
+
+    /// Adds transfers in the given order in one transaction; an invalid one does not affect the others.
+    package func addEach(_ entries: [PlacedTransfer]) async -> [Result<GID, ControlError>] {
+        var results: [Result<GID, ControlError>] = []
+        results.reserveCapacity(entries.count)
+        var checked: [Checked] = []
+        var places: [Int] = []
+        let now = self.now
+        for (index, entry) in entries.enumerated() {
+            do throws(ControlError) {
+                try self.checkAdding()
+                let one = try self.check(entry, now)
+                checked.append(one)
+                places.append(index)
+                results.append(.success(one.transfer.id))
+            } catch {
+                results.append(.failure(error))
+            }
+        }
+        guard !checked.isEmpty else { return results }
+        let runs = Self.runs(checked)
+        do throws(ControlError) {
+            let failures = try await self.change(
+                { (writer) throws(QueueStoreError) in try Self.add(runs, writer) },
+                touching: { _ in Set(runs.compactMap(\.first).map(\.transfer.session)) },
+                then: { core, failures in
+                    var index = 0
+                    for run in runs {
+                        core.added(run.indices.filter { failures[index + $0] == nil }.map { run[$0] })
+                        index += run.count
+                    }
+                }
+            )
+            for (index, failure) in failures { results[places[index]] = .failure(ControlError(failure)) }
+        } catch {
+            for place in places { results[place] = .failure(error) }
+        }
+        return results
+    }
+
+    /// Adds runs of transfers; returns the errors of those whose identifiers exist already, by their index.
+    private static func add(
+        _ runs: [[Checked]],
+        _ writer: borrowing QueueWriter
+    ) throws(QueueStoreError) -> [Int: QueueStoreError] {
+        var failures: [Int: QueueStoreError] = [:]
+        var index = 0
+        for run in runs {
+            if try self.add(run, writer) != nil {
+                // At least one of them exists: only those that do are left out.
+                for (place, one) in run.enumerated() { failures[index + place] = try self.add([one], writer) }
+            }
+            index += run.count
+        }
+        return failures
+    }
+
+    /// Adds all transfers of a run or none; returns the error if an identifier exists already.
+    private static func add(
+        _ run: [Checked],
+        _ writer: borrowing QueueWriter
+    ) throws(QueueStoreError) -> QueueStoreError? {
+        do throws(QueueStoreError) {
+            try writer.add(run.map(\.transfer), at: run.first?.position)
+            return nil
+        } catch {
+            guard case .duplicate = error.code else { throw error }
+            return error
+        }
+    }
+
+    private func checkAdding() throws(ControlError) {
+        guard !self.isStopping else { throw Self.stopping }
+        guard !self.isFull else { throw ControlError(QueueStoreError(.full, "")) }
     }
 
     /// Validates an entry and returns the transfer to store.
-    private func check(_ entry: NewTransfer, _ now: Double) throws(ControlError) -> StoredTransfer {
+    private func check(_ placed: PlacedTransfer, _ now: Double) throws(ControlError) -> Checked {
+        let entry = placed.transfer
+        if let position = placed.position, position < 0 {
+            throw ControlError(.badParameter, "the position \(position) is negative", remedy: "positions begin with 0")
+        }
         if let session = entry.session, self.sessions[session] == nil {
             throw ControlError(.notFound, "there is no session '\(session)'", remedy: "open it first")
         }
@@ -55,9 +140,14 @@ extension DaemonCore {
         // Options that have become members are not stored twice.
         for name in [OptionName.gid, .pause, .position, .dir] { stored.options[name] = nil }
         stored.priority = try RequestPlan.priority(entry.options)
-        try self.checkFirst(stored)
+        let plan = try self.checkFirst(stored)
         try self.checkFiles(stored)
-        return stored
+        return Checked(
+            transfer: stored,
+            plan: plan,
+            generation: self.plans.generation,
+            position: placed.position
+        )
     }
 
     /// Throws if a file to send cannot be opened: otherwise that would be noticed only when the transfer starts.
@@ -71,12 +161,13 @@ extension DaemonCore {
         }
     }
 
-    /// Throws if a transfer's options are invalid; otherwise keeps its plan until it is staged.
-    private func checkFirst(_ stored: StoredTransfer) throws(ControlError) {
-        guard stored.state == .waiting, self.plans.count < Self.mostPlans, let lane = self.lanes[stored.session] else {
-            return try self.checkOptions(stored)
+    /// Throws if a transfer's options are invalid; otherwise returns its plan if there is room to keep it.
+    private func checkFirst(_ stored: StoredTransfer) throws(ControlError) -> RequestPlan? {
+        guard stored.state == .waiting, self.plans.hasRoom, let lane = self.lanes[stored.session] else {
+            try self.checkOptions(stored)
+            return nil
         }
-        self.plans[stored.id] = try lane.plan(stored)
+        return try lane.plan(stored)
     }
 
     /// Throws if no request can be made from the stored transfer.
@@ -101,25 +192,46 @@ extension DaemonCore {
     }
 
     /// Groups entries by queue, in their order.
-    private static func groups(_ transfers: [StoredTransfer]) -> [[StoredTransfer]] {
-        guard let first = transfers.first else { return [] }
-        if transfers.allSatisfy({ $0.session == first.session }) { return [transfers] }
+    private static func groups(_ entries: [Checked]) -> [[Checked]] {
+        guard let first = entries.first else { return [] }
+        if entries.allSatisfy({ $0.transfer.session == first.transfer.session }) { return [entries] }
         var order: [String?] = []
-        var groups: [String?: [StoredTransfer]] = [:]
-        for transfer in transfers {
-            if groups[transfer.session] == nil { order.append(transfer.session) }
-            groups[transfer.session, default: []].append(transfer)
+        var groups: [String?: [Checked]] = [:]
+        for entry in entries {
+            if groups[entry.transfer.session] == nil { order.append(entry.transfer.session) }
+            groups[entry.transfer.session, default: []].append(entry)
         }
         return order.compactMap { groups[$0] }
     }
 
-    private func added(_ group: [StoredTransfer], at position: Int?) {
-        guard let session = group.first?.session as String?? else { return }
-        if self.isHeard {
-            for transfer in group { self.tell(.queued(self.record(transfer))) }
+    /// Splits entries into runs that can be added together: of one queue and at its end, or a single entry.
+    private static func runs(_ entries: [Checked]) -> [[Checked]] {
+        var runs: [[Checked]] = []
+        for entry in entries {
+            if entry.position == nil, let last = runs.last?.last, last.position == nil,
+                last.transfer.session == entry.transfer.session
+            {
+                runs[runs.count - 1].append(entry)
+            } else {
+                runs.append([entry])
+            }
         }
-        guard let priority = group.lazy.filter({ $0.state == .waiting }).map(\.priority).max() else { return }
-        self.nowWaits(session, priority: priority, mayPrecede: position != nil)
+        return runs
+    }
+
+    /// Adopts stored entries of one queue.
+    private func added(_ group: [Checked]) {
+        guard let first = group.first else { return }
+        for entry in group {
+            guard let plan = entry.plan else { continue }
+            self.plans.keep(plan, of: entry.transfer.id, madeIn: entry.generation)
+        }
+        if self.isHeard {
+            for entry in group { self.tell(.queued(self.record(entry.transfer))) }
+        }
+        let waiting = group.lazy.map(\.transfer).filter { $0.state == .waiting }
+        guard let priority = waiting.map(\.priority).max() else { return }
+        self.nowWaits(first.transfer.session, priority: priority, mayPrecede: first.position != nil)
     }
 
     /// Opens a queue's lane and notifies the machine of newly waiting transfers.

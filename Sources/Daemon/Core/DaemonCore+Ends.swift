@@ -24,12 +24,14 @@ extension DaemonCore {
             return self.wake(id)
         }
         let live = lane.live[id]
+        // A dry run receives nothing: its result is the length in the response.
+        let length = live?.found ?? completion?.bytes
         let end = StoredEnd(
             id: id,
             state: completion == nil ? .failed : .finished,
             path: live?.path ?? transfer.path,
-            bytes: completion?.bytes ?? live?.bytes ?? transfer.bytes,
-            total: completion?.bytes ?? live?.total ?? transfer.total,
+            bytes: length ?? live?.bytes ?? transfer.bytes,
+            total: length ?? live?.total ?? transfer.total,
             failure: failure,
             at: self.now
         )

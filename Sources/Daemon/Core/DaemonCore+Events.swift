@@ -154,6 +154,9 @@ extension DaemonCore {
         let id = transfer.id
         if !info.path.isEmpty { lane.live[id]?.path = info.path }
         if let expected = info.expected { lane.live[id]?.total = expected }
+        if lane.live[id]?.engine.isForDryRuns == true {
+            lane.live[id]?.found = info.fields["Content-Length"].flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
+        }
         guard lane.session != nil, lane.live[id]?.hasResponse == false else { return }
         lane.live[id]?.hasResponse = true
         let response: [JSON.Member] = [

@@ -26,6 +26,7 @@ extension DaemonCore {
             self.lastSpoolLook = now
             Task { await self.importSpools() }
         }
+        self.saveSessionIfDue(now)
         var isActive = false
         for lane in Array(self.lanes.values) {
             isActive = isActive || self.machine[lane: lane.session]?.activeCount ?? 0 > 0

@@ -43,7 +43,7 @@ extension DaemonCore {
             },
             then: { core, result in
                 guard case .success(let edit) = result, !edit.before.state.isEnd else { return }
-                core.plans[id] = nil
+                _ = core.plans.take(id)
                 let lane = core.lane(edit.before.session)
                 lane.live[id]?.transfer.urls = edit.after.urls
                 lane.live[id]?.transfer.options = edit.after.options
@@ -133,7 +133,7 @@ extension DaemonCore {
 
     // MARK: Global options
 
-    /// Changes the global options; they survive a restart.
+    /// Changes the global options; they survive a restart, except for those about the file of `save-session`.
     package func changeGlobalOptions(_ options: TransferOptions) async throws(ControlError) {
         let defaults = self.configuration.options
         let result: Result<TransferOptions, ControlError> = try await self.change(
@@ -147,7 +147,9 @@ extension DaemonCore {
                 } catch {
                     return .failure(error)
                 }
-                try writer.setSetting(name, merged.json.text)
+                var kept = merged
+                for name in OptionName.ofTheRun { kept[name] = nil }
+                try writer.setSetting(name, kept.json.text)
                 return .success(merged)
             },
             then: { core, result in
@@ -176,9 +178,13 @@ extension DaemonCore {
     }
 
     private func adopt(_ options: TransferOptions, changed: TransferOptions) {
-        self.snapshot.withLock { $0.options = options }
+        self.snapshot.withLock { snapshot in
+            var options = options
+            for name in OptionName.ofTheRun where changed[name] == nil { options[name] = snapshot.options[name] }
+            snapshot.options = options
+        }
         self.setHistory()
-        self.plans = [:]
+        self.plans.clear()
         if changed[.outageTimeout] != nil { self.adoptInSessions() }
         guard let lane = self.lanes[nil],
             let settings = try? LaneSettings(shared: self.configuration.shared, options: options)
@@ -215,4 +221,9 @@ extension DaemonCore.Edit {
     fileprivate var restarts: Bool {
         !self.differing.subtracting(RequestPlan.liveOptions).isEmpty || self.before.directory != self.after.directory
     }
+}
+
+extension OptionName {
+    /// The global options that apply until the daemon stops: a stored path would replace that of the command line.
+    fileprivate static let ofTheRun: [OptionName] = [.saveSession, .saveSessionInterval]
 }

@@ -21,7 +21,7 @@ extension DaemonCore {
         await self.waitUntilLeft(transfers.map(\.id), session)
         if deletesPartial { for one in left { self.discard(one) } }
         for var one in transfers {
-            self.plans[one.id] = nil
+            _ = self.plans.take(one.id)
             (one.state, one.ended) = (.removed, now)
             if self.isHeard { self.tell(.removed(TransferRecord(one))) }
         }
@@ -59,7 +59,7 @@ extension DaemonCore {
                 core.endedInAll += removed.others
                 // What was claimed meanwhile has not begun, or has only just.
                 core.machine.removed(nil, core.machine.taken(nil), keeping: !deletesPartial)
-                core.plans = [:]
+                core.plans.clear()
             }
         )
         await self.follow(action, removed.found, at: now)

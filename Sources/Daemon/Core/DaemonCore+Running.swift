@@ -91,7 +91,7 @@ extension DaemonCore {
         guard let lane = self.lanes[session] else { return }
         for id in ids {
             guard let id = GID(rawValue: id), let transfer = lane.claimed.removeValue(forKey: id) else { continue }
-            let plan = self.plans.isEmpty ? nil : self.plans.removeValue(forKey: id)
+            let plan = self.plans.take(id)
             do throws(StagingFailure) {
                 try lane.stage(transfer, plan)
             } catch {

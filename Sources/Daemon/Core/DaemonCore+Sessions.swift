@@ -117,7 +117,7 @@ extension DaemonCore {
             let settings = self.settings(identifier)
             lane.change(settings, renewsEngines: true)
             self.machine.setLimit(settings.engine.concurrentTransfers, of: identifier)
-            self.plans = [:]
+            self.plans.clear()
             self.machine.restaged(identifier)
         } else if self.machine.counts(of: identifier).waiting > 0 {
             self.lane(identifier)

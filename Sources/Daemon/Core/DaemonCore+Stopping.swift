@@ -6,12 +6,13 @@ internal import TransferCore
 internal import TransferEngine
 
 extension DaemonCore {
-    /// Writes unsaved progress; returns when all earlier changes are durable.
+    /// Writes unsaved progress and the file of `save-session`; returns when all earlier changes are durable.
     package func save() async throws(ControlError) {
         let progress = self.progressToStore()
         try await self.change({ (writer) throws(QueueStoreError) in
             if !progress.isEmpty { try writer.setProgress(progress) }
         })
+        try await self.saveSession()
     }
 
     /// Starts stopping; returns at once.
@@ -48,6 +49,7 @@ extension DaemonCore {
         }
         // The store closes after all enqueued transactions, which include ends that occurred meanwhile.
         self.drain()
+        await self.saveSessionLogged()
         await self.store.close()
         self.drain()
         self.hasStopped = true

@@ -51,13 +51,14 @@ package actor DaemonCore: TransferService {
     var pending = EndBatch()
     /// The number of transfers that have ended since the start.
     var endedInAll = 0
-    /// The plans of recently added transfers, so that options are parsed once; bounded by ``mostPlans``.
-    var plans: [GID: RequestPlan] = [:]
+    /// The plans of recently added transfers.
+    var plans = PlanCache()
     var isStopping = false
     var hasStopped = false
     var wasBusy = false
     var lastProgressWrite = 0.0
     var lastGateLook = 0.0
+    var lastSessionSave: Double
     /// The continuations of callers whose changes have taken effect.
     var answered: [() -> Void] = []
     /// Removed transfers that an engine had started.
@@ -107,6 +108,7 @@ package actor DaemonCore: TransferService {
             notes: UploadNotes(stateDirectory: configuration.stateDirectory)
         )
         self.sessions = start.sessions
+        self.lastSessionSave = configuration.clock.now()
         self.snapshot = Mutex(
             Snapshot(
                 options: configuration.options.merging(start.options),
@@ -123,8 +125,6 @@ package actor DaemonCore: TransferService {
 
     /// Returns the time for which events are collected before the next drain: longer after many events.
     private static func gathering(after heard: Int) -> Duration { .milliseconds(heard < 64 ? 10 : 30) }
-    /// The maximum number of plans kept for transfers that were added and not staged.
-    static let mostPlans = 2048
 
     private func begin() throws(ControlError) {
         _ = try LaneSettings(shared: self.configuration.shared, options: self.globalOptions)

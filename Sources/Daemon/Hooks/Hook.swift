@@ -12,30 +12,91 @@ package enum Hook: String, Sendable, Hashable, CaseIterable {
     case drain
 }
 
-/// One call of a hook: the event and transfer that the command receives.
-struct HookCall: Sendable {
-    let hook: Hook
-    let record: TransferRecord?
+/// The events on which aria2 runs a command, by the names of its options.
+package enum Aria2Hook: String, Sendable, Hashable, CaseIterable {
+    case start = "on-download-start"
+    case pause = "on-download-pause"
+    /// A download finished, failed or was removed; its own command replaces this one for the first two.
+    case stop = "on-download-stop"
+    case complete = "on-download-complete"
+    case error = "on-download-error"
+}
 
-    /// Creates the call for an event, or returns `nil` if the event has no hook.
-    init?(_ event: ServiceEvent) {
+/// The user's commands.
+package struct HookCommands: Sendable, Hashable {
+    /// The arguments of `/bin/sh -c`.
+    package var own: [Hook: String]
+    /// Paths of programs, or names that are looked up in `PATH`, which get the arguments of aria2.
+    package var aria2: [Aria2Hook: String]
+
+    /// Creates the commands.
+    package init(_ own: [Hook: String] = [:], aria2: [Aria2Hook: String] = [:]) {
+        self.own = own
+        self.aria2 = aria2
+    }
+
+    /// Whether there is no command.
+    package var isEmpty: Bool { self.own.isEmpty && self.aria2.isEmpty }
+
+    /// Returns the calls for an event.
+    func calls(for event: ServiceEvent) -> [HookCall] {
         switch event {
-        case .started(let record): self.init(.start, record)
-        case .finished(let record): self.init(.finish, record)
-        case .failed(let record): self.init(.failure, record)
-        case .drained: self.init(.drain, nil)
-        case .paused, .removed, .queued, .all, .progress: return nil
+        case .started(let record): self.calls(.start, [.start], record)
+        case .finished(let record): self.calls(.finish, [.complete, .stop], record)
+        case .failed(let record): self.calls(.failure, [.error, .stop], record)
+        case .paused(let record): self.calls(nil, [.pause], record)
+        case .removed(let record): self.calls(nil, [.stop], record)
+        case .drained: self.calls(.drain, [], nil)
+        case .queued, .all, .progress: []
         }
     }
 
-    init(_ hook: Hook, _ record: TransferRecord?) {
-        self.hook = hook
+    /// Returns the calls of an own hook and of the first of aria2's that has a command.
+    private func calls(_ hook: Hook?, _ names: [Aria2Hook], _ record: TransferRecord?) -> [HookCall] {
+        var calls: [HookCall] = []
+        if let hook, let command = self.own[hook] { calls.append(HookCall(hook, command, record)) }
+        // aria2 has neither uploads nor background sessions, whose programs handle their own events.
+        if let record, record.session == nil, record.upload == nil,
+            let name = names.first(where: { self.aria2[$0] != nil }),
+            let program = self.aria2[name]
+        {
+            calls.append(HookCall(name, program, record))
+        }
+        return calls
+    }
+}
+
+/// One call of a hook: the command, and the event and transfer that it receives.
+struct HookCall: Sendable {
+    /// The program and its arguments.
+    let arguments: [String]
+    /// The name of the event.
+    let event: String
+    let record: TransferRecord?
+
+    /// Creates the call of a shell command.
+    init(_ hook: Hook, _ command: String, _ record: TransferRecord?) {
+        self.arguments = ["/bin/sh", "-c", command]
+        self.event = hook.rawValue
+        self.record = record
+    }
+
+    /// Creates the call of a program with aria2's arguments: the identifier, the number of files, and the path of the
+    /// first file, empty while it is unknown.
+    ///
+    /// - Source: aria2c(1), "Event Hook".
+    init(_ hook: Aria2Hook, _ program: String, _ record: TransferRecord) {
+        // The shell finds the program as execvp(3) does; its arguments are not parsed.
+        self.arguments = [
+            "/bin/sh", "-c", #"exec "$0" "$@""#, program, record.id.description, "1", Aria2Status(record: record).path,
+        ]
+        self.event = hook.rawValue
         self.record = record
     }
 
     /// The command's environment variables, in addition to the daemon's own.
     var environment: [String: String] {
-        var variables = ["MARTLET_EVENT": self.hook.rawValue]
+        var variables = ["MARTLET_EVENT": self.event]
         guard let record = self.record else { return variables }
         variables["MARTLET_ID"] = record.id.description
         variables["MARTLET_STATE"] = record.state.rawValue
@@ -55,7 +116,7 @@ struct HookCall: Sendable {
 
     /// The command's standard input: one JSON object and a line feed.
     var input: [UInt8] {
-        let json: JSON = ["event": .string(self.hook.rawValue), "transfer": self.record?.json ?? .null]
+        let json: JSON = ["event": .string(self.event), "transfer": self.record?.json ?? .null]
         return json.bytes + [0x0A]
     }
 }

@@ -26,7 +26,7 @@ final class HookRunner: Sendable {
     /// The maximum number of waiting calls; calls beyond it are dropped and logged.
     static let longestQueue = 10_000
 
-    private let commands: [Hook: String]
+    private let commands: HookCommands
     private let timeout: Duration
     private let logger: Logger
     private let state = Mutex(State())
@@ -35,18 +35,21 @@ final class HookRunner: Sendable {
     /// Creates a runner.
     ///
     /// - Parameters:
-    ///   - commands: The argument of `/bin/sh -c` for each hook.
+    ///   - commands: The commands.
     ///   - timeout: The maximum run time; then the process group gets SIGTERM, and SIGKILL two seconds later.
     ///   - logger: The logger for failures.
-    init(_ commands: [Hook: String], timeout: Duration = .seconds(300), logger: Logger) {
+    init(_ commands: HookCommands, timeout: Duration = .seconds(300), logger: Logger) {
         self.commands = commands
         self.timeout = timeout
         self.logger = logger
     }
 
-    /// Queues the command for an event, if there is one; returns at once.
+    /// Queues the commands for an event; returns at once.
     func handle(_ event: ServiceEvent) {
-        guard !self.commands.isEmpty, let call = HookCall(event), self.commands[call.hook] != nil else { return }
+        for call in self.commands.calls(for: event) { self.add(call) }
+    }
+
+    private func add(_ call: HookCall) {
         let isDropped = self.state.withLock { state in
             guard !state.isStopped, state.waiting.count < Self.longestQueue else {
                 state.dropped += 1
@@ -56,7 +59,7 @@ final class HookRunner: Sendable {
             return false
         }
         if isDropped {
-            self.logger.warning("hook commands are too slow: calls are dropped", metadata: ["hook": "\(call.hook)"])
+            self.logger.warning("hook commands are too slow: calls are dropped", metadata: ["hook": "\(call.event)"])
         }
         self.startNext()
     }
@@ -86,13 +89,12 @@ final class HookRunner: Sendable {
     }
 
     private func run(_ call: HookCall) {
-        guard let command = self.commands[call.hook] else { return }
         let log: Logger.Metadata = [
-            "hook": "\(call.hook)", "transfer": "\(call.record?.id.description ?? "")",
+            "hook": "\(call.event)", "transfer": "\(call.record?.id.description ?? "")",
         ]
         let child: ChildProcess
         do {
-            child = try ChildProcess.start(["/bin/sh", "-c", command], environment: call.environment)
+            child = try ChildProcess.start(call.arguments, environment: call.environment)
         } catch {
             self.logger.error("a hook command could not be started: \(error)", metadata: log)
             return

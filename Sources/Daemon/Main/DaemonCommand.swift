@@ -12,7 +12,8 @@ package struct DaemonCommand: AsyncParsableCommand {
         discussion: """
             It runs in the foreground until SIGTERM or SIGINT, and writes its log on standard error. There is one for each \
             state directory; programs of the same user reach it by the socket in there. Over TCP it speaks aria2's \
-            JSON-RPC and takes a token: the one in the file rpc-secret in the state directory, unless another is named.
+            JSON-RPC and XML-RPC, and takes a token: the one in the file rpc-secret in the state directory, unless \
+            another is named.
             """,
         version: "martletd \(MartletVersion.text)"
     )
@@ -81,6 +82,21 @@ struct PlaceOptions: ParsableArguments {
         completion: .directory
     )
     var allowDir: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "A file to which unfinished downloads are saved when the daemon stops, as aria2 does.",
+            discussion: "The queue itself is always stored. aria2c -i and martlet get -i read the file.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var saveSession: String?
+
+    @Option(
+        help: ArgumentHelp("Save the file of --save-session every so many seconds, too.", valueName: "seconds")
+    )
+    var saveSessionInterval: Int?
 }
 
 /// Options for access over TCP.
@@ -176,11 +192,44 @@ struct HookOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Run when nothing waits or runs any more.", valueName: "command"))
     var onDrain: String?
 
-    var commands: [Hook: String] {
-        let given: [(Hook, String?)] = [
+    @Option(
+        help: ArgumentHelp(
+            "A program to run when a download starts, with aria2's arguments.",
+            discussion: "They are the identifier, the number of files, and the path of the first file.",
+            valueName: "program"
+        )
+    )
+    var onDownloadStart: String?
+
+    @Option(help: ArgumentHelp("The same when a download was paused.", valueName: "program"))
+    var onDownloadPause: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The same when a download finished, failed or was removed, unless one of the next two is run.",
+            valueName: "program"
+        )
+    )
+    var onDownloadStop: String?
+
+    @Option(help: ArgumentHelp("The same when a download finished.", valueName: "program"))
+    var onDownloadComplete: String?
+
+    @Option(help: ArgumentHelp("The same when a download failed.", valueName: "program"))
+    var onDownloadError: String?
+
+    var commands: HookCommands {
+        let own: [(Hook, String?)] = [
             (.start, self.onStart), (.finish, self.onFinish), (.failure, self.onFailure), (.drain, self.onDrain),
         ]
-        return Dictionary(uniqueKeysWithValues: given.compactMap { hook, command in command.map { (hook, $0) } })
+        let aria2: [(Aria2Hook, String?)] = [
+            (.start, self.onDownloadStart), (.pause, self.onDownloadPause), (.stop, self.onDownloadStop),
+            (.complete, self.onDownloadComplete), (.error, self.onDownloadError),
+        ]
+        return HookCommands(
+            Dictionary(uniqueKeysWithValues: own.compactMap { hook, command in command.map { (hook, $0) } }),
+            aria2: Dictionary(uniqueKeysWithValues: aria2.compactMap { hook, command in command.map { (hook, $0) } })
+        )
     }
 }
 

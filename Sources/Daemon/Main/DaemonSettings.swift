@@ -29,7 +29,7 @@ struct DaemonSettings: Sendable {
     let allowedHosts: [String]
     let allowsOpenNotifications: Bool
     let options: TransferOptions
-    let hooks: [Hook: String]
+    let hooks: HookCommands
     let logLevel: Logger.Level
     let isDetached: Bool
 
@@ -57,6 +57,10 @@ struct DaemonSettings: Sendable {
                 throw ControlError(.badParameter, "--outage-timeout \(seconds) is none", remedy: "give \(error.wanted)")
             }
         }
+        if let path = command.places.saveSession {
+            options[.saveSession] = try Self.absolute(path, "--save-session")
+        }
+        options[.saveSessionInterval] = try Self.count(command.places.saveSessionInterval, 0, "--save-session-interval")
         self.options = options
         self.hooks = command.hooks.commands
         guard let level = Logger.Level(rawValue: command.log.logLevel) else {

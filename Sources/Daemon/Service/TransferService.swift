@@ -15,6 +15,11 @@ package protocol TransferService: AnyObject, Sendable {
     /// - Throws: `badParameter` (names the entry), `duplicate`, `diskFull`, `stopping`.
     func add(_ entries: [NewTransfer], at position: Int?) async throws(ControlError) -> [GID]
 
+    /// Adds transfers in the given order, in one transaction; one that cannot be added does not affect the others.
+    ///
+    /// - Returns: Their identifiers or errors, in the same order; the errors are those of ``add(_:at:)``.
+    func addEach(_ entries: [PlacedTransfer]) async -> [Result<GID, ControlError>]
+
     // MARK: Reading
 
     /// Returns the only transfer whose identifier begins with `prefix` (1 to 16 hexadecimal digits).
@@ -137,7 +142,7 @@ package protocol TransferService: AnyObject, Sendable {
     /// Bytes received for the transfers that finished since the start; `nil` if not counted.
     var receivedBytes: Int64? { get }
 
-    /// Writes unsaved state; returns when all earlier changes are durable.
+    /// Writes unsaved state and the file of the option `save-session`; returns when all earlier changes are durable.
     func save() async throws(ControlError)
 
     /// Starts stopping the daemon and returns at once; `isForced` waits a shorter time for the engines.
@@ -147,6 +152,20 @@ package protocol TransferService: AnyObject, Sendable {
 extension TransferService {
     /// Received bytes are not counted by default.
     package var receivedBytes: Int64? { nil }
+}
+
+/// A transfer to be added, and its place.
+package struct PlacedTransfer: Sendable, Hashable {
+    /// The transfer.
+    package var transfer: NewTransfer
+    /// Its index among the unfinished transfers, or `nil` for the end.
+    package var position: Int?
+
+    /// Creates a transfer with its place.
+    package init(_ transfer: NewTransfer, at position: Int? = nil) {
+        self.transfer = transfer
+        self.position = position
+    }
 }
 
 /// Selects the transfers to list.

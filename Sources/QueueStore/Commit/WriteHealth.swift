@@ -6,6 +6,7 @@ final class WriteHealth: Sendable {
 
     private struct State {
         var failure: QueueStoreError?
+        var transactions = 0
         var handler: Handler?
     }
 
@@ -14,12 +15,16 @@ final class WriteHealth: Sendable {
     /// The error of the last write, or `nil`.
     var failure: QueueStoreError? { self.state.withLock { $0.failure } }
 
+    /// The number of transactions for writes, and of failed ones of background work.
+    var transactions: Int { self.state.withLock { $0.transactions } }
+
     /// Calls `handler` for each failure, and with `nil` when writes succeed again.
     func observe(_ handler: @escaping Handler) { self.state.withLock { $0.handler = handler } }
 
     /// Records the outcome of a transaction and notifies the observer.
     func committed(_ failure: QueueStoreError?) {
         let handler: Handler? = self.state.withLock { state in
+            state.transactions += 1
             guard failure != nil || state.failure != nil else { return nil }
             state.failure = failure
             return state.handler

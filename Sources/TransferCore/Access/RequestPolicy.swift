@@ -12,6 +12,8 @@ package struct RequestPolicy: Sendable, Hashable {
     package var optionPrefix: String
     /// Whether `Host` may name anything: on an address that is open to the network only credentials protect.
     package var hearsAnyHost: Bool
+    /// Whether the origins of browser extensions are allowed, whose users have installed them; calls need a credential.
+    package var hearsExtensions: Bool
 
     /// Creates a policy.
     package init(
@@ -19,13 +21,15 @@ package struct RequestPolicy: Sendable, Hashable {
         allowedHosts: [String] = [],
         allowedOrigins: [String] = [],
         optionPrefix: String = "--allow",
-        hearsAnyHost: Bool = false
+        hearsAnyHost: Bool = false,
+        hearsExtensions: Bool = false
     ) {
         self.listenHost = listenHost
         self.allowedHosts = allowedHosts
         self.allowedOrigins = allowedOrigins
         self.optionPrefix = optionPrefix
         self.hearsAnyHost = hearsAnyHost
+        self.hearsExtensions = hearsExtensions
     }
 
     /// What becomes of a request.
@@ -39,20 +43,26 @@ package struct RequestPolicy: Sendable, Hashable {
     /// Judges a request.
     ///
     /// - Parameters:
-    ///   - hosts: The values of `Host`; exactly one must be there.
+    ///   - hosts: The values of `Host`; exactly one must be there, or none if it is not required.
     ///   - origins: The values of `Origin`.
     ///   - localAddress: The address that the connection came in on.
+    ///   - requiresHost: Whether `Host` may not be missing: in HTTP/1.0, which no browser sends, it may.
     /// - Returns: Whether it is heard.
-    package func verdict(hosts: [String], origins: [String], localAddress: String?) -> Verdict {
-        guard hosts.count == 1, let host = Self.name(hosts[0]) else {
-            return .refused("exactly one Host field is needed")
-        }
-        guard self.hearsAnyHost || self.isOurs(host, localAddress) else {
-            return .refused("the Host field names another host; \(self.optionPrefix)-host allows it")
+    package func verdict(hosts: [String], origins: [String], localAddress: String?, requiresHost: Bool = true)
+        -> Verdict
+    {
+        if !hosts.isEmpty || requiresHost {
+            guard hosts.count == 1, let host = Self.name(hosts[0]) else {
+                return .refused("exactly one Host field is needed")
+            }
+            guard self.hearsAnyHost || self.isOurs(host, localAddress) else {
+                return .refused("the Host field names another host; \(self.optionPrefix)-host allows it")
+            }
         }
         guard origins.count <= 1 else { return .refused("more than one Origin field") }
         guard let origin = origins.first else { return .heard(origin: nil) }
-        if self.isSame(origin, as: hosts[0]) || self.isAllowed(origin) { return .heard(origin: origin) }
+        if let host = hosts.first, self.isSame(origin, as: host) { return .heard(origin: origin) }
+        if self.isAllowed(origin) || self.hearsExtensions && Self.isExtension(origin) { return .heard(origin: origin) }
         return .refused("the page's origin is not allowed; \(self.optionPrefix)-origin allows it")
     }
 
@@ -70,6 +80,14 @@ package struct RequestPolicy: Sendable, Hashable {
         self.allowedOrigins.contains { entry in
             entry == origin || entry.hasSuffix("*") && origin.hasPrefix(entry.dropLast())
         }
+    }
+
+    /// Whether an origin is that of a browser extension: web pages cannot have such an origin.
+    private static func isExtension(_ origin: String) -> Bool {
+        ["chrome-extension://", "moz-extension://", "safari-web-extension://"]
+            .contains {
+                origin.hasPrefix($0) && origin.utf8.count > $0.utf8.count
+            }
     }
 
     private func isSame(_ origin: String, as host: String) -> Bool {

@@ -219,15 +219,21 @@ extension DownloadMachine {
     ///
     /// - Returns: The base of the name to reserve, or `nil` if the present name is only surveyed; no value if the name
     ///   is final.
-    func proposedName(_ head: ResponseHead) -> String?? {
-        if !self.name.isGivenByUser, let field = head.fields["Content-Disposition"],
-            let proposed = ContentDisposition(field).fileName.flatMap({ FileName.sanitize($0) })
-        {
+    func proposedName(_ head: ResponseHead, _ url: HTTPURL) -> String?? {
+        if !self.name.isGivenByUser, let proposed = self.name(proposedBy: head, url) {
             if proposed != self.name.base { return .some(.some(proposed)) }
             return self.name.isDiverted ? .some(.some(proposed)) : nil
         }
         if self.name.isDiverted { return .some(.some(self.name.base)) }
         return self.existing != nil && !self.name.overwrites ? .some(nil) : nil
+    }
+
+    private func name(proposedBy head: ResponseHead, _ url: HTTPURL) -> String? {
+        let field = head.fields["Content-Disposition"]
+        if let name = field.flatMap({ ContentDisposition($0).fileName }).flatMap({ FileName.sanitize($0) }) {
+            return name
+        }
+        return self.terms.namesByFinalURL ? FileName.choose(byFinal: url) : nil
     }
 
     /// Reserves or surveys the name that a response determines.

@@ -24,7 +24,7 @@ extension DownloadMachine {
             length: length,
             part: part
         )
-        if let base = self.proposedName(head) { return self.relocate(base, pending) }
+        if let base = self.proposedName(head, self.requests[index].url) { return self.relocate(base, pending) }
         self.createFile(pending, now)
     }
 

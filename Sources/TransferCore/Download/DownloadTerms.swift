@@ -23,6 +23,8 @@ package struct DownloadTerms: Sendable {
     package var expected: [ExpectedDigest] = []
     /// Whether the file must have exactly the given name.
     package var nameIsExact = false
+    /// Whether a file without a given or proposed name is named by the last URL after redirects.
+    package var namesByFinalURL = false
     /// The text that marks a finished file as this transfer's.
     package var mark: String?
     /// The destination.

@@ -47,6 +47,17 @@ public enum FileName {
         return url.lastPathSegment.flatMap(self.sanitize) ?? self.fallback
     }
 
+    /// Chooses a name as aria2 does: the last segment of the last URL after redirects, or `index.html`.
+    ///
+    /// A slash that is percent-encoded in the segment stays so, instead of ending the name.
+    /// The server that redirects could propose any name by Content-Disposition as well.
+    ///
+    /// - Returns: One path component of at most ``longest`` bytes.
+    package static func choose(byFinal url: HTTPURL) -> String {
+        let segment = url.lastPathSegment?.split(separator: "/", omittingEmptySubsequences: false)
+        return segment.flatMap { self.sanitize($0.joined(separator: "%2F")) } ?? "index.html"
+    }
+
     /// The name with a number before its extension: `file.tar.gz` and 1 give `file.1.tar.gz`.
     public static func numbered(_ name: String, _ number: Int) -> String {
         self.shortened(name, inserting: ".\(number)")

@@ -20,6 +20,11 @@ public struct DownloadRequest: Sendable {
     /// Whether the given name must not be numbered: adding fails while another transfer uses it.
     public var nameIsExact = false
 
+    /// Whether a file without a given or proposed name is named by the last URL after redirects, as by aria2.
+    ///
+    /// A URL without a last segment then yields `index.html`. Otherwise the first URL names the file.
+    public var namesByFinalURL = false
+
     /// A unique text stored with the finished file; it identifies the file as this transfer's.
     ///
     /// A caller that records finished transfers repeats one that ended just before a crash; with its mark, the repeated

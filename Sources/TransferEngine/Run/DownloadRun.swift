@@ -188,6 +188,7 @@ extension DownloadTerms {
         self.isConditional = !request.conditions.isEmpty
         self.expected = request.expected
         self.nameIsExact = request.nameIsExact
+        self.namesByFinalURL = request.namesByFinalURL
         self.mark = request.mark
         self.destination =
             switch request.options.destination {

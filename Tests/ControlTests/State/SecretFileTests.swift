@@ -26,7 +26,7 @@ import TransferTesting
     }
 
     @Test func theUsersOwnIsReadWithoutTheEndOfItsLine() throws {
-        for (text, secret) in [("abc", "abc"), ("abc\n", "abc"), ("a-b:c/d\r\n", "a-b:c/d")] {
+        for (text, secret) in [("abc", "abc"), ("abc\n", "abc"), ("a-b:c/d\r\n", "a-b:c/d"), ("a b  c\n", "a b  c")] {
             try self.write(text)
             #expect(try SecretFile.readOrMake(self.path) == secret)
         }
@@ -41,7 +41,9 @@ import TransferTesting
         #expect(error?.description.contains("abc") == false)
     }
 
-    @Test(arguments: ["", "\n", "a b", "a\nb", "\u{7F}", "é", String(repeating: "x", count: 1025)])
+    @Test(arguments: [
+        "", "\n", " ", " a", "a ", "a \n", "a\tb", "a\nb", "\u{7F}", "é", String(repeating: "x", count: 1025),
+    ])
     func whatIsNoTokenIsRefused(text: String) throws {
         try self.write(text)
         let error = #expect(throws: ControlError.self) { try SecretFile.read(self.path) }

@@ -1,4 +1,5 @@
 import Control
+import Synchronization
 import Testing
 
 @testable import Daemon
@@ -6,7 +7,7 @@ import Testing
 @Suite("Envelopes")
 struct EnvelopeTests {
     static let version =
-        #"{"id":ID,"jsonrpc":"2.0","result":{"version":"0.1.0","enabledFeatures":["Async DNS","Firefox3 Cookie","HTTPS","Message Digest"]}}"#
+        #"{"id":ID,"jsonrpc":"2.0","result":{"version":"0.1.0","enabledFeatures":["Async DNS","Firefox3 Cookie","HTTPS","Message Digest","XML-RPC"]}}"#
     static let invalid = #"{"id":null,"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request."}}"#
     static let parse = #"{"id":null,"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error."}}"#
 
@@ -154,6 +155,41 @@ struct EnvelopeTests {
         )
         #expect(await bench.call("system.multicall", []).message == "The parameter at 0 is required but missing.")
         #expect(await bench.call("system.multicall", ["token:x", [] as JSON]).result == [])
+    }
+
+    @Test("consecutive addUri calls of a multicall or a batch are added at once; an error is of its own call")
+    func additions() async throws {
+        let bench = RPCBench()
+        func add(_ gid: String, _ url: JSON = "http://h/x") -> JSON {
+            ["methodName": "aria2.addUri", "params": ["token:s3cret", [url], ["gid": .string(gid), "pause": "true"]]]
+        }
+        let ids = (1...5).map { "000000000000000\($0)" }
+        let calls: JSON = [
+            add(ids[0]), add(ids[0]), ["methodName": "aria2.addUri", "params": [["http://h/x"]]], add(ids[1]),
+            add(ids[2], "nope"), ["methodName": "aria2.addUri", "params": ["token:s3cret", 5]],
+            ["methodName": "aria2.tellStatus", "params": ["token:s3cret", .string(ids[1]), ["gid"]]], add(ids[3]),
+        ]
+        let answer = await bench.call("system.multicall", [calls], from: RPCBench.stranger)
+        let results = try #require(answer.result?.array)
+        #expect(results.count == 8)
+        #expect(results[0] == [.string(ids[0])])
+        #expect(results[1]["code"] == 1)
+        #expect(results[2] == ["code": 1, "message": "Unauthorized"])
+        #expect(results[3] == [.string(ids[1])])
+        #expect(results[4]["message"]?.string?.hasPrefix("No URI to download.") == true)
+        #expect(results[5] == ["code": 1, "message": "The parameter at 0 has wrong type."])
+        #expect(results[6] == [["gid": .string(ids[1])]])
+        #expect(results[7] == [.string(ids[3])])
+        #expect(bench.service.state.withLock { $0.additions } == [3, 1])
+        let batch = await bench.send(
+            #"[{"id":1,"method":"aria2.addUri","params":[["http://h/y"],{"gid":"0000000000000005"}]},"#
+                + #"{"id":2,"method":"aria2.addUri","params":[["http://h/y"],{"gid":"0000000000000006"}]}]"#
+        )
+        #expect(
+            batch.body == #"[{"id":1,"jsonrpc":"2.0","result":"0000000000000005"},"#
+                + #"{"id":2,"jsonrpc":"2.0","result":"0000000000000006"}]"#
+        )
+        #expect(bench.service.state.withLock { $0.additions } == [3, 1, 2])
     }
 }
 

@@ -19,6 +19,8 @@ final class MemoryService: TransferService {
         var listeners: [Int: AsyncStream<ServiceEvent>.Continuation] = [:]
         var nextListener = 0
         var saves = 0
+        /// The sizes of the additions of several transfers at once.
+        var additions: [Int] = []
         var stops: [Bool] = []
         var now = 1_700_000_000.0
         /// Thrown by every change.
@@ -90,6 +92,19 @@ final class MemoryService: TransferService {
         }
         for id in ids { if let record = try? await self.record(id) { self.tell(.queued(record)) } }
         return ids
+    }
+
+    func addEach(_ entries: [PlacedTransfer]) async -> [Result<GID, ControlError>] {
+        self.state.withLock { $0.additions.append(entries.count) }
+        var results: [Result<GID, ControlError>] = []
+        for entry in entries {
+            do throws(ControlError) {
+                results.append(.success(try await self.add([entry.transfer], at: entry.position)[0]))
+            } catch {
+                results.append(.failure(error))
+            }
+        }
+        return results
     }
 
     func resolve(_ prefix: String) async throws(ControlError) -> GID {

@@ -17,6 +17,15 @@ import TransferTesting
         #expect(FileName.sanitize(name) == name)
     }
 
+    @Test(arguments: [
+        ("http://h/a/b.bin?q=1#f", "b.bin"), ("http://h/", "index.html"), ("http://h", "index.html"),
+        ("http://h/a/", "index.html"), ("http://h/r%20x%2Fy", "r x%2Fy"), ("http://h/..%2f..%2fetc", "%2F..%2Fetc"),
+        ("http://h/%2e%2e", "index.html"), ("http://h/..%5c.x", "x"), ("http://h/%00", "index.html"),
+    ])
+    func theLastURLNamesAFileAsByAria2(url: String, name: String) throws {
+        #expect(FileName.choose(byFinal: try HTTPURL(url)) == name)
+    }
+
     @Test(arguments: ["", ".", "..", "...", "/", "a/", "\\", " ", "\u{0}", "\u{202E}", ". .", "x/.."])
     func whatLeavesNothingIsNoName(_ raw: String) { #expect(FileName.sanitize(raw) == nil) }
 

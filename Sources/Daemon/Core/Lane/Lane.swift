@@ -18,7 +18,7 @@ struct EngineParts: Sendable {
 /// The claimed transfers of one queue, and the engines that run them.
 ///
 /// Confined to the core. Transfers with their own proxies, and those that were staged under earlier settings, have
-/// separate engines, which are removed when their last transfer has left.
+/// separate engines, which are removed when their last transfer has left. So have dry runs.
 final class Lane {
     /// A transfer on an engine, and its last known progress.
     struct Live {
@@ -37,6 +37,8 @@ final class Lane {
         /// Of an upload: the bytes that the server has acknowledged, and those sent in this run.
         var acknowledged: Int64?
         var sent: Int64?
+        /// The length that a dry run found.
+        var found: Int64?
         var speed: SpeedWatch?
         /// The failure with which the core ends the transfer, if it does.
         var failure: TransferRecord.Failure?
@@ -45,6 +47,11 @@ final class Lane {
     struct EngineKey: Hashable {
         var epoch: Int
         var proxy: ProxySettings?
+        /// Whether it runs dry runs, whose results are the responses.
+        var isForDryRuns = false
+
+        /// Whether it is removed when its last transfer has left.
+        func isTemporary(in epoch: Int) -> Bool { self.proxy != nil || self.isForDryRuns || self.epoch != epoch }
     }
 
     private struct Slot {
@@ -146,7 +153,7 @@ final class Lane {
         plan.upload?.options.priority = plan.request.options.priority
         plan.request.options.waitsSince = Int64(exactly: transfer.added.rounded(.down))
         plan.upload?.options.waitsSince = plan.request.options.waitsSince
-        let key = EngineKey(epoch: self.epoch, proxy: plan.proxy)
+        let key = EngineKey(epoch: self.epoch, proxy: plan.proxy, isForDryRuns: plan.isDryRun)
         let policy = try self.policy(key, plan)
         var tag = RunTag(id: transfer.id, policy: policy)
         if plan.upload != nil {
@@ -234,7 +241,7 @@ final class Lane {
         live.policy?.ended(live.number)
         guard var slot = self.slots.removeValue(forKey: live.engine) else { return }
         slot.load -= 1
-        if slot.load <= 0, live.engine.proxy != nil || live.engine.epoch != self.epoch {
+        if slot.load <= 0, live.engine.isTemporary(in: self.epoch) {
             slot.observation.cancel()
         } else {
             self.slots[live.engine] = slot
@@ -379,7 +386,7 @@ final class Lane {
         }
         engine.setConnectionLimits(ofHosts: self.hostLimits)
         let interest: TransferEvent.Interest =
-            self.session == nil ? [.states, .progress] : [.states, .responses, .progress]
+            self.session == nil && !key.isForDryRuns ? [.states, .progress] : [.states, .responses, .progress]
         let observation = engine.observe(interest) { [outbox = self.outbox, session = self.session] event in
             outbox.put(.engine(lane: session, event))
         }
@@ -388,17 +395,12 @@ final class Lane {
     }
 
     private static func condition(_ request: DownloadRequest, _ known: String?) -> (String, String)? {
-        let name = request.name ?? FileName.choose(user: nil, disposition: nil, url: request.sources[0])
+        let url = request.sources[0]
+        let named =
+            request.namesByFinalURL
+            ? FileName.choose(byFinal: url) : FileName.choose(user: nil, disposition: nil, url: url)
+        let name = request.name ?? named
         let path = known ?? FileTarget(directory: request.directory ?? ".", name: name).path
         return FileTime.modified(path).map { ("If-Modified-Since", HTTPDate.format($0)) }
-    }
-}
-
-/// The reason why a transfer cannot be staged on an engine.
-struct StagingFailure: Error {
-    var failure: TransferRecord.Failure
-
-    init(_ code: TransferFailure.Code, _ message: String, remedy: String = "") {
-        self.failure = TransferRecord.Failure(code, message, remedy: remedy)
     }
 }

@@ -41,7 +41,7 @@ struct LaneSettings: Sendable {
         self.defaults = options
         for name in [
             OptionName.dir, .out, .gid, .pause, .position, .maxConcurrentDownloads, .maxOverallDownloadLimit,
-            .maxDownloadResult,
+            .maxDownloadResult, .saveSession, .saveSessionInterval,
         ] {
             self.defaults[name] = nil
         }

@@ -25,6 +25,9 @@ extension RequestPlan {
         guard common.sources.count == 1 else {
             throw ControlError(.badParameter, "an upload has several URLs", remedy: "add one upload for each")
         }
+        guard try reader.flag(.dryRun) != true else {
+            throw ControlError(.badParameter, "an upload has the option 'dry-run'", remedy: "leave it out")
+        }
         guard reader.options[.body] == nil, common.conditions.isEmpty else {
             throw ControlError(.badParameter, "an upload has the option 'body' or 'conditions'", remedy: "leave it out")
         }

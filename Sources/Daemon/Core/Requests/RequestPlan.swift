@@ -16,6 +16,8 @@ struct RequestPlan {
     var cookieFile: String?
     /// Whether the request is made conditional on the modification time of an existing file.
     var isConditional = false
+    /// Whether only the availability of the file is checked.
+    var isDryRun = false
     /// The rate in bytes per second below which the transfer fails.
     var lowestSpeed: Int64?
 }
@@ -55,6 +57,7 @@ extension RequestPlan {
         request.nameIsExact =
             request.name != nil
             && (request.options.ifExists == .overwrite || request.options.ifExists == .fail)
+        request.namesByFinalURL = reader.options[.nameFrom] == "last"
         try Self.readContent(reader, &request)
         try Self.readFields(reader, baseFields, &request)
         try Self.readLimits(reader, &request)
@@ -65,6 +68,8 @@ extension RequestPlan {
         }
         self.cookieFile = options[.loadCookies].flatMap { $0.isEmpty ? nil : $0 }
         self.isConditional = try reader.flag(.conditionalGet) ?? false
+        self.isDryRun = try reader.flag(.dryRun) ?? false
+        if self.isDryRun { self.request.onlyExamine() }
         self.lowestSpeed = try reader.limit(.lowestSpeedLimit)
         _ = try reader.flag(.continue)
         if let text = options[.userInfo], (try? JSON(parsing: text)) == nil {
@@ -155,7 +160,13 @@ extension RequestPlan {
     ) throws(ControlError) {
         var own = try reader.fields(.header)
         func has(_ name: String) -> Bool { own.contains { $0.0.lowercased() == name } }
-        if let referer = try reader.value(.referer), !has("referer") { own.append(("Referer", referer)) }
+        if let referer = try reader.value(.referer), !has("referer") {
+            own.append(("Referer", referer == "*" ? request.sources[0].withoutUserInfo : referer))
+        }
+        if try reader.flag(.httpNoCache) == true {
+            if !has("cache-control") { own.append(("Cache-Control", "no-cache")) }
+            if !has("pragma") { own.append(("Pragma", "no-cache")) }
+        }
         if let agent = try reader.value(.userAgent), !has("user-agent") { own.append(("User-Agent", agent)) }
         guard !own.isEmpty else {
             request.fields = base
@@ -187,24 +198,5 @@ extension RequestPlan {
         if let timeout = try reader.seconds(.outageTimeout) {
             request.options.outageTimeout = timeout > .zero ? timeout : nil
         }
-    }
-
-    private static func proxy(_ options: TransferOptions) throws(ControlError) -> ProxySettings? {
-        guard !options.isEmpty else { return nil }
-        var variables: [String: String] = [:]
-        for (name, variable) in [
-            (OptionName.allProxy, "all_proxy"), (.httpProxy, "http_proxy"), (.httpsProxy, "https_proxy"),
-        ] {
-            guard let text = options[name], !text.isEmpty else { continue }
-            do throws(ProxyError) {
-                _ = try ProxyServer(text, from: "the option '\(name.rawValue)'")
-            } catch {
-                throw ControlError(.badParameter, error.message)
-            }
-            variables[variable] = text
-        }
-        if let text = options[.noProxy], !text.isEmpty { variables["no_proxy"] = text }
-        let isGiven = [OptionName.allProxy, .httpProxy, .httpsProxy].contains { options[$0] != nil }
-        return isGiven ? .fromEnvironment(variables) : nil
     }
 }

@@ -4,7 +4,7 @@ internal import TransferCore
 /// aria2's methods that add transfers.
 enum Aria2Adding {
     static let methods = [
-        RPCMethod("aria2.addUri", Self.addURI),
+        RPCMethod("aria2.addUri", adding: Self.placed),
         RPCMethod("aria2.addTorrent") { _, _ async throws(ControlError) in throw Self.unsupported("BitTorrent") },
         RPCMethod("aria2.addMetalink") { _, _ async throws(ControlError) in throw Self.unsupported("Metalink") },
     ]
@@ -17,8 +17,12 @@ enum Aria2Adding {
         )
     }
 
+    /// Returns the transfer that the arguments of `aria2.addUri` describe.
     @Sendable
-    private static func addURI(_ context: RPCContext, _ arguments: RPCArguments) async throws(ControlError) -> JSON {
+    private static func placed(
+        _ context: RPCContext,
+        _ arguments: RPCArguments
+    ) throws(ControlError) -> PlacedTransfer {
         let urls = try arguments.array(0).compactMap(\.string)
         guard !urls.isEmpty else { throw ControlError(.badParameter, "URI is not provided.") }
         let json = try arguments.optionalOptions(1) ?? .object([])
@@ -28,11 +32,10 @@ enum Aria2Adding {
         }
         var entry = NewTransfer(urls: try Self.checked(urls), options: try TransferOptions(checking: json))
         entry.takeMembers()
+        if entry.options[.out] == nil, entry.options[.nameFrom] == nil { entry.options[.nameFrom] = "last" }
         entry.options = try context.confine(entry.options, directory: context.directory)
-        let place = position.map { Int(clamping: $0) } ?? entry.takePosition()
-        let gids = try await context.service.add([entry], at: place)
-        guard let gid = gids.first else { throw ControlError(.unknown, "The transfer was not added") }
-        return .string(gid.description)
+        let place = entry.takePosition()
+        return PlacedTransfer(entry, at: position.map { Int(clamping: $0) } ?? place)
     }
 
     /// Returns the URLs if all of them are valid.

@@ -7,7 +7,7 @@ enum Aria2Daemon {
         RPCMethod("aria2.getVersion") { _, _ async throws(ControlError) in
             [
                 "version": .string(MartletVersion.text),
-                "enabledFeatures": ["Async DNS", "Firefox3 Cookie", "HTTPS", "Message Digest"],
+                "enabledFeatures": ["Async DNS", "Firefox3 Cookie", "HTTPS", "Message Digest", "XML-RPC"],
             ]
         },
         RPCMethod("aria2.getSessionInfo") { context, _ async throws(ControlError) in

@@ -5,7 +5,7 @@ enum Aria2Options {
     static let methods = [
         RPCMethod("aria2.getOption") { context, arguments async throws(ControlError) in
             let record = try await context.record(try arguments.string(0))
-            return OptionDefaults.json(
+            return OptionDefaults.aria2(
                 of: record.options,
                 global: context.service.globalOptions,
                 directory: record.directory
@@ -22,7 +22,11 @@ enum Aria2Options {
             return "OK"
         },
         RPCMethod("aria2.getGlobalOption") { context, _ async throws(ControlError) in
-            OptionDefaults.json(global: context.service.globalOptions, directory: context.directory)
+            OptionDefaults.aria2(
+                global: context.service.globalOptions,
+                directory: context.directory,
+                port: context.configuration.listen?.port
+            )
         },
         RPCMethod("aria2.changeGlobalOption") { context, arguments async throws(ControlError) in
             try await Self.changeGlobal(try arguments.options(0), context)
@@ -45,6 +49,7 @@ enum Aria2Options {
 
     /// Changes the global options; options that only apply to one transfer are ignored, as in aria2.
     static func changeGlobal(_ json: JSON, _ context: RPCContext) async throws(ControlError) {
+        try Aria2OptionTable.checkGlobal(json)
         var options = try TransferOptions(checking: json)
         for name in [OptionName.gid, .pause, .position, .out, .checksum, .description, .userInfo] {
             options[name] = nil

@@ -46,7 +46,7 @@ struct Aria2Status: Sendable {
     }
 
     /// The file's path, or an empty text while it is unknown.
-    private var path: String {
+    var path: String {
         if let path = self.record.path { return path }
         if let upload = self.record.upload { return upload.files.first ?? "" }
         guard let out = self.record.options[.out] else { return "" }

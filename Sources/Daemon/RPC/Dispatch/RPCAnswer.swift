@@ -43,7 +43,7 @@ extension RPCItem {
     /// Whether the call is of one of Martlet's own methods.
     fileprivate var isOwn: Bool {
         guard case .success(let call) = self.call else { return false }
-        return call.method.utf8.starts(with: "martlet.".utf8)
+        return call.method.isOwnMethod
     }
 }
 

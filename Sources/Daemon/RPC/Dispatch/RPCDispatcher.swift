@@ -8,7 +8,7 @@ struct RPCDispatcher: Sendable {
     let metrics: ServerMetrics
     var methods = RPCMethods.standard
 
-    /// Performs the calls of one message.
+    /// Performs the calls of one JSON message.
     ///
     /// - Parameters:
     ///   - envelope: The message.
@@ -20,59 +20,54 @@ struct RPCDispatcher: Sendable {
         from caller: Caller,
         subscription: EventSubscription? = nil
     ) async -> RPCAnswer {
+        var run = RPCRun(caller: caller, subscription: subscription)
         var answer = RPCAnswer()
         switch envelope {
         case .single(let item):
-            let result = await self.result(item.call, caller, subscription, &answer)
+            let result = await self.result(item.call, &run)
             answer.append(item, result)
             if case .failure(let failure) = result { answer.status = failure.status }
         case .batch(let items):
             answer.beginArray()
-            for item in items {
-                // A short batch may have a long response: beyond the limit its other calls are not performed.
-                guard answer.bytes.count < self.configuration.limits.answer else {
-                    answer.append(item, .failure(.tooMuch("The batch's answer is too large", remedy: "ask for less")))
-                    continue
-                }
-                let result = await self.result(item.call, caller, subscription, &answer)
-                answer.append(item, result)
-            }
+            // A short batch may have a long response: beyond the limit its other calls are not performed.
+            await self.perform(
+                items.map(\.call),
+                &run,
+                overflow: .tooMuch("The batch's answer is too large", remedy: "ask for less"),
+                hasRoom: { answer.bytes.count < self.configuration.limits.answer },
+                take: { index, result in answer.append(items[index], result) }
+            )
             answer.endArray()
         }
+        answer.hasFailedAuthentication = run.hasFailedAuthentication
         return answer
     }
 
-    private func result(
-        _ item: Result<RPCCall, RPCFailure>,
-        _ caller: Caller,
-        _ subscription: EventSubscription?,
-        _ answer: inout RPCAnswer
-    ) async -> Result<JSON, RPCFailure> {
-        switch item {
+    /// Performs one call.
+    func result(_ call: Result<RPCCall, RPCFailure>, _ run: inout RPCRun) async -> Result<JSON, RPCFailure> {
+        switch self.admit(call, &run) {
         case .failure(let failure): return .failure(failure)
-        case .success(let call):
-            if call.method == SystemMethods.multicall {
-                return await self.multicall(call, caller, subscription, &answer)
-            }
-            return await self.result(call, caller, subscription, &answer)
+        case .success(let admitted): return await self.perform(admitted, &run)
         }
     }
 
-    private func result(
-        _ call: RPCCall,
-        _ caller: Caller,
-        _ subscription: EventSubscription?,
-        _ answer: inout RPCAnswer
-    ) async -> Result<JSON, RPCFailure> {
+    /// Checks a call's token and looks up its method.
+    private func admit(
+        _ given: Result<RPCCall, RPCFailure>,
+        _ run: inout RPCRun
+    ) -> Result<AdmittedCall, RPCFailure> {
+        let call: RPCCall
+        switch given {
+        case .failure(let failure): return .failure(failure)
+        case .success(let success): call = success
+        }
         var parameters = call.parameters
         let token = parameters.takeToken()
         let method = self.methods[call.method]
-        if method?.isOpen != true {
-            guard self.isAllowed(token, caller, subscription) else {
-                answer.hasFailedAuthentication = true
-                self.metrics.called(method?.name, isError: true)
-                return .failure(.unauthorized)
-            }
+        if method?.isOpen != true, !self.isAllowed(token, run.caller, run.subscription) {
+            run.hasFailedAuthentication = true
+            self.metrics.called(method?.name, isError: true)
+            return .failure(.unauthorized)
         }
         guard let method else {
             self.metrics.called(nil, isError: true)
@@ -86,39 +81,14 @@ struct RPCDispatcher: Sendable {
                 )
             )
         }
-        let result = await self.perform(method, parameters, caller, subscription)
-        if case .failure = result {
-            self.metrics.called(method.name, isError: true)
-        } else {
-            self.metrics.called(method.name, isError: false)
-        }
-        return result
-    }
-
-    private func perform(
-        _ method: RPCMethod,
-        _ parameters: RPCParameters,
-        _ caller: Caller,
-        _ subscription: EventSubscription?
-    ) async -> Result<JSON, RPCFailure> {
-        let arguments: RPCArguments
-        switch parameters {
-        case .positional(let elements): arguments = RPCArguments(elements)
-        case .named(let object) where method.isOwn: arguments = RPCArguments(named: object)
-        case .named, .malformed: return .failure(.invalidParameters)
-        }
         let context = RPCContext(
             service: self.service,
             configuration: self.configuration,
-            caller: caller,
+            caller: run.caller,
             methods: self.methods,
-            subscription: subscription
+            subscription: run.subscription
         )
-        do throws(ControlError) {
-            return .success(try await method.handler(context, arguments))
-        } catch {
-            return .failure(RPCFailure(error))
-        }
+        return .success(AdmittedCall(method: method, parameters: parameters, context: context))
     }
 
     /// Returns whether a call is permitted: always over the Unix socket, otherwise with the token.
@@ -128,61 +98,134 @@ struct RPCDispatcher: Sendable {
         subscription?.authenticated()
         return true
     }
+
+    private func perform(_ call: AdmittedCall, _ run: inout RPCRun) async -> Result<JSON, RPCFailure> {
+        let result: Result<JSON, RPCFailure>
+        if call.method.name == SystemMethods.multicall {
+            result = await self.multicall(call, &run)
+        } else {
+            result = await call.result()
+        }
+        self.metrics.called(call.method.name, isError: result.isFailure)
+        return result
+    }
 }
 
+// MARK: Several calls
+
 extension RPCDispatcher {
-    /// Performs several calls in order, each with its own token.
-    private func multicall(
-        _ call: RPCCall,
-        _ caller: Caller,
-        _ subscription: EventSubscription?,
-        _ answer: inout RPCAnswer
-    ) async -> Result<JSON, RPCFailure> {
-        var parameters = call.parameters
-        _ = parameters.takeToken()
-        guard case .positional(let elements) = parameters else { return .failure(.invalidParameters) }
-        let calls: [JSON]
-        do throws(ControlError) {
-            calls = try RPCArguments(elements).array(0)
-        } catch {
-            return .failure(RPCFailure(error))
+    /// Performs several calls in order; consecutive ones that only add a transfer share a transaction.
+    ///
+    /// - Parameters:
+    ///   - calls: The calls.
+    ///   - run: The state of the message.
+    ///   - overflow: The error of calls that are not performed because the response is full.
+    ///   - hasRoom: Whether the response may grow.
+    ///   - take: Receives the index and the result of each call, in order.
+    private func perform(
+        _ calls: [Result<RPCCall, RPCFailure>],
+        _ run: inout RPCRun,
+        overflow: RPCFailure,
+        hasRoom: () -> Bool,
+        take: (Int, Result<JSON, RPCFailure>) -> Void
+    ) async {
+        var additions = PendingAdditions()
+        for (index, call) in calls.enumerated() {
+            guard hasRoom() else {
+                additions.append(.failure(overflow), of: nil, index)
+                continue
+            }
+            switch self.admit(call, &run) {
+            case .failure(let failure): additions.append(.failure(failure), of: nil, index)
+            case .success(let admitted):
+                if let addition = admitted.addition() {
+                    additions.append(addition, of: admitted.method, index)
+                } else {
+                    await self.finish(&additions, take)
+                    take(index, await self.perform(admitted, &run))
+                }
+            }
         }
-        guard calls.count <= RPCEnvelope.batchLimit else {
+        await self.finish(&additions, take)
+    }
+
+    /// Adds the pending transfers in one transaction, and reports the results of their calls.
+    private func finish(
+        _ additions: inout PendingAdditions,
+        _ take: (Int, Result<JSON, RPCFailure>) -> Void
+    ) async {
+        guard !additions.items.isEmpty else { return }
+        let items = additions.items
+        additions = PendingAdditions()
+        let entries = items.compactMap { try? $0.entry.get() }
+        var added = (entries.isEmpty ? [] : await self.service.addEach(entries))[...]
+        for item in items {
+            let result: Result<JSON, RPCFailure> = item.entry.flatMap { _ in
+                switch added.popFirst() {
+                case .success(let gid)?: .success(.string(gid.description))
+                case .failure(let error)?: .failure(RPCFailure(error))
+                case nil: .failure(RPCFailure(ControlError(.unknown, "The transfer was not added")))
+                }
+            }
+            if let method = item.method { self.metrics.called(method.name, isError: result.isFailure) }
+            take(item.index, result)
+        }
+    }
+
+    /// Performs the calls of `system.multicall` in order, each with its own token.
+    private func multicall(_ call: AdmittedCall, _ run: inout RPCRun) async -> Result<JSON, RPCFailure> {
+        let elements: [JSON]
+        do throws(RPCFailure) {
+            let arguments = try call.arguments()
+            do throws(ControlError) { elements = try arguments.array(0) } catch { throw RPCFailure(error) }
+        } catch {
+            return .failure(error)
+        }
+        guard elements.count <= RPCEnvelope.batchLimit else {
             return .failure(
-                .tooMuch("\(calls.count) calls are too many", remedy: "send at most \(RPCEnvelope.batchLimit) at once")
+                .tooMuch(
+                    "\(elements.count) calls are too many",
+                    remedy: "send at most \(RPCEnvelope.batchLimit) at once"
+                )
             )
         }
+        let dialect = run.dialect
         var results: [JSON] = []
-        var weight = answer.bytes.count
-        for inner in calls {
-            let result: JSON
-            if weight < self.configuration.limits.answer {
-                result = await self.inner(inner, caller, subscription, &answer)
-            } else {
-                result = RPCFailure.tooMuch("The answer is too large").json(withData: false)
+        results.reserveCapacity(elements.count)
+        var weight = 0
+        await self.perform(
+            elements.map { RPCCall.inner($0) },
+            &run,
+            overflow: .tooMuch("The answer is too large"),
+            hasRoom: { weight < self.configuration.limits.answer },
+            take: { index, result in
+                let json: JSON
+                switch result {
+                case .success(let value): json = .array([value])
+                case .failure(let failure):
+                    json = failure.json(dialect, withData: elements[index]["methodName"]?.string?.isOwnMethod == true)
+                }
+                weight += json.weight
+                results.append(json)
             }
-            weight += result.weight
-            results.append(result)
-        }
-        self.metrics.called(SystemMethods.multicall, isError: false)
+        )
         return .success(.array(results))
     }
+}
 
-    private func inner(
-        _ json: JSON,
-        _ caller: Caller,
-        _ subscription: EventSubscription?,
-        _ answer: inout RPCAnswer
-    ) async -> JSON {
-        guard json.object != nil else { return Self.bare("system.multicall expected struct.") }
-        guard let name = json["methodName"]?.string else { return Self.bare("Missing methodName.") }
-        guard name != SystemMethods.multicall else { return Self.bare("Recursive system.multicall forbidden.") }
-        let call = RPCCall(id: .null, method: name, parameters: RPCParameters(json["params"]))
-        switch await self.result(call, caller, subscription, &answer) {
-        case .success(let value): return .array([value])
-        case .failure(let failure): return failure.json(withData: name.hasPrefix("martlet."))
+extension RPCCall {
+    /// Parses a call inside `system.multicall`.
+    fileprivate static func inner(_ json: JSON) -> Result<RPCCall, RPCFailure> {
+        guard json.object != nil else { return .failure(RPCFailure(code: 1, "system.multicall expected struct.")) }
+        guard let name = json["methodName"]?.string else { return .failure(RPCFailure(code: 1, "Missing methodName.")) }
+        guard name != SystemMethods.multicall else {
+            return .failure(RPCFailure(code: 1, "Recursive system.multicall forbidden."))
         }
+        return .success(RPCCall(id: .null, method: name, parameters: RPCParameters(json["params"])))
     }
+}
 
-    private static func bare(_ message: String) -> JSON { RPCFailure(code: 1, message).json(withData: false) }
+extension Result {
+    /// Whether it is a failure.
+    fileprivate var isFailure: Bool { if case .failure = self { true } else { false } }
 }

@@ -5,21 +5,45 @@ struct RPCMethod: Sendable {
     /// Performs a call and returns its result.
     typealias Handler = @Sendable (RPCContext, RPCArguments) async throws(ControlError) -> JSON
 
+    /// Returns the transfer that a call adds.
+    typealias Adding = @Sendable (RPCContext, RPCArguments) throws(ControlError) -> PlacedTransfer
+
     /// The name with its prefix, such as `aria2.addUri`.
     let name: String
     /// Whether it may be called without a token.
     let isOpen: Bool
     /// Performs a call.
     let handler: Handler
+    /// Returns the transfer to add if the method only adds one; consecutive such calls share a transaction.
+    let adding: Adding?
 
     init(_ name: String, isOpen: Bool = false, _ handler: @escaping Handler) {
         self.name = name
         self.isOpen = isOpen
         self.handler = handler
+        self.adding = nil
+    }
+
+    /// Creates a method that adds one transfer and returns its identifier.
+    init(_ name: String, adding: @escaping Adding) {
+        self.name = name
+        self.isOpen = false
+        self.handler = { context, arguments async throws(ControlError) in
+            let added = try adding(context, arguments)
+            let gids = try await context.service.add([added.transfer], at: added.position)
+            guard let gid = gids.first else { throw ControlError(.unknown, "The transfer was not added") }
+            return .string(gid.description)
+        }
+        self.adding = adding
     }
 
     /// Whether it is one of Martlet's own methods, which take named parameters and return errors with data.
-    var isOwn: Bool { self.name.utf8.starts(with: "martlet.".utf8) }
+    var isOwn: Bool { self.name.isOwnMethod }
+}
+
+extension String {
+    /// Whether it names one of Martlet's own methods.
+    var isOwnMethod: Bool { self.utf8.starts(with: "martlet.".utf8) }
 }
 
 /// The methods by name.

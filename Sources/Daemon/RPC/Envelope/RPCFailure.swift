@@ -52,7 +52,12 @@ struct RPCFailure: Error, Sendable, Hashable {
     }
 
     /// Returns the error object as aria2 writes it, or with the member `data` for Martlet's own methods.
-    func json(withData: Bool) -> JSON {
+    ///
+    /// - Source: JSON-RPC 2.0 §5.1; for XML-RPC the members of a fault, which has no other ones.
+    func json(_ dialect: RPCDialect = .json, withData: Bool) -> JSON {
+        guard dialect == .json else {
+            return ["faultCode": .integer(Int64(self.code)), "faultString": .string(self.message)]
+        }
         var members: [JSON.Member] = [
             .init("code", .integer(Int64(self.code))), .init("message", .string(self.message)),
         ]

@@ -1,13 +1,15 @@
 internal import Control
 
 extension TransferOptions {
-    /// Parses options from a client: drops unknown names, validates values and normalizes them.
+    /// Parses options from a client: drops unknown names and those without effect, validates values and normalizes them.
     ///
     /// An empty value counts as missing, except for options whose empty text removes a default.
     ///
-    /// - Throws: `badParameter` that names the option.
+    /// - Throws: `badParameter` that names the option, also for one of aria2's that would change what is done and that is
+    ///   not supported.
     init(checking json: JSON) throws(ControlError) {
         self.init()
+        try Aria2OptionTable.check(json)
         let given = TransferOptions(json: json)
         for name in given.names {
             let rule = OptionRule.of(name)
@@ -43,6 +45,8 @@ extension OptionName {
     fileprivate var mayBeEmpty: Bool {
         switch self {
         case .referer, .userAgent, .allProxy, .httpProxy, .httpsProxy, .noProxy, .httpUser, .httpPassword: true
+        case .allProxyUser, .allProxyPassword, .httpProxyUser, .httpProxyPassword: true
+        case .httpsProxyUser, .httpsProxyPassword, .saveSession: true
         case .description, .userInfo: true
         default: false
         }

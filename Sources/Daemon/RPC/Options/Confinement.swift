@@ -14,6 +14,9 @@ extension RPCContext {
             // Relative to the default directory: the daemon's working directory means nothing to a caller.
             options[.dir] = Self.join(self.directory, dir)
         }
+        if let session = options[.saveSession], !session.isEmpty, !session.hasPrefix("/") {
+            options[.saveSession] = Self.join(self.directory, session)
+        }
         guard !self.caller.isLocal else { return options }
         // The default directory is always allowed.
         let roots = AllowedRoots(roots: self.configuration.allowedRoots + [self.directory])
@@ -22,6 +25,7 @@ extension RPCContext {
             if out.hasPrefix("/") { try roots.check(out, for: "out") }
             try roots.check(Self.join(options[.dir] ?? directory, out), for: "out")
         }
+        if let session = options[.saveSession], !session.isEmpty { try roots.check(session, for: "save-session") }
         if let cookies = options[.loadCookies] {
             guard cookies.hasPrefix("/") else {
                 throw ControlError(

@@ -6,6 +6,7 @@ enum OptionDefaults {
     /// The defaults of options of a transfer.
     static let transfer: [(OptionName, String)] = [
         (.allowOverwrite, "false"), (.autoFileRenaming, "true"), (.conditionalGet, "false"), (.connectTimeout, "60"),
+        (.dryRun, "false"), (.httpNoCache, "false"),
         (.continue, "true"), (.lowestSpeedLimit, "0"), (.maxConnectionPerServer, "4"), (.maxDownloadLimit, "0"),
         (.maxTries, "5"), (.maxUploadLimit, "0"), (.minSplitSize, "1048576"), (.outageTimeout, "86400"),
         (.retryWait, "0"),
@@ -16,10 +17,31 @@ enum OptionDefaults {
     /// The defaults of options of the queue only.
     static let queue: [(OptionName, String)] = [
         (.maxConcurrentDownloads, "5"), (.maxDownloadResult, "1000"), (.maxOverallDownloadLimit, "0"),
+        (.saveSessionInterval, "0"),
     ]
 
     /// The options that apply to the queue and not to one transfer.
-    static let queueNames: Set<OptionName> = [.maxConcurrentDownloads, .maxDownloadResult, .maxOverallDownloadLimit]
+    static let queueNames: Set<OptionName> = [
+        .maxConcurrentDownloads, .maxDownloadResult, .maxOverallDownloadLimit, .saveSession, .saveSessionInterval,
+    ]
+
+    /// Returns all of aria2's options of a transfer, in aria2's form.
+    static func aria2(of options: TransferOptions, global: TransferOptions, directory: String) -> JSON {
+        self.json(of: options, global: global, directory: directory).adding(Aria2OptionTable.transfer)
+    }
+
+    /// Returns all of aria2's global options, in aria2's form.
+    ///
+    /// - Parameters:
+    ///   - global: The global options that are set.
+    ///   - directory: The directory of files.
+    ///   - port: The port of the RPC, if it is known.
+    /// - Returns: The options, sorted by name.
+    static func aria2(global: TransferOptions, directory: String, port: Int?) -> JSON {
+        let port = port.map { [(name: "rpc-listen-port", value: "\($0)")] } ?? []
+        let table = Aria2OptionTable.transfer + Aria2OptionTable.global
+        return self.json(global: global, directory: directory).adding(port).adding(table)
+    }
 
     /// Merges a transfer's options over the global ones and the defaults; in aria2's form, header fields are lines.
     static func json(of options: TransferOptions, global: TransferOptions, directory: String) -> JSON {
@@ -50,5 +72,15 @@ enum OptionDefaults {
                     return JSON.Member(name.rawValue, .string(text))
                 }
         )
+    }
+}
+
+extension JSON {
+    /// Returns an object with more members, sorted by name; existing members are kept.
+    fileprivate func adding(_ more: [(name: String, value: String)]) -> JSON {
+        var members = self.object ?? []
+        var known = Set(members.map(\.name))
+        for (name, value) in more where known.insert(name).inserted { members.append(Member(name, .string(value))) }
+        return .object(members.sorted { $0.name < $1.name })
     }
 }

@@ -35,13 +35,15 @@ enum OptionRule: Sendable {
     /// Returns the rule of an option.
     static func of(_ name: OptionName) -> OptionRule {
         switch name {
-        case .dir, .out, .loadCookies: .path
+        case .dir, .out, .loadCookies, .saveSession: .path
         case .checksum: .digest
-        case .allowOverwrite, .autoFileRenaming, .continue, .conditionalGet, .pause: .flag
+        case .allowOverwrite, .autoFileRenaming, .continue, .conditionalGet, .pause, .dryRun, .httpNoCache: .flag
         case .gid: .gid
         case .position: .number(0...Int64(Int32.max))
         case .header, .conditions: .field
         case .referer, .userAgent, .allProxy, .httpProxy, .httpsProxy, .noProxy, .httpUser, .httpPassword: .line
+        case .allProxyUser, .allProxyPassword, .httpProxyUser, .httpProxyPassword: .line
+        case .httpsProxyUser, .httpsProxyPassword: .line
         case .split: .number(1...256)
         case .maxConnectionPerServer: .number(1...256)
         case .minSplitSize: .size(least: 1)
@@ -50,6 +52,8 @@ enum OptionRule: Sendable {
         case .retryWait, .timeout, .connectTimeout, .resourceTimeout, .outageTimeout: .seconds
         case .maxConcurrentDownloads: .number(1...100_000)
         case .maxDownloadResult: .number(0...1_000_000_000)
+        case .saveSessionInterval: .number(0...1_000_000_000)
+        case .nameFrom: .words(["first", "last"])
         case .ifExists: .words(["auto", "skip", "resume", "rename", "overwrite", "fail"])
         case .priority: .number(-1_000_000...1_000_000)
         case .method: .token
@@ -67,7 +71,11 @@ enum OptionRule: Sendable {
             guard text == "true" || text == "false" else { throw OptionProblem("true or false") }
             return text
         case .number(let range):
-            guard let number = Int64(text), range.contains(number), !text.hasPrefix("+") else {
+            // Also 5.0, as some clients write numbers.
+            let fraction = text.utf8.drop { $0 != 0x2E }
+            let digits = fraction.count > 1 && fraction.dropFirst().allSatisfy { $0 == 0x30 }
+            let whole = digits ? String(text.prefix { $0 != "." }) : text
+            guard let number = Int64(whole), range.contains(number), !text.hasPrefix("+") else {
                 throw OptionProblem("a whole number from \(range.lowerBound) to \(range.upperBound)")
             }
             return "\(number)"

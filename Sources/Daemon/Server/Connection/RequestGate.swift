@@ -80,7 +80,8 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
             let verdict = policy.verdict(
                 hosts: head.headers["Host"],
                 origins: head.headers["Origin"],
-                localAddress: context.channel.localAddress?.ipAddress
+                localAddress: context.channel.localAddress?.ipAddress,
+                requiresHost: head.version != .http1_0
             )
             switch verdict {
             case .heard(let heard): origin = heard
@@ -101,6 +102,8 @@ final class RequestGate: ChannelDuplexHandler, RemovableChannelHandler {
             }
         }
         self.isFirst = false
+        // Without a field of its own, a client of HTTP/1.0 reads until the connection ends.
+        if head.version == .http1_0, !head.isKeepAlive { self.closesAfterAnswer = true }
         if head.headers.first(name: "Expect")?.lowercased() == "100-continue", self.unanswered.isEmpty {
             context.writeAndFlush(
                 self.wrapOutboundOut(.head(HTTPResponseHead(version: .http1_1, status: .continue))),

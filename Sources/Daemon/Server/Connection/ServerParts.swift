@@ -30,7 +30,8 @@ final class ServerParts: Sendable {
             listenHost: configuration.listen?.host ?? "127.0.0.1",
             allowedHosts: configuration.allowedHosts,
             allowedOrigins: configuration.allowedOrigins,
-            optionPrefix: "--rpc-allow"
+            optionPrefix: "--rpc-allow",
+            hearsExtensions: true
         )
         self.access = configuration.token.map { TokenCheck($0) }
         self.dispatcher = RPCDispatcher(

@@ -3,33 +3,36 @@ internal import HTTPTypes
 internal import Hummingbird
 internal import NIOCore
 
-/// JSON-RPC over POST and GET.
+/// JSON-RPC over POST and GET, and XML-RPC over POST.
 struct CallRoutes: Sendable {
     let server: ServerParts
 
     typealias Context = DaemonRequestContext
 
-    private static let contentType = "application/json-rpc"
-    private static let scriptType = "text/javascript"
-
-    /// Performs a call or a batch in the body, of any content type.
+    /// Performs a call or a batch in the JSON of the body, of any content type.
     @Sendable
     func post(_ request: Request, _ context: Context) async throws -> Response {
-        let limits = self.server.configuration.limits
-        let limit = context.isLocal ? limits.localBody : limits.body
-        if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit {
-            return Self.tooLarge(limit)
+        try await self.withBody(of: request, context, .json) { bytes in
+            await self.answer(RPCEnvelope(parsing: bytes), nil, request, context)
         }
-        var bytes: [UInt8] = []
-        var taken = 0
-        defer { self.server.bodies.give(taken) }
-        for try await part in request.body {
-            guard bytes.count + part.readableBytes <= limit else { return Self.tooLarge(limit) }
-            guard self.server.bodies.take(part.readableBytes) else { return Self.busy }
-            taken += part.readableBytes
-            bytes.append(contentsOf: part.readableBytesView)
+    }
+
+    /// Performs a call in the XML of the body, of any content type.
+    @Sendable
+    func postXML(_ request: Request, _ context: Context) async throws -> Response {
+        try await self.withBody(of: request, context, .xml) { bytes in
+            let call: RPCCall
+            do throws(XMLProblem) {
+                call = try RPCCall(xml: bytes)
+            } catch {
+                let failure = RPCFailure(code: -32_700, "Parse error: \(error)")
+                return self.response(.xml, XMLRPCAnswer(.failure(failure)).bytes, .badRequest)
+            }
+            var run = RPCRun(dialect: .xml, caller: self.caller(request, context), subscription: nil)
+            let result = await self.server.dispatcher.result(.success(call), &run)
+            if run.hasFailedAuthentication { await self.server.failedAuthentication(from: context.address) }
+            return self.response(.xml, XMLRPCAnswer(result).bytes)
         }
-        return await self.answer(RPCEnvelope(parsing: bytes), nil, request, context)
     }
 
     /// Performs a call in the query.
@@ -56,50 +59,93 @@ struct CallRoutes: Sendable {
         return Response(status: .noContent, headers: headers)
     }
 
+    /// Reads a body within the limits, and counts it among those in memory while `perform` runs.
+    private func withBody(
+        of request: Request,
+        _ context: Context,
+        _ dialect: RPCDialect,
+        _ perform: ([UInt8]) async -> Response
+    ) async throws -> Response {
+        let limits = self.server.configuration.limits
+        let limit = context.isLocal ? limits.localBody : limits.body
+        if let length = request.headers[.contentLength].flatMap({ Int($0) }), length > limit {
+            return self.tooLarge(limit, dialect)
+        }
+        var bytes: [UInt8] = []
+        var taken = 0
+        defer { self.server.bodies.give(taken) }
+        for try await part in request.body {
+            guard bytes.count + part.readableBytes <= limit else { return self.tooLarge(limit, dialect) }
+            guard self.server.bodies.take(part.readableBytes) else { return self.busy(dialect) }
+            taken += part.readableBytes
+            bytes.append(contentsOf: part.readableBytesView)
+        }
+        return await perform(bytes)
+    }
+
+    private func caller(_ request: Request, _ context: Context) -> Caller {
+        let isAuthenticated = context.isLocal || self.server.hasCredential(request)
+        return Caller(isLocal: context.isLocal, isAuthenticated: isAuthenticated)
+    }
+
     private func answer(
         _ envelope: RPCEnvelope,
         _ callback: String?,
         _ request: Request,
         _ context: Context
     ) async -> Response {
-        let isAuthenticated = context.isLocal || self.server.hasCredential(request)
-        let caller = Caller(isLocal: context.isLocal, isAuthenticated: isAuthenticated)
-        let answer = await self.server.dispatcher.answer(envelope, from: caller)
+        let answer = await self.server.dispatcher.answer(envelope, from: self.caller(request, context))
         if answer.hasFailedAuthentication { await self.server.failedAuthentication(from: context.address) }
-        var body: ByteBuffer
-        if let callback {
-            body = ByteBuffer(string: "\(callback)(")
-            body.writeBytes(answer.bytes)
-            body.writeString(")")
-        } else {
-            body = ByteBuffer(bytes: answer.bytes)
-        }
-        return Response(
-            status: HTTPResponse.Status(code: answer.status),
+        let status = HTTPResponse.Status(code: answer.status)
+        guard let callback else { return self.response(.json, answer.bytes, status) }
+        var response = self.response(.json, Array("\(callback)(".utf8) + answer.bytes + [0x29], status)
+        response.headers[.contentType] = "text/javascript"
+        return response
+    }
+
+    private func response(
+        _ dialect: RPCDialect,
+        _ bytes: [UInt8],
+        _ status: HTTPResponse.Status = .ok
+    ) -> Response {
+        Response(
+            status: status,
             headers: [
-                .contentType: callback == nil ? Self.contentType : Self.scriptType, .cacheControl: "no-cache",
+                .contentType: dialect == .xml ? "text/xml" : "application/json-rpc", .cacheControl: "no-cache",
                 .xContentTypeOptions: "nosniff",
             ],
-            body: ResponseBody(byteBuffer: body)
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes))
         )
     }
 
-    private static func tooLarge(_ limit: Int) -> Response {
-        self.closing(.contentTooLarge, .tooMuch("The body has more than \(limit) bytes", remedy: "send less at once"))
+    private func tooLarge(_ limit: Int, _ dialect: RPCDialect) -> Response {
+        self.closing(
+            .contentTooLarge,
+            .tooMuch("The body has more than \(limit) bytes", remedy: "send less at once"),
+            dialect
+        )
     }
 
-    private static var busy: Response {
-        self.closing(.serviceUnavailable, .tooMuch("Too much is being sent at once", remedy: "send it again later"))
+    private func busy(_ dialect: RPCDialect) -> Response {
+        self.closing(
+            .serviceUnavailable,
+            .tooMuch("Too much is being sent at once", remedy: "send it again later"),
+            dialect
+        )
     }
 
     /// Returns a response that does not wait for the rest of the request's body.
-    private static func closing(_ status: HTTPResponse.Status, _ failure: RPCFailure) -> Response {
-        var answer = RPCAnswer()
-        answer.append(RPCItem(id: .null, call: .failure(failure)), .failure(failure))
-        return Response(
-            status: status,
-            headers: [.contentType: self.contentType, .connection: "close"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: answer.bytes))
-        )
+    private func closing(_ status: HTTPResponse.Status, _ failure: RPCFailure, _ dialect: RPCDialect) -> Response {
+        let bytes: [UInt8]
+        switch dialect {
+        case .json:
+            var answer = RPCAnswer()
+            answer.append(RPCItem(id: .null, call: .failure(failure)), .failure(failure))
+            bytes = answer.bytes
+        case .xml: bytes = XMLRPCAnswer(.failure(failure)).bytes
+        }
+        var response = self.response(dialect, bytes, status)
+        response.headers[.connection] = "close"
+        return response
     }
 }

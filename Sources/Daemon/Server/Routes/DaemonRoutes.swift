@@ -16,6 +16,8 @@ struct DaemonRoutes: Sendable {
         router.post("/jsonrpc", use: calls.post)
         router.get("/jsonrpc", use: calls.get)
         router.on("/jsonrpc", method: .options, use: calls.preflight)
+        router.post("/rpc", use: calls.postXML)
+        router.on("/rpc", method: .options, use: calls.preflight)
         let events = EventRoutes(server: self.server)
         router.get("/events", use: events.events)
         router.on("/events", method: .options, use: calls.preflight)

@@ -1,0 +1,41 @@
+internal import Control
+internal import QueueStore
+
+/// An unfinished transfer as an entry of aria2's input files, which `aria2c -i` and `martlet get -i` read.
+///
+/// Pure value.
+///
+/// - Source: aria2c(1), "Input File" and `--save-session`; aria2's `SessionSerializer`.
+struct SavedSession: Sendable {
+    /// The states of the transfers that are saved: as by aria2 those that failed, too.
+    static let states: Set<TransferRecord.State> = [.waiting, .active, .paused, .failed]
+
+    /// The options that only Martlet knows.
+    private static let own: Set<OptionName> = [
+        .resourceTimeout, .outageTimeout, .ifExists, .nameFrom, .priority, .description, .userInfo, .method, .body,
+        .conditions,
+    ]
+
+    /// UTF-8 text.
+    private(set) var bytes: [UInt8] = []
+
+    /// Appends a download; uploads and requests with content cannot be expressed, and are left out.
+    mutating func append(_ transfer: StoredTransfer) {
+        guard transfer.upload == nil, transfer.options[.body] == nil else { return }
+        self.append(transfer.urls.joined(separator: "\t") + "\n")
+        self.append("gid", transfer.id.description)
+        if transfer.state == .paused { self.append("pause", "true") }
+        self.append("dir", transfer.directory)
+        for name in transfer.options.names where !Self.own.contains(name) {
+            for value in transfer.options[all: name] { self.append(name.rawValue, value) }
+        }
+    }
+
+    private mutating func append(_ name: String, _ value: String) {
+        // A line end in a value would begin another option.
+        guard !value.utf8.contains(0x0A), !value.utf8.contains(0x0D) else { return }
+        self.append(" \(name)=\(value)\n")
+    }
+
+    private mutating func append(_ text: String) { self.bytes.append(contentsOf: text.utf8) }
+}

@@ -1,0 +1,32 @@
+internal import Control
+
+extension Aria2OptionTable {
+    /// Checks that no option of a transfer is set that would change what is done, and that is not supported.
+    ///
+    /// - Throws: `badParameter` that names the option.
+    static func check(_ json: JSON) throws(ControlError) { try self.refuse(self.refused, json) }
+
+    /// Checks the same of global options.
+    ///
+    /// - Throws: `badParameter` that names the option.
+    static func checkGlobal(_ json: JSON) throws(ControlError) { try self.refuse(self.refusedGlobally, json) }
+
+    private static func refuse(_ names: [(name: String, remedy: String)], _ json: JSON) throws(ControlError) {
+        for (name, remedy) in names {
+            let text: String? =
+                switch json[name] {
+                case .string(let text)?: text
+                case .bool(let flag)?: "\(flag)"
+                default: nil
+                }
+            // Clients send the options of aria2.getOption back.
+            guard let text, !text.isEmpty, text != "false" else { continue }
+            throw ControlError(
+                .badParameter,
+                "We encountered a problem while processing the option '--\(name)'. "
+                    + "This daemon does not support it: \(remedy)",
+                remedy: remedy
+            )
+        }
+    }
+}
