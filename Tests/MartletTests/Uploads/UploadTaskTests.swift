@@ -87,6 +87,26 @@ struct UploadTaskTests {
         #expect(sent["X-Key"] == "1" && sent["Referer"] == "http://host/page" && sent["Cookie"] == "session=s3cret")
     }
 
+    @Test("a POST to a folder is the same request at 5 KB and at 8 MB, also to a server that speaks tus")
+    func posts() async throws {
+        let harness = try Harness()
+        let server = try await UploadServer.start { $0.speaksTus = true }
+        var request = try TransferRequest(server.text("/in/"))
+        request.method = "POST"
+        request.headers = ["Content-Type": "image/png"]
+        for size in [5_000, 8_000_000] as [Int64] {
+            let count = server.requests.count
+            _ = try await harness.session.upload(.file(self.file(harness, size)), to: request)
+            let sent = server.requests.dropFirst(count)
+            #expect(sent.map(\.method) == ["POST"] && sent.first?.target == "/in/")
+            #expect(sent.first?["Content-Type"] == "image/png" && sent.first?["Tus-Resumable"] == nil)
+            #expect(sent.first?["Content-Length"] == "\(size)")
+        }
+        // A PUT may be sent by tus.
+        _ = try await harness.session.upload(.file(self.file(harness, 8_000_000)), to: server.text("/in/"))
+        #expect(server.requests.contains { $0["Tus-Resumable"] != nil })
+    }
+
     @Test("a delegate hears what was sent, the response, and one end")
     func delegate() async throws {
         let harness = try Harness()
