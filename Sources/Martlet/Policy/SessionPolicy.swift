@@ -29,7 +29,7 @@ package final class SessionPolicy: TransferPolicy {
     package func received(_ head: ResponseHead, to request: RequestFacts) {
         if head.status == 304 || request.method == "HEAD" {
             // No delegate decides about these responses, and yet the task may end with one of them.
-            Self.task(request)?.heard(TransferResponse(url: request.url, head: head, expectedLength: nil))
+            Self.task(request)?.heard(TransferResponse(to: request, head: head, expectedLength: nil))
         }
         guard let cookies = self.cookies else { return }
         let values = head.fields.values("Set-Cookie")
@@ -56,7 +56,7 @@ package final class SessionPolicy: TransferPolicy {
         switch question {
         case .response(let head, let length):
             return self.decide(
-                TransferResponse(url: request.url, head: head, expectedLength: length),
+                TransferResponse(to: request, head: head, expectedLength: length),
                 task,
                 request,
                 later

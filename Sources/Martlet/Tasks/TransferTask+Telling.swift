@@ -39,7 +39,8 @@ extension TransferTask {
     func renew(_ response: TransferResponse) {
         self.facts.withLock { facts in
             facts.response = response
-            facts.bytesExpected = response.expectedLength
+            // The length in a response to HEAD is that of a body that does not follow.
+            facts.bytesExpected = self.request.method == "HEAD" ? 0 : response.expectedLength
             if let body = self.request.body { facts.bytesSent = Int64(body.count) }
             if response.status == 206, !self.request.headers.contains("Range"),
                 let begin = response.headers["Content-Range"].flatMap({ ContentRange($0) })?.range?.lowerBound

@@ -252,7 +252,7 @@ package struct UploadMachine: Sendable {
                 .fileIO,
                 "\(name) changed since its upload started, so the upload cannot be resumed; what the server had is"
                     + " deleted",
-                remedy: "send it again from the start: run the same command once more"
+                remedy: "send it again from the start"
             )
             return self.abandon(earlier) + self.end(.failed(failure))
         }
