@@ -19,7 +19,7 @@ extension URL {
 extension HTTPURL {
     /// Creates a URL, also for a referer or a mirror.
     ///
-    /// - Throws: ``TransferError`` with `badURL` if it is not an absolute http or https URL.
+    /// - Throws: `TransferError` with `badURL` if it is not an absolute http or https URL.
     public init(_ url: URL) throws(TransferError) { self = try url.transferRequest().url }
 }
 

@@ -1,4 +1,4 @@
-/// A download to be added to a list; see ``OfflineDownloads/add(contentsOf:)``.
+/// A download to be added to a list; see ``OfflineDownloads/add(contentsOf:)-(Sequence<OfflineDownloadRequest>)``.
 public struct OfflineDownloadRequest: Sendable {
     /// The request: a plain GET, which may have header fields, mirrors and digests.
     public var request: TransferRequest

@@ -17,7 +17,7 @@ internal import Synchronization
 /// `Cookie` and `Proxy-Authorization` fields, and the user name and password of a URL, are used in this run of the
 /// program only. The configuration's credentials and cookies are used in every run that sets them.
 ///
-/// With a configuration for a background session (``SessionConfiguration/background(identifier:stateDirectory:)``) the
+/// With a configuration for a background session (``SessionConfiguration/background(identifier:stateDirectory:)-(_,String?)``) the
 /// daemon runs the downloads: they continue after the program has ended, and the next opening finds them running or
 /// ended. The session must then be used by this list only.
 ///
