@@ -70,6 +70,15 @@ enum Background {
         // end
     }
 
+    static func addMany(_ list: OfflineDownloads, _ chapters: [(title: String, url: String)]) throws {
+        // snippet: offline-batch
+        let requests = try chapters.map { chapter in
+            try OfflineDownloadRequest(chapter.url, userInfo: ["title": chapter.title])
+        }
+        for download in try list.add(contentsOf: requests) { print(download.name, download.state) }
+        // end
+    }
+
     static func manually(_ task: DownloadTask) throws {
         // snippet: background-acknowledge
         var configuration = SessionConfiguration.background(identifier: "org.example.reader")

@@ -1,22 +1,24 @@
 import Dispatch
 import Martlet
 
-enum Delegates {
-    // snippet: delegates-class
-    final class Reporter: TransferDelegate {
-        func task(_ task: TransferTask, didMake progress: TransferProgress) {
-            print(task.description, progress.fraction ?? 0)
-        }
+// snippet: delegates-class
+final class Reporter: Sendable {}
 
-        func task(_ task: DownloadTask, didEndWith result: Result<DownloadedFile, TransferError>) {
-            switch result {
-            case .success(let file): print(task.description, "is at", file.path)
-            case .failure(let error): print(task.description, "failed:", error)
-            }
+extension Reporter: TransferDelegate {
+    func task(_ task: TransferTask, didMake progress: TransferProgress) {
+        print(task.description, progress.fraction ?? 0)
+    }
+
+    func task(_ task: DownloadTask, didEndWith result: Result<DownloadedFile, TransferError>) {
+        switch result {
+        case .success(let file): print(task.description, "is at", file.path)
+        case .failure(let error): print(task.description, "failed:", error)
         }
     }
-    // end
+}
+// end
 
+enum Delegates {
     static func use() throws {
         // snippet: delegates-use
         let session = try TransferSession()

@@ -1,4 +1,6 @@
+import Foundation
 import Martlet
+import MartletFoundation
 
 enum Errors {
     static func handle() async {
@@ -18,6 +20,13 @@ enum Errors {
         } catch {
             print("the surrounding task was cancelled")
         }
+        // end
+    }
+
+    static func show(_ error: TransferError) {
+        // snippet: errors-localized
+        print(error.localizedDescription)  // The server could not be found.
+        print(error.recoverySuggestion ?? "")  // Check the network connection, then try again.
         // end
     }
 }

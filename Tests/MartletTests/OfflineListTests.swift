@@ -14,6 +14,7 @@ import Darwin
 struct OfflineListTests {
     private static let damages = [
         "", "{", "[]", "{\"version\":0,\"items\":[]}", "{\"version\":1}", "{\"version\":1,\"items\":[{}]}",
+        "{\"version\":2}", "{\"snapshot\":1,\"version\":2}\n", "{\"snapshot\":0,\"version\":2}\n{\"put\":[{}]}\n{}\n",
     ]
 
     @Test("a damaged list is set aside and reported, never emptied or overwritten; the next start has a new one")
@@ -50,7 +51,7 @@ struct OfflineListTests {
     func newerVersion() async throws {
         let stage = try await OfflineStage()
         mkdir(stage.place.path("app"), 0o755)
-        let text = "{\"version\":2,\"things\":[]}"
+        let text = "{\"version\":3,\"things\":[]}"
         try stage.place.write(Array(text.utf8), to: "app/list.json")
         let error = #expect(throws: TransferError.self) { try stage.open() }
         #expect(error?.code == .listTooNew)

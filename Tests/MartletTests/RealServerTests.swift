@@ -129,13 +129,15 @@ struct RealServerTests {
     func tls() async throws {
         let url = self.places.nginxTLS + "/small.bin"
         let untrusting = try self.session { $0.tls.roots = .system }
-        #expect(await #expect(throws: TransferError.self) { try await untrusting.data(from: url) }?.code == .network)
+        #expect(
+            await #expect(throws: TransferError.self) { try await untrusting.data(from: url) }?.code == .certificate
+        )
         let pinned = try self.session { $0.tls.pins = [try TLSOptions.Pin(self.places.pin)] }
         #expect(try await pinned.data(from: url).status == 200)
         let otherwise = try self.session {
             $0.tls.pins = [try TLSOptions.Pin(sha256: Array(repeating: 1, count: 32))]
         }
-        #expect(await #expect(throws: TransferError.self) { try await otherwise.data(from: url) }?.code == .network)
+        #expect(await #expect(throws: TransferError.self) { try await otherwise.data(from: url) }?.code == .certificate)
         let closed = self.places.nginxClient + "/small.bin"
         let error = await #expect(throws: TransferError.self) { try await self.session().data(from: closed) }
         #expect(error?.status == 400)

@@ -29,7 +29,7 @@ struct ContentOptions: ParsableArguments {
         help: ArgumentHelp(
             "How a broken upload goes on: auto, none, tus, ietf-3, ietf-5 or ietf-6. (default: auto)",
             discussion: """
-                auto asks the server about files of at least 1M. none sends the whole again. The others are tus 1.0 and \
+                auto asks the server about a PUT of at least 1M. none sends the whole again. The others are tus 1.0 and \
                 the interop versions of the IETF's draft.
                 """,
             valueName: "protocol"

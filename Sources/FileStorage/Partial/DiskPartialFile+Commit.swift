@@ -26,7 +26,7 @@ extension DiskPartialFile {
         guard length >= 0, length == 0 || (covered.first?.lowerBound == 0 && covered[0].upperBound >= length) else {
             throw StorageError(
                 .inputOutput,
-                "cannot finish '\(self.path)': not all of its \(length) bytes were written; run the same command again"
+                "cannot finish '\(self.path)': not all of its \(length) bytes were written; try again"
             )
         }
         let destination = try self.destination(target)

@@ -14,9 +14,9 @@ extension StorageError {
         let cause = "\(doing) '\(path)': \(Self.text(number))"
         switch number {
         case ENOSPC:
-            self.init(.noSpace, cause + "; free some space and run the same command again", errno: number)
+            self.init(.noSpace, cause + "; free some space and try again", errno: number)
         case EDQUOT:
-            self.init(.noSpace, cause + "; free some of your quota and run the same command again", errno: number)
+            self.init(.noSpace, cause + "; free some of your quota and try again", errno: number)
         case EFBIG:
             self.init(
                 .noSpace,

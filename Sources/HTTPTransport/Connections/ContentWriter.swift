@@ -107,14 +107,14 @@ final class ContentWriter: @unchecked Sendable {
         self.isRunning = true
         defer { self.isRunning = false }
         while self.phase == .sending, !self.isPulling, self.waiting == nil, self.underWay < Self.window {
-            if self.left == 0 { return self.finish() }
             self.isPulling = true
             let lane = self.lane
             let piece = self.content.next { piece in
                 if lane.loop.inEventLoop { self.take(piece) } else { lane.execute { self.take(piece) } }
             }
             guard let piece else {
-                self.flushHead()
+                // Without content the head is the whole request, which the source may still fail.
+                if self.left > 0 { self.flushHead() }
                 return
             }
             self.isPulling = false
@@ -209,7 +209,7 @@ final class ContentWriter: @unchecked Sendable {
             self.context.writeAndFlush(NIOAny(buffer), promise: nil)
         } else {
             self.flushHead()
-            // A source that ends before its announced length leaves an incomplete request.
+            // A source that ends before its declared length leaves an incomplete request.
             guard self.left == 0 else {
                 self.phase = .stopped
                 return self.whenFailed()

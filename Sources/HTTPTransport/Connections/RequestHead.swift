@@ -18,7 +18,7 @@ enum RequestHead {
         forwardedBy proxy: ProxyServer? = nil,
         allocator: ByteBufferAllocator
     ) -> ByteBuffer? {
-        guard !request.method.isEmpty, request.method.utf8.allSatisfy(Self.isToken) else { return nil }
+        guard !request.method.isEmpty, request.method.utf8.allSatisfy(Byte.isTokenCharacter) else { return nil }
         // A proxy needs the absolute form (RFC 9112 §3.2.2).
         let target = proxy == nil ? request.url.requestTarget : request.url.withoutUserInfo
         let host = request.fields["Host"] ?? request.url.hostField
@@ -35,7 +35,7 @@ enum RequestHead {
         var isValid = true
         request.fields.forEachLine { name, value in
             isValid =
-                isValid && !name.isEmpty && name.allSatisfy(Self.isToken) && value.allSatisfy(Self.isFieldByte)
+                isValid && !name.isEmpty && name.allSatisfy(Byte.isTokenCharacter) && value.allSatisfy(Self.isFieldByte)
             guard !Self.isOurs(name, keepsCredentials: keepsCredentials) else { return }
             let count = name.count + value.count + 4
             buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { line in
@@ -117,12 +117,4 @@ enum RequestHead {
     }
 
     private static func isFieldByte(_ byte: UInt8) -> Bool { byte != 0x0D && byte != 0x0A && byte != 0x00 }
-
-    private static func isToken(_ byte: UInt8) -> Bool {
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        case 0x21, 0x23...0x27, 0x2A, 0x2B, 0x2D, 0x2E, 0x5E...0x60, 0x7C, 0x7E: true
-        default: false
-        }
-    }
 }

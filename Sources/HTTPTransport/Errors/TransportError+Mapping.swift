@@ -39,7 +39,8 @@ extension TransportError {
         case EMFILE, ENFILE:
             return TransportError(
                 .localResource,
-                "no descriptor is left for a connection to \(peer.place): raise the limit (ulimit -n) or lower -j"
+                "no descriptor is left for a connection to \(peer.place): raise the limit (ulimit -n)",
+                setting: .concurrency
             )
         case ENOBUFS, ENOMEM, EADDRNOTAVAIL:
             return TransportError(.localResource, "cannot connect to \(peer.place): \(Self.text(number))")

@@ -39,7 +39,9 @@ public struct Challenge: Sendable {
     public let protectionSpace: ProtectionSpace
     /// The offered schemes, strongest first; empty if Martlet supports none of them.
     public let schemes: [String]
-    /// The number of times that credentials of this task were refused.
+    /// The number of times that the server has refused what delegates supplied for this task and this protection space.
+    ///
+    /// Credentials of the configuration do not count, nor do those for another realm that were sent ahead.
     public let refusals: Int
     /// The response with the challenge.
     public let response: TransferResponse

@@ -9,6 +9,9 @@
 /// A method with a `decide` parameter may call it once, at any time, from any thread; until then the task waits. If
 /// `decide` is released without a call, the default applies.
 ///
+/// Declare the conformance in an extension that contains the methods: there the compiler warns of a method that nearly
+/// matches one of these, and would never be called.
+///
 /// A class isolated to the main actor conforms with `@preconcurrency TransferDelegate` and is added with
 /// ``CallbackContext/main``.
 public protocol TransferDelegate: AnyObject, Sendable {

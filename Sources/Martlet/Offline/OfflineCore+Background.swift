@@ -46,7 +46,7 @@ extension OfflineCore {
         if entry.record.standing == .failed {
             // Its failure was delivered but not acknowledged; or another client of the daemon restarted it.
             guard self.isLive(task), entry.resume() else { return }
-            state.generation += 1
+            state.changed(id)
             self.tellState(id, entry)
         }
         let runner = OfflineRunner(id: id, core: self)

@@ -8,8 +8,14 @@ extension OfflineCore {
     ///
     /// - Throws: ``TransferError`` if the list cannot be read, or a new one cannot be written.
     func read() throws(TransferError) {
-        guard let records = try self.file.read() else {
-            try self.file.write([])
+        let read = self.writer.withLock { file in
+            Result { () throws(TransferError) -> [OfflineRecord]? in
+                let records = try file.read()
+                if records == nil { try file.write(put: [], gone: []) { [] } }
+                return records
+            }
+        }
+        guard let records = try read.get() else {
             self.state.withLock { $0.isMatched = !self.isBackground }
             return
         }
@@ -26,7 +32,7 @@ extension OfflineCore {
             let isDropped = entry.isRemoved || !record.isKept
             if record.standing == .finished {
                 guard !isDropped else {
-                    state.generation += 1
+                    state.changed(record.id)
                     continue
                 }
                 state.finished.append(record.id)
@@ -41,7 +47,7 @@ extension OfflineCore {
             } else if isDropped || record.standing == .stopped {
                 let isGone = self.discard(record.name)
                 if isDropped, isGone {
-                    state.generation += 1
+                    state.changed(record.id)
                     continue
                 }
                 if isDropped { entry.record.standing = .removed }
@@ -71,8 +77,9 @@ extension OfflineCore {
 
     static func forgetOldest(_ state: inout State, beyond limit: Int) {
         while state.finished.count > limit {
-            state.entries[state.finished.removeFirst()] = nil
-            state.generation += 1
+            let id = state.finished.removeFirst()
+            state.entries[id] = nil
+            state.changed(id)
         }
     }
 }

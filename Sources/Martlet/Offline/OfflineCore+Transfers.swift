@@ -84,7 +84,7 @@ extension OfflineCore {
             guard isGone, state.entries[id]?.isRemoved == true else { return false }
             state.entries[id] = nil
             state.active.removeAll { $0 == id }
-            state.generation += 1
+            state.changed(id)
             return true
         }
         if isForgotten { self.scheduleSave() } else { self.reconcile(id) }
@@ -165,8 +165,8 @@ extension OfflineCore {
                 self.tellState(id, entry)
             }
             state.entries[id] = entry
+            state.changed(id)
             Self.forgetOldest(&state, beyond: max(1, self.finishedLimit))
-            state.generation += 1
         }
     }
 
@@ -186,7 +186,7 @@ extension OfflineCore {
                 entry.record.standing = .failed
                 entry.record.failure = OfflineRecord.Failure(error)
                 entry.error = error
-                state.generation += 1
+                state.changed(id)
                 self.tellState(id, entry)
             }
             state.entries[id] = entry

@@ -1,5 +1,4 @@
 internal import FileStorage
-internal import FoundationEssentials
 internal import HTTPTransport
 internal import Synchronization
 internal import TransferEngine
@@ -15,10 +14,10 @@ final class OfflineCore: Sendable {
         var active: [String] = []
         /// The finished downloads in the order in which they finished.
         var finished: [String] = []
-        var entries: [String: OfflineEntry] = [:]
-        /// The number of changes, and of those that are on disk.
-        var generation: UInt64 = 0
-        var saved: UInt64 = 0
+        var entries = OfflineEntries()
+        /// The changed and removed downloads that are not on disk yet, by the number of their last change.
+        var changes: [String: UInt64] = [:]
+        private var lastChange: UInt64 = 0
         var received: Int64 = 0
         var meter = RateMeter()
         /// Finished downloads to be reported to the observers of the list.
@@ -35,9 +34,14 @@ final class OfflineCore: Sendable {
         var closeWaiters: [@Sendable () -> Void] = []
 
         var records: [OfflineRecord] { (self.active + self.finished).compactMap { self.entries[$0]?.record } }
-        var isSaved: Bool { self.generation == self.saved }
         var hasWork: Bool {
             self.entries.values.contains { if case .running = $0.work { true } else { false } }
+        }
+
+        /// Marks a download as changed or removed since the last write.
+        mutating func changed(_ id: String) {
+            self.lastChange += 1
+            self.changes[id] = self.lastChange
         }
     }
 
@@ -47,12 +51,12 @@ final class OfflineCore: Sendable {
     let state = Mutex(State())
     let session: TransferSession
     let observers = DelegateList<any OfflineDownloadsObserver>()
-    let file: OfflineListFile
+    /// The list on disk; the lock makes writes serial.
+    let writer: Mutex<OfflineListFile>
     let finishedLimit: Int
 
     private let lock: ListLock
-    private let keepsSecrets: Bool
-    private let writer = Mutex(())
+    let keepsSecrets: Bool
     private let facade = Mutex(Facade(list: nil))
     /// Serial queue for work that may block on disks.
     let disk = Inbox(CallbackContext { SharedRuntime.pool.run($0) })
@@ -69,11 +73,12 @@ final class OfflineCore: Sendable {
         keepsSecrets: Bool
     ) throws(TransferError) {
         self.directory = ListPath.absolute(directory)
-        self.file = OfflineListFile(path: ListPath.absolute(list))
+        let path = ListPath.absolute(list)
+        self.writer = Mutex(OfflineListFile(path: path))
         self.finishedLimit = max(0, finishedLimit)
         self.keepsSecrets = keepsSecrets
-        try ListPath.makeDirectory(ListPath.parent(self.file.path))
-        self.lock = try ListLock(self.file.path + ".lock", for: self.file.path)
+        try ListPath.makeDirectory(ListPath.parent(path))
+        self.lock = try ListLock(path + ".lock", for: path)
         var configuration = configuration
         // A list must not record a file as finished before the file is durable.
         configuration.isDurable = true
@@ -108,122 +113,7 @@ final class OfflineCore: Sendable {
 
     func target(_ name: String) -> FileTarget { FileTarget(directory: self.directory, name: name) }
 
-    // MARK: The list on disk
-
-    /// Writes changes to disk, unless another thread has just written them.
-    ///
-    /// - Throws: ``TransferError`` with `noSpace` or `file`; the list on disk is then unchanged.
-    func save() throws(TransferError) {
-        let error: TransferError? = self.writer.withLock { _ in
-            let (records, generation, isSaved, holds) = self.state.withLock { state in
-                defer { state.holds = [] }
-                return (state.records, state.generation, state.isSaved || state.isClosed, state.holds)
-            }
-            guard !isSaved, let error = self.write(records, generation) else { return nil }
-            self.state.withLock { $0.holds = holds + $0.holds }
-            return error
-        }
-        if let error { throw error }
-    }
-
-    private func write(_ records: [OfflineRecord], _ generation: UInt64) -> TransferError? {
-        do throws(TransferError) {
-            try self.file.write(records)
-            self.state.withLock { $0.saved = max($0.saved, generation) }
-            return nil
-        } catch {
-            return error
-        }
-    }
-
-    /// Schedules one write for all changes made by events, then reports finished downloads.
-    func scheduleSave() {
-        let isFirst = self.state.withLock { state in
-            defer { state.isSaveScheduled = true }
-            return !state.isSaveScheduled
-        }
-        guard isFirst else { return }
-        self.disk.put {
-            let finished = self.state.withLock { state in
-                state.isSaveScheduled = false
-                defer { state.untold = [] }
-                return state.untold.compactMap { id in state.entries[id].map { self.handle(id, $0) } }
-            }
-            self.saveQuietly()
-            for download in finished { self.tellList { $1.downloads($0, didFinish: download) } }
-            self.closeIfQuiet()
-        }
-    }
-
-    private func saveQuietly() {
-        do throws(TransferError) {
-            try self.save()
-        } catch {
-            self.tellList { $1.downloads($0, didFailToSave: error) }
-        }
-    }
-
     // MARK: Decisions
-
-    /// Adds and starts a download.
-    func add(
-        _ request: TransferRequest,
-        _ name: String?,
-        _ userInfo: [String: String],
-        isKept: Bool
-    ) throws(TransferError) -> OfflineDownload {
-        try TransferSession.check(request)
-        guard request.method == "GET", request.body == nil, request.conditions.isEmpty else {
-            throw TransferError(
-                .badRequest,
-                "a download of a list is repeated at will, so it is a plain GET without content or conditions"
-            )
-        }
-        let result: Result<String, TransferError> = self.writer.withLock { _ in
-            let proposed = FileName.choose(user: name, disposition: nil, url: request.url)
-            let plain = OfflineRecord.isName(proposed) ? proposed : FileName.sanitize(proposed) ?? FileName.fallback
-            let record = OfflineRecord(
-                id: UUID().uuidString.lowercased(),
-                name: self.freeName(plain),
-                standing: .downloading,
-                isKept: isKept,
-                userInfo: userInfo,
-                received: 0,
-                request: OfflineRecord.Request(request, secrets: self.keepsSecrets)
-            )
-            let before: (records: [OfflineRecord], generation: UInt64)? = self.state.withLock { state in
-                guard !state.isClosing else { return nil }
-                state.generation += 1
-                return (state.records + [record], state.generation)
-            }
-            guard let before else { return .failure(Self.isClosedError) }
-            if let error = self.write(before.records, before.generation) { return .failure(error) }
-            self.state.withLock { state in
-                state.entries[record.id] = OfflineEntry(record, request)
-                state.active.append(record.id)
-            }
-            return .success(record.id)
-        }
-        let id = try result.get()
-        self.disk.put { self.reconcile(id) }
-        return OfflineDownload(id: id, url: request.url, core: self)
-    }
-
-    /// A name that is unused in the list and in the directory, also for the partial file and the journal.
-    private func freeName(_ wanted: String) -> String {
-        let taken = self.state.withLock { state in
-            Set(state.entries.values.flatMap { Self.names($0.record.name) })
-        }
-        var (name, number) = (wanted, 0)
-        while Self.names(name).contains(where: { taken.contains($0) || ListPath.isTaken(self.target($0).path) }) {
-            number += 1
-            name = FileName.numbered(wanted, number)
-        }
-        return name
-    }
-
-    /// The names that a download uses: the file's, and those of the partial file and its journal (see DiskStore).
-    private static func names(_ name: String) -> [String] { [name, name + ".part", name + ".part.journal"] }
 
     /// Changes downloads by their owner's decision, writes the list, and performs the resulting work.
     ///
@@ -250,9 +140,9 @@ final class OfflineCore: Sendable {
                         state.active.append(id)
                     }
                     if entry.state != before { self.tellState(id, entry) }
+                    state.changed(id)
                     return true
                 }
-            if !changed.isEmpty { state.generation += 1 }
             return changed
         }
         guard let changed else { throw Self.isClosedError }
@@ -272,7 +162,7 @@ final class OfflineCore: Sendable {
         try self.change([id], change)
     }
 
-    private static var isClosedError: TransferError {
+    static var isClosedError: TransferError {
         TransferError(.invalidated, "the list of downloads is closed", remedy: "open it again")
     }
 
@@ -296,7 +186,7 @@ final class OfflineCore: Sendable {
         }
     }
 
-    private func tellList(_ tell: @escaping @Sendable (OfflineDownloads, any OfflineDownloadsObserver) -> Void) {
+    func tellList(_ tell: @escaping @Sendable (OfflineDownloads, any OfflineDownloadsObserver) -> Void) {
         self.notices.put {
             guard let list = self.facade.withLock({ $0.list }) else { return }
             for member in self.observers.current { member.tell { tell(list, $0) } }

@@ -10,14 +10,14 @@ internal import Synchronization
 ///     try list.resumeInterrupted()
 ///     let download = try list.add("https://example.com/film.mkv", userInfo: ["title": "A film"])
 ///
-/// The file is replaced atomically (written, synced, renamed, its directory synced) when a download is added, removed
-/// or finished, fails, or changes its state or settings; not for progress, which is in the journals next to the partial
-/// files. Names are stored relative to the directory, so that both may be moved between two runs. Only its owner can
+/// The file is written and synced when a download is added, removed or finished, fails, or changes its state or
+/// settings; not for progress, which is in the journals next to the partial files. A change is appended, so that it
+/// costs as much in a long list as in a short one; once most of the file is obsolete, it is replaced atomically. Names are stored relative to the directory, so that both may be moved between two runs. Only its owner can
 /// read the file. Unless the list is made with `keepsSecrets`, it does not contain credentials: `Authorization`,
 /// `Cookie` and `Proxy-Authorization` fields, and the user name and password of a URL, are used in this run of the
 /// program only. The configuration's credentials and cookies are used in every run that sets them.
 ///
-/// With a configuration for a background session (``SessionConfiguration/background(identifier:stateDirectory:)``) the
+/// With a configuration for a background session (``SessionConfiguration/background(identifier:stateDirectory:)-(_,String?)``) the
 /// daemon runs the downloads: they continue after the program has ended, and the next opening finds them running or
 /// ended. The session must then be used by this list only.
 ///
@@ -138,7 +138,41 @@ public final class OfflineDownloads: Sendable {
         userInfo: [String: String] = [:],
         keepsOverRestarts: Bool = true
     ) throws(TransferError) -> OfflineDownload {
-        try self.core.add(request.transferRequest(), name, userInfo, isKept: keepsOverRestarts)
+        let item = try OfflineDownloadRequest(
+            request,
+            name: name,
+            userInfo: userInfo,
+            keepsOverRestarts: keepsOverRestarts
+        )
+        let added = try self.core.add([item])
+        guard let download = added.first else { throw TransferError(.unknown, "nothing was added") }
+        return download
+    }
+
+    /// Adds and starts many downloads, all or none; they are in the list on disk, with one write, when this returns.
+    ///
+    /// - Parameter requests: The downloads; see ``add(_:name:userInfo:keepsOverRestarts:)``.
+    /// - Returns: The downloads in the same order.
+    /// - Throws: ``TransferError`` with `badRequest`; with `noSpace` or `file` if the list cannot be written; with
+    ///   `invalidated` if the list is closed.
+    @discardableResult
+    public func add(
+        contentsOf requests: some Sequence<OfflineDownloadRequest>
+    ) throws(TransferError) -> [OfflineDownload] { try self.core.add(Array(requests)) }
+
+    /// Adds and starts a download of each URL or request, all or none, with one write.
+    ///
+    /// - Parameter requests: The requests or URLs.
+    /// - Returns: The downloads in the same order.
+    /// - Throws: ``TransferError`` with `badURL` or `badRequest`; with `noSpace` or `file` if the list cannot be
+    ///   written; with `invalidated` if the list is closed.
+    @discardableResult
+    public func add(contentsOf requests: some Sequence<some RequestConvertible>) throws(TransferError)
+        -> [OfflineDownload]
+    {
+        var items: [OfflineDownloadRequest] = []
+        for request in requests { items.append(try OfflineDownloadRequest(request)) }
+        return try self.core.add(items)
     }
 
     // MARK: All downloads

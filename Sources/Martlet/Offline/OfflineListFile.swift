@@ -2,26 +2,139 @@ internal import FileStorage
 internal import FoundationEssentials
 internal import TransferEngine
 
-/// The file of a list: read once, then always replaced as a whole.
+/// The file of a list: a snapshot, to which changes are appended.
+///
+/// Every line is a JSON object. The first has the version and the number of lines of the snapshot, each following one
+/// the downloads that were added, changed or removed at once. The snapshot is replaced atomically once most of the file
+/// is obsolete, so that a change costs its own size on average. A crash can only leave an incomplete last line, which
+/// does not count: the change was not reported as written. Version 1 was one JSON object with all downloads.
 struct OfflineListFile: Sendable {
-    private struct Version: Codable { var version: Int }
-
-    private struct Contents: Codable {
+    private struct Header: Codable {
         var version: Int
-        var items: [OfflineRecord]
+        /// The number of lines of the snapshot; not present in version 1.
+        var snapshot: Int?
     }
 
-    private static let version = 1
+    private struct Old: Codable { var items: [OfflineRecord] }
+
+    /// One line.
+    private struct Line: Codable {
+        var put: [OfflineRecord]?
+        var gone: [String]?
+    }
+
+    private static let version = 2
     private static let longest = 1 << 28
+    /// The obsolete bytes that are tolerated in any file.
+    private static let leastObsolete = 64 << 10
 
     let path: String
+    /// The length of the file in bytes; `nil` if it must be replaced before anything is appended.
+    private var length: Int64?
+    /// The size of each download's last record in bytes.
+    private var sizes: [String: Int] = [:]
+    /// The sum of the sizes.
+    private var current = 0
+    private var obsolete = 0
+
+    init(path: String) { self.path = path }
+
+    /// Whether the file should be replaced although nothing has changed: it is of an old version, or ends incompletely.
+    var isOutdated: Bool { self.length == nil }
+
+    // MARK: Writing
+
+    /// Writes changes to disk; if this fails, the list on disk is unchanged.
+    ///
+    /// - Parameters:
+    ///   - put: The added and changed downloads.
+    ///   - gone: The ids of the removed ones.
+    ///   - all: Returns all downloads, including the changes.
+    /// - Throws: ``TransferError`` with `noSpace` or `file`.
+    mutating func write(
+        put: [OfflineRecord],
+        gone: [String],
+        all: () -> [OfflineRecord]
+    ) throws(TransferError) {
+        if let length = self.length, self.obsolete <= max(self.current, Self.leastObsolete) {
+            let encoded = try self.encoded(put)
+            let line = Self.line(encoded.map(\.bytes), gone: gone)
+            // After a failure the end of the file is unknown.
+            self.length = nil
+            let isAppended: Bool
+            do throws(StorageError) {
+                isAppended = try AtomicFile.append(line, to: self.path, at: length)
+            } catch {
+                throw TransferError(TransferFailure(error))
+            }
+            if isAppended {
+                self.length = length + Int64(line.count)
+                for (id, bytes) in encoded { self.count(id, bytes.count) }
+                for id in gone { self.count(id, nil) }
+                return
+            }
+        }
+        try self.replace(all())
+    }
+
+    /// Replaces the file by a snapshot.
+    private mutating func replace(_ records: [OfflineRecord]) throws(TransferError) {
+        let encoded = try self.encoded(records)
+        var bytes = Array("{\"snapshot\":\(records.count),\"version\":\(Self.version)}\n".utf8)
+        for (_, record) in encoded { bytes += Self.line([record], gone: []) }
+        do throws(StorageError) {
+            try AtomicFile.replace(self.path, with: bytes)
+        } catch {
+            throw TransferError(TransferFailure(error))
+        }
+        self.length = Int64(bytes.count)
+        self.sizes = [:]
+        (self.current, self.obsolete) = (0, 0)
+        for (id, record) in encoded { self.count(id, record.count) }
+    }
+
+    private mutating func count(_ id: String, _ size: Int?) {
+        let old = self.sizes[id] ?? 0
+        self.sizes[id] = size
+        self.current += (size ?? 0) - old
+        self.obsolete += old
+    }
+
+    private func encoded(_ records: [OfflineRecord]) throws(TransferError) -> [(id: String, bytes: [UInt8])] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        var encoded: [(id: String, bytes: [UInt8])] = []
+        for record in records {
+            guard let data = try? encoder.encode(record) else {
+                throw TransferError(.unknown, "the list '\(self.path)' cannot be encoded")
+            }
+            encoded.append((record.id, Array(data)))
+        }
+        return encoded
+    }
+
+    private static func line(_ records: [[UInt8]], gone: [String]) -> [UInt8] {
+        var line: [UInt8] = []
+        line.reserveCapacity(records.reduce(32) { $0 + $1.count + 1 } + gone.count * 40)
+        line += Array("{\"put\":[".utf8)
+        for (index, record) in records.enumerated() {
+            if index > 0 { line.append(0x2C) }
+            line += record
+        }
+        line += Array("]".utf8)
+        if !gone.isEmpty, let ids = try? JSONEncoder().encode(gone) { line += Array(",\"gone\":".utf8) + Array(ids) }
+        line += Array("}\n".utf8)
+        return line
+    }
+
+    // MARK: Reading
 
     /// Reads the list.
     ///
     /// - Returns: Its downloads, or `nil` if the file does not exist.
     /// - Throws: ``TransferError`` with `listDamaged` after renaming the file; with `listTooNew` or `file`, leaving it
     ///   unchanged.
-    func read() throws(TransferError) -> [OfflineRecord]? {
+    mutating func read() throws(TransferError) -> [OfflineRecord]? {
         let bytes: [UInt8]
         do throws(StorageError) {
             guard let read = try AtomicFile.read(self.path, atMost: Self.longest) else { return nil }
@@ -29,19 +142,27 @@ struct OfflineListFile: Sendable {
         } catch {
             throw TransferError(TransferFailure(error))
         }
-        let data = Data(bytes)
-        guard let version = try? JSONDecoder().decode(Version.self, from: data).version, version > 0 else {
-            throw self.setAside("it is no list")
-        }
-        guard version <= Self.version else {
+        let first = bytes.prefix { $0 != 0x0A }
+        // Version 1 has line breaks within its object.
+        guard let header = Self.decode(Header.self, first) ?? Self.decode(Header.self, bytes[...]), header.version > 0
+        else { throw self.setAside("it is no list") }
+        guard header.version <= Self.version else {
             throw TransferError(
                 .listTooNew,
-                "the list '\(self.path)' has version \(version), and this program knows \(Self.version)",
+                "the list '\(self.path)' has version \(header.version), and this program knows \(Self.version)",
                 remedy: "use the program that wrote it, or name another list"
             )
         }
-        guard let items = try? JSONDecoder().decode(Contents.self, from: data).items else {
-            throw self.setAside("its items cannot be read")
+        let items: [OfflineRecord]
+        if header.version == 1 {
+            guard let old = Self.decode(Old.self, bytes[...]) else { throw self.setAside("its items cannot be read") }
+            items = old.items
+            guard Set(items.map(\.id)).count == items.count else { throw self.setAside("two items have one id") }
+        } else {
+            guard let snapshot = header.snapshot, first.endIndex < bytes.endIndex else {
+                throw self.setAside("it is no list")
+            }
+            items = try self.items(bytes[(first.endIndex + 1)...], snapshot: snapshot)
         }
         for item in items {
             let request = Result { () throws(TransferError) in try item.request.request() }
@@ -49,23 +170,64 @@ struct OfflineListFile: Sendable {
                 throw self.setAside("the item '\(item.id.prefix(40))' contradicts itself")
             }
         }
-        guard Set(items.map(\.id)).count == items.count else { throw self.setAside("two items have one id") }
         return items
     }
 
-    /// Replaces the list; if this fails, the old one is unchanged.
-    ///
-    /// - Throws: ``TransferError`` with `noSpace` or `file`.
-    func write(_ items: [OfflineRecord]) throws(TransferError) {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-        guard let data = try? encoder.encode(Contents(version: Self.version, items: items)) else {
-            throw TransferError(.unknown, "the list '\(self.path)' cannot be encoded")
+    /// Reads the lines after the first.
+    private mutating func items(_ bytes: ArraySlice<UInt8>, snapshot: Int) throws(TransferError) -> [OfflineRecord] {
+        var contents = Contents()
+        var isWhole = true
+        var (start, number) = (bytes.startIndex, 0)
+        while start < bytes.endIndex {
+            let end = bytes[start...].firstIndex(of: 0x0A)
+            let next = end.map { $0 + 1 } ?? bytes.endIndex
+            number += 1
+            if end != nil, let line = Self.decode(Line.self, bytes[start..<next]) {
+                contents.apply(line.put ?? [], line.gone ?? [], of: next - start)
+            } else {
+                // Only the last line can be incomplete, and none of the snapshot.
+                guard next == bytes.endIndex, number > snapshot else {
+                    throw self.setAside("its line \(number + 1) cannot be read")
+                }
+                isWhole = false
+                number -= 1
+            }
+            start = next
         }
-        do throws(StorageError) {
-            try AtomicFile.replace(self.path, with: Array(data))
-        } catch {
-            throw TransferError(TransferFailure(error))
+        guard number >= snapshot else { throw self.setAside("it has \(number) of \(snapshot) lines") }
+        // A file with appended lines is replaced at the opening, which has read all of it anyway.
+        if isWhole, number == snapshot, contents.records.count == snapshot {
+            self.length = Int64(bytes.endIndex)
+            for (id, size) in contents.sizes { self.count(id, size) }
+        }
+        return contents.records
+    }
+
+    private static func decode<Value: Decodable>(_ type: Value.Type, _ bytes: ArraySlice<UInt8>) -> Value? {
+        try? JSONDecoder().decode(type, from: Data(bytes))
+    }
+
+    /// The downloads that the lines read so far result in.
+    private struct Contents {
+        private var items: [String: (record: OfflineRecord, position: Int)] = [:]
+        private var next = 0
+        private(set) var sizes: [String: Int] = [:]
+
+        /// The downloads in the order of adding; a finished one, in that of finishing.
+        var records: [OfflineRecord] { self.items.values.sorted { $0.position < $1.position }.map(\.record) }
+
+        mutating func apply(_ put: [OfflineRecord], _ gone: [String], of size: Int) {
+            for record in put {
+                let known = self.items[record.id]
+                let finishes = record.standing == .finished && known?.record.standing != .finished
+                self.items[record.id] = (record, known.flatMap { finishes ? nil : $0.position } ?? self.next)
+                self.next += 1
+                self.sizes[record.id] = size / put.count
+            }
+            for id in gone {
+                self.items[id] = nil
+                self.sizes[id] = nil
+            }
         }
     }
 
@@ -86,7 +248,7 @@ struct OfflineListFile: Sendable {
             return TransferError(
                 .listDamaged,
                 "the list '\(self.path)' is damaged (\(reason)); it is now '\(name)'",
-                remedy: "mend it and move it back, or open the list again: it will be empty",
+                remedy: "repair it and move it back, or open the list again: it will be empty",
                 isRetryable: true
             )
         }

@@ -11,12 +11,34 @@ final class Authenticator: Sendable {
         var directory: String
     }
 
+    /// The credentials of one request.
+    private struct Sent {
+        var credential: Credential
+        /// The space that they were for; `nil` for a token that is sent without a challenge.
+        var space: ProtectionSpace?
+        /// Whether this request was challenged before, so that they are not merely sent ahead.
+        var isResponse: Bool
+    }
+
+    /// Credentials that a delegate supplied for a transfer.
+    private struct Supplied {
+        var entry: Entry
+        /// The space as the delegate saw it: a response may name several.
+        var challenged: ProtectionSpace
+    }
+
     /// The credentials that one transfer has tried.
     private struct Trial {
-        var sent: Credential?
+        var sent: Sent?
         var refused: Set<Credential> = []
         /// Credentials for this transfer only.
         var own: [ProtectionSpace: Entry] = [:]
+        /// The delegates' credentials that were not refused.
+        var supplied: [ProtectionSpace: Supplied] = [:]
+        /// The number of refusals of what the delegates supplied.
+        var refusals: [ProtectionSpace: Int] = [:]
+        /// The last challenged URL, and the space whose credentials it gets.
+        var challenged: (url: HTTPURL, space: ProtectionSpace)?
     }
 
     private struct State {
@@ -55,26 +77,30 @@ final class Authenticator: Sendable {
         guard self.isInUse.load(ordering: .acquiring) else { return nil }
         let origin = request.url.origin
         return self.state.withLock { state in
-            var trial = state.trials[request.id]
-            let path = request.url.path
-            if var own = trial?.own, let space = Self.best(own, origin, path) {
-                let (value, credential) = Self.use(&own[space], request)
-                trial?.own = own
-                trial?.sent = credential
-                state.trials[request.id] = trial
+            var trial = state.trials[request.id] ?? Trial()
+            let isKnown = state.trials[request.id] != nil
+            defer { if isKnown || trial.sent != nil { state.trials[request.id] = trial } }
+            trial.sent = nil
+            let wanted = trial.challenged.flatMap { $0.url == request.url ? $0.space : nil }
+            if let wanted, let supplied = trial.supplied[wanted],
+                (trial.own[wanted] ?? state.spaces[origin]?[wanted])?.credential != supplied.entry.credential
+            {
+                // Another task has replaced them since this task's delegate supplied them.
+                trial.own[wanted] = supplied.entry
+            }
+            if let space = Self.best(trial.own, origin, request.url.path, wanted) {
+                let (value, credential) = Self.use(&trial.own[space], request)
+                trial.sent = credential.map { Sent(credential: $0, space: space, isResponse: space == wanted) }
                 return value
             }
-            if var spaces = state.spaces[origin], let space = Self.best(spaces, origin, path) {
+            if var spaces = state.spaces[origin], let space = Self.best(spaces, origin, request.url.path, wanted) {
                 let (value, credential) = Self.use(&spaces[space], request)
                 state.spaces[origin] = spaces
-                state.trials[request.id, default: Trial()].sent = credential
+                trial.sent = credential.map { Sent(credential: $0, space: space, isResponse: space == wanted) }
                 return value
             }
-            guard let token = self.credentials.token(for: origin), trial?.refused.contains(token) != true else {
-                if trial?.sent != nil { state.trials[request.id]?.sent = nil }
-                return nil
-            }
-            state.trials[request.id, default: Trial()].sent = token
+            guard let token = self.credentials.token(for: origin), !trial.refused.contains(token) else { return nil }
+            trial.sent = Sent(credential: token, space: nil, isResponse: false)
             return token.authorization
         }
     }
@@ -82,9 +108,11 @@ final class Authenticator: Sendable {
     private static func best(
         _ spaces: [ProtectionSpace: Entry],
         _ origin: Origin,
-        _ path: String
+        _ path: String,
+        _ wanted: ProtectionSpace?
     ) -> ProtectionSpace? {
-        spaces.filter { $0.key.origin == origin && path.hasPrefix($0.value.directory) }
+        if let wanted, spaces[wanted] != nil { return wanted }
+        return spaces.filter { $0.key.origin == origin && path.hasPrefix($0.value.directory) }
             .max { $0.value.directory.utf8.count < $1.value.directory.utf8.count }?
             .key
     }
@@ -113,22 +141,23 @@ final class Authenticator: Sendable {
         return self.state.withLock { state in
             var trial = state.trials[request.id] ?? Trial()
             defer { state.trials[request.id] = trial }
-            if let sent = trial.sent {
-                if Self.isStale(challenges), let stale = AuthenticationChallenge.strongest(of: challenges, for: sent) {
+            let named = Set(challenges.map { ProtectionSpace(origin: origin, realm: $0.realm) })
+            // Credentials that were sent ahead to another realm are not refused: they are not for it.
+            if let sent = trial.sent, sent.isResponse || sent.space.map({ named.contains($0) }) ?? true {
+                if Self.isStale(challenges),
+                    let stale = AuthenticationChallenge.strongest(of: challenges, for: sent.credential)
+                {
                     // The password is correct; only the nonce has expired.
                     let space = ProtectionSpace(origin: origin, realm: stale.realm)
                     let isOwn = trial.own[space] != nil
-                    let entry = Self.entry(sent, stale, request, state)
+                    let entry = Self.entry(sent.credential, stale, request, state)
                     if isOwn { trial.own[space] = entry } else { state.spaces[origin, default: [:]][space] = entry }
+                    trial.challenged = (request.url, space)
                     return .repeat
                 }
-                trial.refused.insert(sent)
-                state.note(trial.own)
-                state.note(state.spaces[origin] ?? [:])
-                trial.own = trial.own.filter { $0.value.credential != sent }
-                state.spaces[origin] = state.spaces[origin]?.filter { $0.value.credential != sent }
-                trial.sent = nil
+                self.refused(sent, &trial, &state, origin)
             }
+            trial.sent = nil
             for challenge in challenges {
                 let space = ProtectionSpace(origin: origin, realm: challenge.realm)
                 for candidate in self.candidates(space, state, request) where !trial.refused.contains(candidate) {
@@ -137,18 +166,37 @@ final class Authenticator: Sendable {
                     }
                     let chosenSpace = ProtectionSpace(origin: origin, realm: chosen.realm)
                     state.spaces[origin, default: [:]][chosenSpace] = Self.entry(candidate, chosen, request, state)
+                    trial.challenged = (request.url, chosenSpace)
                     return .repeat
                 }
             }
-            let known = ["digest", "basic", "bearer"]
-            let schemes = known.filter { scheme in challenges.contains { $0.scheme == scheme } }
-            let realm = challenges.first { schemes.contains($0.scheme) }?.realm ?? challenges.first?.realm
-            return .ask(
-                ProtectionSpace(origin: origin, realm: realm),
-                schemes: schemes,
-                refusals: trial.refused.count
-            )
+            let (space, schemes) = Self.shown(challenges, origin)
+            return .ask(space, schemes: schemes, refusals: trial.refusals[space] ?? 0)
         }
+    }
+
+    private func refused(_ sent: Sent, _ trial: inout Trial, _ state: inout State, _ origin: Origin) {
+        trial.refused.insert(sent.credential)
+        state.note(trial.own)
+        state.note(state.spaces[origin] ?? [:])
+        trial.own = trial.own.filter { $0.value.credential != sent.credential }
+        state.spaces[origin] = state.spaces[origin]?.filter { $0.value.credential != sent.credential }
+        guard let space = sent.space, let supplied = trial.supplied[space],
+            supplied.entry.credential == sent.credential
+        else { return }
+        trial.supplied[space] = nil
+        trial.refusals[supplied.challenged, default: 0] += 1
+    }
+
+    /// The space and the schemes of a response's challenges, as a delegate sees them.
+    private static func shown(
+        _ challenges: [AuthenticationChallenge],
+        _ origin: Origin
+    ) -> (space: ProtectionSpace, schemes: [String]) {
+        let known = ["digest", "basic", "bearer"]
+        let schemes = known.filter { scheme in challenges.contains { $0.scheme == scheme } }
+        let realm = challenges.first { schemes.contains($0.scheme) }?.realm ?? challenges.first?.realm
+        return (ProtectionSpace(origin: origin, realm: realm), schemes)
     }
 
     private func candidates(_ space: ProtectionSpace, _ state: State, _ request: RequestFacts) -> [Credential] {
@@ -198,10 +246,16 @@ final class Authenticator: Sendable {
         let space = ProtectionSpace(origin: origin, realm: chosen.realm)
         self.state.withLock { state in
             let entry = Self.entry(credential, chosen, request, state)
+            var trial = state.trials[request.id] ?? Trial()
+            trial.supplied[space] = Supplied(entry: entry, challenged: Self.shown(challenges, origin).space)
+            trial.challenged = (request.url, space)
             switch persistence {
-            case .session: state.spaces[origin, default: [:]][space] = entry
-            case .task: state.trials[request.id, default: Trial()].own[space] = entry
+            case .session:
+                trial.own[space] = nil
+                state.spaces[origin, default: [:]][space] = entry
+            case .task: trial.own[space] = entry
             }
+            state.trials[request.id] = trial
         }
         return true
     }

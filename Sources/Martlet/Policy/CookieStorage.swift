@@ -4,7 +4,7 @@ internal import TransferEngine
 
 /// A cookie storage, shared by sessions or used by one, according to RFC 6265bis.
 ///
-/// Every method may be called from any thread. Only ``save(to:includingSessionCookies:)`` writes to disk.
+/// Every method may be called from any thread. Only ``save(to:includingSessionCookies:)-(String,_)`` writes to disk.
 public final class CookieStorage: Sendable {
     /// The storage of the default configuration; it exists as long as the process.
     public static let shared = CookieStorage()

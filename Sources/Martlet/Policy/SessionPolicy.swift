@@ -38,7 +38,7 @@ package final class SessionPolicy: TransferPolicy {
     package func received(_ head: ResponseHead, to request: RequestFacts) {
         if head.status == 304 || request.method == "HEAD" {
             // No delegate decides about these responses, and yet the task may end with one of them.
-            Self.task(request)?.heard(TransferResponse(url: request.url, head: head, expectedLength: nil))
+            Self.task(request)?.heard(TransferResponse(to: request, head: head, expectedLength: nil))
         }
         guard let cookies = self.cookies else { return }
         let values = head.fields.values("Set-Cookie")
@@ -69,7 +69,7 @@ package final class SessionPolicy: TransferPolicy {
         switch question {
         case .response(let head, let length):
             return self.decide(
-                TransferResponse(url: request.url, head: head, expectedLength: length),
+                TransferResponse(to: request, head: head, expectedLength: length),
                 task,
                 request,
                 later
@@ -113,36 +113,57 @@ package final class SessionPolicy: TransferPolicy {
         _ request: RequestFacts,
         _ later: @escaping @Sendable (PolicyDecision) -> Void
     ) -> PolicyDecision? {
+        switch task.inquiry.withLock({ $0.asked(later) }) {
+        case .decided(let decision):
+            task.renew(response)
+            self.apply(decision, task, request, later)
+            return nil
+        case .pending:
+            task.renew(response)
+            return nil
+        case .ask: break
+        }
         task.received(response)
-        let members = task.hearers
-        guard !members.isEmpty else { return .proceed }
         DelegateList<any TransferDelegate>
             .ask(
-                members[...],
+                task.hearers[...],
                 { $0.task(task, didReceive: response, decide: $1) },
                 isDefault: { $0 == .allow },
                 fallback: .allow,
                 done: { decision in
-                    switch decision {
-                    case .allow: later(.proceed)
-                    case .cancel: later(.cancel)
-                    case .becomeDownload(let destination):
-                        // A task that was suspended or has ended meanwhile does not become a download: its end would
-                        // not be reported.
-                        guard let data = task as? DataTask, let box = request.userInfo as? TaskBox,
-                            data.state == .running
-                        else { return later(.proceed) }
-                        do throws(TransferError) {
-                            let download = try task.session.turn(data, into: destination, request.id, box)
-                            later(.divert(download.place.diversion))
-                        } catch {
-                            data.fail(error)
-                            later(.cancel)
-                        }
-                    }
+                    guard let later = task.inquiry.withLock({ $0.decided(decision) }) else { return }
+                    self.apply(decision, task, request, later)
                 }
             )
         return nil
+    }
+
+    private func apply(
+        _ decision: ResponseDecision,
+        _ task: TransferTask,
+        _ request: RequestFacts,
+        _ later: @escaping @Sendable (PolicyDecision) -> Void
+    ) {
+        switch decision {
+        case .allow: later(.proceed)
+        case .cancel: later(.cancel)
+        case .becomeDownload(let destination):
+            // A data task that became this download: the run that was told so had ended.
+            if let download = task as? DownloadTask { return later(.divert(download.place.diversion)) }
+            // A task that was suspended or has ended meanwhile does not become a download: its end would not be
+            // reported. If it is resumed, its next response does.
+            guard let data = task as? DataTask, let box = request.userInfo as? TaskBox, data.state == .running else {
+                return later(.proceed)
+            }
+            do throws(TransferError) {
+                let download = try task.session.turn(data, into: destination, request.id, box)
+                download.inquiry.withLock { _ = $0.decided(decision) }
+                later(.divert(download.place.diversion))
+            } catch {
+                data.fail(error)
+                later(.cancel)
+            }
+        }
     }
 
     private func decide(
@@ -178,6 +199,41 @@ package final class SessionPolicy: TransferPolicy {
                 }
             )
         return nil
+    }
+}
+
+/// The delegates' decision about a task's response, which is asked for once.
+///
+/// A task that is suspended meanwhile receives another response, about which the decision of the first one holds.
+struct ResponseInquiry: Sendable {
+    enum Step {
+        case ask
+        /// The delegates were asked and have not decided yet.
+        case pending
+        case decided(ResponseDecision)
+    }
+
+    private var isAsked = false
+    private var decision: ResponseDecision?
+    private var later: (@Sendable (PolicyDecision) -> Void)?
+
+    /// The engine asks; `later` replaces the closure of an earlier response.
+    mutating func asked(_ later: @escaping @Sendable (PolicyDecision) -> Void) -> Step {
+        if let decision { return .decided(decision) }
+        defer {
+            self.isAsked = true
+            self.later = later
+        }
+        return self.isAsked ? .pending : .ask
+    }
+
+    /// The delegates have decided.
+    ///
+    /// - Returns: The closure of the newest response.
+    mutating func decided(_ decision: ResponseDecision) -> (@Sendable (PolicyDecision) -> Void)? {
+        self.decision = decision
+        defer { self.later = nil }
+        return self.later
     }
 }
 

@@ -28,7 +28,8 @@ public struct Resumption: Sendable, Hashable {
 
     /// The protocol that the server supports: tus 1.0, the IETF draft, or otherwise a restart from the first byte.
     ///
-    /// The server is probed if the content has at least 1 MiB.
+    /// The server is probed if the content has at least 1 MiB. Content of another method than `PUT` is not sent by tus,
+    /// whose server would not get the method and the media type: a `POST` is the same request at any size.
     public static let automatic = Resumption(way: .automatic)
     /// Restart from the first byte.
     public static let none = Resumption(way: .plain)

@@ -28,7 +28,9 @@ public struct UploadBody: Sendable {
     ///
     /// - Parameters:
     ///   - sequence: The bytes, in pieces of any size.
-    ///   - length: The total number of bytes, if known; otherwise chunked coding is used, which some servers refuse.
+    ///   - length: The total number of bytes, if known; otherwise chunked coding is used, which some servers refuse. If
+    ///     the sequence has more or fewer bytes, the task fails with `file`, and the server does not get a complete
+    ///     request: the last bytes are sent once the sequence has ended.
     /// - Returns: The body.
     public static func stream<Pieces: AsyncSequence & Sendable>(
         _ sequence: Pieces,

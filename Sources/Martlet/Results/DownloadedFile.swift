@@ -6,7 +6,7 @@ internal import TransferEngine
 ///
 /// If a destination was given, the file is there and stays. Otherwise it is temporary and belongs to the recipients of
 /// this object: it is deleted when the last reference to this object is released, so at the latest when a completion
-/// handler or a delegate method returns without keeping one. To keep the file, move it with ``move(to:ifExists:)`` or
+/// handler or a delegate method returns without keeping one. To keep the file, move it with ``move(to:ifExists:)-(String,_)`` or
 /// take ownership with ``keep()`` before.
 public final class DownloadedFile: Sendable {
     private struct Place {

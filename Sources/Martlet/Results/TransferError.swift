@@ -6,7 +6,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         private enum Value: String {
             case badURL, badRequest, badDestination, badConfiguration, badResumeData
-            case timeout, nameResolution, network, authentication, redirect, httpStatus, badResponse
+            case timeout, nameResolution, network, certificate, authentication, redirect, httpStatus, badResponse
             case fileExists, noSpace, file, checksumMismatch, cannotResume, bodyTooLarge
             case cancelled, becameDownload, invalidated, queueClosed, fileWasHandedOut, wouldDeadlock, unknown
             case listDamaged, listInUse, listTooNew
@@ -33,6 +33,9 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         public static let nameResolution = Code(.nameResolution)
         /// The connection or its TLS handshake failed, or the connection broke; see ``TransferError/networkFailure``.
         public static let network = Code(.network)
+        /// A certificate is the cause: the server's is not trusted, has expired or is for another host, a pin does not
+        /// match, or the client's is missing or refused; see ``TransferError/networkFailure``.
+        public static let certificate = Code(.certificate)
         /// The server or the proxy requires different credentials.
         public static let authentication = Code(.authentication)
         /// Too many redirects, or a redirect that Martlet does not follow.
@@ -124,7 +127,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
 
     /// The kind of failure.
     public var code: Code { self.contents.code }
-    /// The precise failure if the code is ``Code/network``, otherwise `nil`.
+    /// The precise failure if the code is ``Code/network`` or ``Code/certificate``, otherwise `nil`.
     public var networkFailure: NetworkFailure? { self.contents.networkFailure }
     /// What failed, and where.
     public var message: String { self.contents.message }
@@ -157,8 +160,10 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         status: Int? = nil,
         networkFailure: NetworkFailure? = nil
     ) {
+        // An earlier version stored certificate failures as those of the network.
+        let isCertificate = code == .network && networkFailure?.isCertificate == true
         self.contents = Contents(
-            code,
+            isCertificate ? .certificate : code,
             message,
             remedy,
             isRetryable: isRetryable,
@@ -166,7 +171,8 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
             body: [],
             status: status,
             resumeData: nil,
-            networkFailure: code == .network ? networkFailure ?? .other : nil
+            networkFailure: code == .network
+                ? networkFailure ?? .other : code == .certificate ? networkFailure ?? .certificate : nil
         )
     }
 
@@ -182,7 +188,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
             body: failure.response?.prefix ?? [],
             status: failure.status,
             resumeData: nil,
-            networkFailure: code == .network ? NetworkFailure(of: failure.code) : nil
+            networkFailure: code == .network || code == .certificate ? NetworkFailure(of: failure.code) : nil
         )
     }
 
@@ -225,9 +231,8 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         case _ where isStatus: .httpStatus
         case .timeout, .tooSlow: .timeout
         case .nameResolution: .nameResolution
-        case .connectionRefused, .hostUnreachable, .connectionReset, .tlsHandshake, .certificateExpired,
-            .certificateWrongHost, .certificateUnknownAuthority, .certificate, .network:
-            .network
+        case .connectionRefused, .hostUnreachable, .connectionReset, .tlsHandshake, .network: .network
+        case .certificateExpired, .certificateWrongHost, .certificateUnknownAuthority, .certificate: .certificate
         case .notFound, .overloaded: .httpStatus
         case .badResponse: .badResponse
         case .cannotResume: .cannotResume

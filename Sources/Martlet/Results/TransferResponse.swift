@@ -1,3 +1,5 @@
+internal import TransferEngine
+
 /// The head of a final response.
 public struct TransferResponse: Sendable {
     /// The URL of the response, after any redirects.
@@ -7,6 +9,8 @@ public struct TransferResponse: Sendable {
     /// The header fields.
     public let headers: HeaderFields
     /// The length of the complete body in bytes, or `nil` if the server does not report it.
+    ///
+    /// For `HEAD` it is the length that the body of a `GET` would have.
     public let expectedLength: Int64?
 
     init(url: HTTPURL, head: ResponseHead, expectedLength: Int64?) {
@@ -14,6 +18,12 @@ public struct TransferResponse: Sendable {
         self.status = head.status
         self.headers = head.fields
         self.expectedLength = expectedLength
+    }
+
+    /// Creates the response to a request; that to `HEAD` declares a length without having a body (RFC 9110 §9.3.2).
+    init(to request: RequestFacts, head: ResponseHead, expectedLength: Int64?) {
+        let declared = request.method == "HEAD" ? head.fields["Content-Length"].flatMap { Int64($0) } : expectedLength
+        self.init(url: request.url, head: head, expectedLength: declared.flatMap { $0 >= 0 ? $0 : nil })
     }
 
     /// The standard name of the status, regardless of the server's reason phrase (RFC 9110 §15).

@@ -115,21 +115,30 @@ extension TransferSession {
     }
 
     static func check(_ request: TransferRequest) throws(TransferError) {
-        guard !request.method.isEmpty, request.method.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw TransferError(.badRequest, "'\(request.method)' is no method; write one such as GET or POST")
+        guard !request.method.isEmpty, request.method.utf8.allSatisfy(Byte.isTokenCharacter) else {
+            throw TransferError(.badRequest, "'\(request.method)' is not a method; write one such as GET or POST")
         }
         try self.check(request.headers)
+        if !request.conditions.isEmpty { try self.check(HeaderFields(request.conditions)) }
     }
 
+    /// Checks header fields, which would otherwise end the request's head early, or be refused by the server.
+    ///
+    /// - Throws: ``TransferError`` with `badRequest`, which names the field.
+    /// - Source: RFC 9110 §5.1, §5.5.
     static func check(_ headers: HeaderFields) throws(TransferError) {
-        for (name, value) in headers {
-            guard !name.isEmpty, !(name + value).utf8.contains(where: { $0 == 0x0D || $0 == 0x0A || $0 == 0 }) else {
-                throw TransferError(
-                    .badRequest,
-                    "the header field '\(name.filter { !$0.isNewline })' holds a line break or has no name"
-                )
+        var problem: String?
+        headers.forEachLine { name, value in
+            guard problem == nil else { return }
+            // Quoted and escaped: the name may contain control characters.
+            let shown = { String(decoding: name, as: UTF8.self).debugDescription }
+            if name.isEmpty || !name.allSatisfy(Byte.isTokenCharacter) {
+                problem = "the header field \(shown()) has an invalid name; use letters, digits and hyphens"
+            } else if value.contains(where: { $0 == 0x0D || $0 == 0x0A || $0 == 0 }) {
+                problem = "the value of the header field \(shown()) contains a line break or a NUL"
             }
         }
+        if let problem { throw TransferError(.badRequest, problem) }
     }
 
     func place(_ destination: Destination) throws(TransferError) -> DownloadPlace {

@@ -69,7 +69,7 @@ extension TransferSession {
         let known = data.facts.withLock { $0 }
         download.facts.withLock { facts in
             facts.response = known.response
-            facts.bytesExpected = known.response?.expectedLength
+            facts.bytesExpected = known.bytesExpected
             facts.userInfo = known.userInfo
             facts.description = known.description
             facts.priority = known.priority

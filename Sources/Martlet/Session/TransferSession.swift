@@ -15,10 +15,12 @@ internal import TransferEngine
 /// (``TransferRequest/ifNoneMatch(_:)``, ``TransferRequest/ifModified(since:)-(Int64)``). Bodies are stored as the
 /// server sends them: no content coding is requested, and none is decoded.
 public final class TransferSession: Sendable {
-    /// A session with the default configuration.
+    /// A session with the default configuration, for all of the program.
+    ///
+    /// It cannot be invalidated: ``finishTasksAndInvalidate()`` and ``invalidateAndCancel()`` do nothing.
     public static let shared: TransferSession = {
         do {
-            return try TransferSession()
+            return try TransferSession(.default, isShared: true) { _ in }
         } catch {
             preconditionFailure("the default configuration reads no file, so nothing in it can be wrong: \(error)")
         }
@@ -47,12 +49,14 @@ public final class TransferSession: Sendable {
     let registry: TaskRegistry
     let isPlacePrepared = Atomic(false)
     private let instruments: SessionInstruments
+    /// Whether this is ``shared``, which cannot be invalidated.
+    private let isShared: Bool
 
     /// Makes a session.
     ///
     /// - Parameter configuration: The configuration; later changes to the value have no effect on the session.
     /// - Throws: ``TransferError`` with `badConfiguration` if certificates or keys cannot be read, or if a header field
-    ///   contains a line break.
+    ///   has an invalid name or contains a line break.
     public convenience init(configuration: SessionConfiguration = .default) throws(TransferError) {
         try self.init(configuration) { _ in }
     }
@@ -61,14 +65,20 @@ public final class TransferSession: Sendable {
     ///
     /// - Parameters:
     ///   - configuration: The configuration.
+    ///   - isShared: Whether it is the shared session.
     ///   - prepare: Called with the session before its first event, so that a delegate added here misses nothing.
     /// - Throws: ``TransferError`` with `badConfiguration`.
-    init(_ configuration: SessionConfiguration, prepare: (TransferSession) -> Void) throws(TransferError) {
+    init(
+        _ configuration: SessionConfiguration,
+        isShared: Bool = false,
+        prepare: (TransferSession) -> Void
+    ) throws(TransferError) {
         do {
             try Self.check(configuration.headers)
         } catch {
             throw TransferError(.badConfiguration, error.message)
         }
+        self.isShared = isShared
         self.policy = SessionPolicy(configuration)
         self.callPolicy = SessionPolicy(configuration)
         self.handlers = Inbox(configuration.callbackContext)
@@ -193,13 +203,19 @@ public final class TransferSession: Sendable {
     }
 
     /// Refuses new tasks; when the existing ones have ended, delegates are notified that the session is invalid.
+    ///
+    /// Does nothing to ``shared``.
     public func finishTasksAndInvalidate() {
+        if self.isShared { return }
         self.registry.finish()
         self.settle()
     }
 
     /// Refuses new tasks and cancels the existing ones, then notifies the delegates that the session is invalid.
+    ///
+    /// Does nothing to ``shared``.
     public func invalidateAndCancel() {
+        if self.isShared { return }
         self.registry.finish()
         if let background = self.background {
             // Tasks that were never started are known only in this process.

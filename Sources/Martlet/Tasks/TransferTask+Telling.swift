@@ -29,9 +29,18 @@ extension TransferTask {
 
     /// Handles a response whose body will be received; the policy calls it.
     func received(_ response: TransferResponse) {
-        let sequences = self.facts.withLock { facts in
+        self.renew(response)
+        let sequences = self.facts.withLock { $0.sequences }
+        self.relayResponse(response)
+        for sequence in sequences { sequence.mailbox?.put(.response(response)) }
+    }
+
+    /// Takes the facts of a response; a later one replaces the reported one if the task was suspended meanwhile.
+    func renew(_ response: TransferResponse) {
+        self.facts.withLock { facts in
             facts.response = response
-            facts.bytesExpected = response.expectedLength
+            // The length in a response to HEAD is that of a body that does not follow.
+            facts.bytesExpected = self.request.method == "HEAD" ? 0 : response.expectedLength
             if let body = self.request.body { facts.bytesSent = Int64(body.count) }
             if response.status == 206, !self.request.headers.contains("Range"),
                 let begin = response.headers["Content-Range"].flatMap({ ContentRange($0) })?.range?.lowerBound
@@ -40,10 +49,7 @@ extension TransferTask {
                 facts.bytesTold = begin
                 facts.bytesReceived = begin
             }
-            return facts.sequences
         }
-        self.relayResponse(response)
-        for sequence in sequences { sequence.mailbox?.put(.response(response)) }
     }
 
     /// Reports the response of a failure: a response without success is held back when it arrives, as it may be
@@ -103,12 +109,12 @@ extension TransferTask {
         self.tell(TransferEvent.Progress(bytes: bytes, total: bytes, rate: 0, secondsLeft: 0, connections: 0))
     }
 
-    /// The delegates of this task: the session's, then its own.
+    /// The delegates of this task: the session's, then its own; one that is both is called once.
     var hearers: [DelegateList<any TransferDelegate>.Member] {
         if self.isPrivate { return [] }
         let shared = self.session.delegates.current
         guard let own = self.ownDelegates.withLock({ $0 }) else { return shared }
-        return shared + own.current
+        return shared + own.current.filter { member in !shared.contains { $0.identity == member.identity } }
     }
 
     /// Marks the task as ended.

@@ -89,6 +89,7 @@ public class TransferTask: @unchecked Sendable {
     let isOver = Atomic(false)
     let facts: Mutex<Facts>
     let flow = FlowGate()
+    let inquiry = Mutex(ResponseInquiry())
     let ownDelegates = Mutex<DelegateList<any TransferDelegate>?>(nil)
 
     /// What runs the transfer.
@@ -223,6 +224,8 @@ public class TransferTask: @unchecked Sendable {
     }
 
     /// Adds a delegate for this task only; it is called after the session's delegates.
+    ///
+    /// A delegate of the session is called once, in the session's context.
     ///
     /// - Parameters:
     ///   - delegate: The delegate, referenced weakly.

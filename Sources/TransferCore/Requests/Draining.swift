@@ -25,11 +25,10 @@ package struct Draining<Next: Sendable>: Sendable {
             case .length(let length): length <= Int64(Self.worthReading)
             case .untilClose: false
             }
-        let keeps = keepsPrefix && head.framing != .none
-        guard isShort || keeps else { return nil }
+        guard isShort || keepsPrefix else { return nil }
         self.next = next
         self.limit = isShort ? Self.worthReading : FailedResponse.prefixLimit
-        self.head = keeps ? head : nil
+        self.head = keepsPrefix ? head : nil
     }
 
     /// Takes bytes of the body.

@@ -252,7 +252,7 @@ package struct UploadMachine: Sendable {
                 .fileIO,
                 "\(name) changed since its upload started, so the upload cannot be resumed; what the server had is"
                     + " deleted",
-                remedy: "send it again from the start: run the same command once more"
+                remedy: "send it again from the start"
             )
             return self.abandon(earlier) + self.end(.failed(failure))
         }
@@ -282,6 +282,9 @@ package struct UploadMachine: Sendable {
         guard case .automatic = self.plan.way else { return self.plan.way }
         // OPTIONS costs a round trip, which a short upload is not worth.
         if length < Self.leastAutomatic { return .plain }
+        // A tus server gets neither the method nor the media type that the caller chose, and another name; a draft's
+        // request is the caller's own.
+        if self.plan.method != "PUT" { return .by(.ietf6) }
         return self.history.ignoresOptions ? .by(.ietf6) : .automatic
     }
 

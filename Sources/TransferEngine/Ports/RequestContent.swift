@@ -9,6 +9,8 @@ public protocol RequestContent: AnyObject, Sendable {
 
     /// Returns the next piece.
     ///
+    /// Called at least once, also for content of length 0.
+    ///
     /// - Parameter later: Called once with the piece, on any thread, if `nil` was returned; not before that.
     /// - Returns: The piece, or `nil` if it is passed to `later`. Not called again after `end` or `failed`.
     func next(_ later: @escaping @Sendable (ContentPiece) -> Void) -> ContentPiece?

@@ -157,8 +157,10 @@ extension UploadRun {
     }
 
     private func content(of outgoing: UploadMachine.OutgoingRequest) -> UploadStretch? {
-        guard let range = outgoing.content, !range.isEmpty else { return nil }
+        guard let range = outgoing.content else { return nil }
+        // A stream that is declared to be empty must prove it.
         if case .stream(let stream) = self.request.content { return UploadStretch(self, outgoing.id, stream) }
+        if range.isEmpty { return nil }
         return self.state.withLock { $0.parts }.map { UploadStretch(self, outgoing.id, $0, range) }
     }
 

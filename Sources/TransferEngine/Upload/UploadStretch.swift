@@ -15,12 +15,14 @@ final class UploadStretch: RequestContent {
         /// Whether a call of the stream's `next` is in progress, and the result it gave during that call.
         var isAsking = false
         var early: Early?
+        /// The last bytes of a stream of a declared length; sent once the stream has ended.
+        var last: [UInt8]?
     }
 
     /// The result that a stream gave before its `next` returned.
     private enum Early {
         case piece(ContentPiece)
-        /// No bytes: `next` is called again.
+        /// No bytes to send yet: `next` is called again.
         case nothing
     }
 
@@ -124,13 +126,25 @@ final class UploadStretch: RequestContent {
                 return state.isAsking
             }
         }
-        if case .success(let bytes?) = given, bytes.isEmpty {
+        if case .success(let bytes?) = given, bytes.isEmpty || self.isLast(bytes) {
             if !isEarly(.nothing), let piece = self.next(of: stream, later) { later(piece) }
             return
         }
         self.run.contentHeld(false, of: self.id)
         guard let piece = self.taken(given, later), !isEarly(.piece(piece)) else { return }
         later(piece)
+    }
+
+    /// Whether bytes complete the declared length: then they wait for the end of the stream.
+    ///
+    /// If they were sent at once, the server would accept the beginning of a longer stream as the whole.
+    private func isLast(_ bytes: [UInt8]) -> Bool {
+        self.state.withLock { state in
+            guard self.length != nil, state.offset + Int64(bytes.count) == self.end else { return false }
+            state.offset = self.end
+            state.last = bytes
+            return true
+        }
     }
 
     private func taken(
@@ -140,16 +154,21 @@ final class UploadStretch: RequestContent {
         switch given {
         case .success(let bytes?):
             guard self.state.withLock({ Int64(bytes.count) <= self.end - $0.offset }) else {
-                return self.failed("the source gave more than the \(self.end) bytes that it announced")
+                return self.failed("the source gave more than the declared \(self.end) bytes")
             }
             self.state.withLock { $0.offset += Int64(bytes.count) }
             return self.paced(.bytes(bytes), bytes.count, later)
         case .success(nil):
             let count = self.state.withLock { $0.offset }
             guard self.length == nil || count == self.end else {
-                return self.failed("the source gave \(count) of the \(self.end) bytes that it announced")
+                return self.failed("the source gave only \(count) of the declared \(self.end) bytes")
             }
             self.run.contentEnded(at: count, of: self.id)
+            let last = self.state.withLock { state in
+                defer { state.last = nil }
+                return state.last
+            }
+            if let last { return self.paced(.bytes(last), last.count, later) }
             return .end
         case .failure(let failure):
             self.state.withLock { $0.failure = failure }

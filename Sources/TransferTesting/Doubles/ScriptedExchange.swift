@@ -163,7 +163,7 @@ public final class ScriptedExchange: Exchange {
     private func pullNow(_ most: Int) {
         guard let content = self.request.content else { return }
         while self.content.count < most, self.contentEnd == nil, !self.hasEnded {
-            if let length = content.length, Int64(self.content.count) == length {
+            if let length = content.length, length > 0, Int64(self.content.count) == length {
                 return self.state.withLock { $0.contentEnd = .whole }
             }
             let mayAsk = self.state.withLock { state in

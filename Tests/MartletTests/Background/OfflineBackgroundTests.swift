@@ -217,7 +217,8 @@ struct OfflineBackgroundTests {
         )
         #expect(list.downloads.map(\.state) == [.suspended, .stopped, .downloading])
         self.daemon.emit(["kind": "removed", "id": .string(gids[2])])
-        await self.daemon.calls.wait { _ in (try? self.text().contains("gone")) == false }
+        let id = downloads[2].id
+        await self.daemon.calls.wait { _ in (try? self.text().contains("\"gone\":[\"\(id)\"]")) == true }
         #expect(self.daemon.added == gids)
     }
 

@@ -117,7 +117,7 @@ struct ChallengeTests {
         let observer = Observer { $0.challenge = { $1(.use(Self.right)) } }
         harness.session.addDelegate(observer)
         #expect(try await harness.session.data(from: url).text == "inside")
-        #expect(observer.challenges.entries.map(\.refusals) == [1])
+        #expect(observer.challenges.entries.map(\.refusals) == [0], "the delegate has supplied nothing yet")
         #expect(server.requests.count == 3)
     }
 
@@ -128,7 +128,57 @@ struct ChallengeTests {
         let observer = Observer { $0.challenge = { $1(.use(Self.wrong)) } }
         harness.session.addDelegate(observer)
         #expect(await code { try await harness.session.data(from: server.text("a")) } == .authentication)
-        #expect(server.requests.count < 20)
+        #expect(observer.challenges.entries.map(\.refusals) == Array(0..<8))
+        #expect(server.requests.count == 9)
+    }
+
+    @Test(
+        "Credentials that were sent ahead to another realm are not refused: the delegate answers both",
+        arguments: [false, true]
+    )
+    func twoRealms(_ isBelow: Bool) async throws {
+        // The second realm is next to the first, where either's credentials may be sent ahead, or below it.
+        let second = isBelow ? "/in/b" : "/b"
+        let server = try await ScriptedServer.start { request in
+            let realm = request.path == second ? "second" : "first"
+            return request["Authorization"] == BasicAuthentication.authorization(user: "me", password: realm)
+                ? .response(200, text: realm) : .response(401, [("WWW-Authenticate", "Basic realm=\"\(realm)\"")])
+        }
+        let harness = try Harness()
+        let observer = Observer { script in
+            script.challenge = { challenge, decide in
+                guard challenge.refusals == 0 else { return decide(.useDefault) }
+                decide(.use(.password(user: "me", password: challenge.protectionSpace.realm ?? "")))
+            }
+        }
+        harness.session.addDelegate(observer)
+        for _ in 0..<3 {
+            #expect(try await harness.session.data(from: server.text("a")).text == "first")
+            #expect(try await harness.session.data(from: server.text(String(second.dropFirst()))).text == "second")
+        }
+        #expect(observer.challenges.entries.map(\.protectionSpace.realm) == ["first", "second"])
+        #expect(observer.challenges.entries.allSatisfy { $0.refusals == 0 })
+    }
+
+    @Test("One task's refusals are counted per realm")
+    func refusalsOfEachRealm() async throws {
+        let server = try await ScriptedServer.start { request in
+            let realm = request.path == "/b" ? "second" : "first"
+            guard request["Authorization"] == BasicAuthentication.authorization(user: "me", password: realm) else {
+                return .response(401, [("WWW-Authenticate", "Basic realm=\"\(realm)\"")])
+            }
+            return request.path == "/b" ? .response(200, text: "inside") : .redirect(to: "/b")
+        }
+        let harness = try Harness()
+        let observer = Observer { script in
+            script.challenge = { challenge, decide in
+                let realm = challenge.protectionSpace.realm ?? ""
+                decide(.use(.password(user: "me", password: challenge.refusals < 2 ? "guess" : realm)))
+            }
+        }
+        harness.session.addDelegate(observer)
+        #expect(try await harness.session.data(from: server.text("a")).text == "inside")
+        #expect(observer.challenges.entries.map(\.refusals) == [0, 1, 2, 0, 1, 2])
     }
 
     @Test("What a delegate gives for one task is asked for again by the next", arguments: [false, true])

@@ -54,20 +54,80 @@ struct ConfigurationTests {
     }
 
     @Test(
-        "A header field that holds a line break, or has no name, is refused before anything is sent",
-        arguments: [("X-A", "a\r\nX-B: b"), ("X-A", "a\nb"), ("X\r\nY", "b"), ("X-A", "a\0b"), ("", "b")]
+        "A header field that holds a line break, or has an invalid name, is refused before anything is sent",
+        arguments: [
+            ("X-A", "a\r\nX-B: b"), ("X-A", "a\nb"), ("X\r\nY", "b"), ("X-A", "a\0b"), ("", "b"), ("X A", "b"),
+            ("X:", "b"), ("Käse", "b"), ("(X)", "b"), (" X", "b"), ("X\u{7F}", "b"),
+        ]
     )
     func injection(_ name: String, _ value: String) async throws {
         let harness = try Harness()
         var request = try TransferRequest("http://127.0.0.1:9/")
         request.headers.append(name, value)
         #expect(await code { try harness.session.dataTask(for: request) } == .badRequest)
-        #expect(await code { try harness.session.downloadTask(for: request) } == .badRequest)
+        let asked = request
+        #expect(await code { try harness.session.downloadTask(for: asked) } == .badRequest)
+        let error = try await failure { try harness.session.uploadTask(for: asked, from: .bytes([1])) }
+        #expect(error.code == .badRequest)
+        #expect(error.message.contains(name.debugDescription), "\(error)")
+        let queue = try TransferQueue()
+        #expect(await code { try queue.add(asked) } == .badRequest)
+    }
+
+    @Test("Names of any token are sent, and a condition that breaks lines is refused")
+    func validFields() async throws {
+        let server = try await ScriptedServer.start { _ in .response(200, text: "x") }
+        let harness = try Harness()
+        var request = try TransferRequest(server.text("a"))
+        request.headers = ["X!#$%&'*+-.^_`|~9z": "tab\tand ümlaut"]
+        _ = try await harness.session.data(from: request)
+        #expect(server.requests[0]["X!#$%&'*+-.^_`|~9z"] == "tab\tand ümlaut")
+        let bad = request.ifNoneMatch("\"a\"\r\nX-B: b")
+        let error = try await failure { try harness.session.dataTask(for: bad) }
+        #expect(error.code == .badRequest && error.message.contains("If-None-Match"))
+    }
+
+    @Test("The shared session cannot be invalidated")
+    func shared() async throws {
+        let server = try await ScriptedServer.start { _ in .response(200, text: "x") }
+        let gone = Observer()
+        TransferSession.shared.addDelegate(gone)
+        TransferSession.shared.finishTasksAndInvalidate()
+        TransferSession.shared.invalidateAndCancel()
+        #expect(try await TransferSession.shared.data(from: server.text("a")).text == "x")
+        await gone.waitForEnds()
+        #expect(!gone.story.contains("invalid"))
+        TransferSession.shared.removeDelegate(gone)
+    }
+
+    @Test("A response to HEAD has the length that its body would have")
+    func head() async throws {
+        let file = ServedFile(length: 3 << 20)
+        let server = try await ScriptedServer.start { request in
+            request.path == "/none" ? .response(200, [("Transfer-Encoding", "chunked")]) : .file(file, request)
+        }
+        let harness = try Harness()
+        var request = try TransferRequest(server.text("a"))
+        request.method = "HEAD"
+        let response = try await harness.session.data(from: request)
+        #expect(response.response.expectedLength == 3 << 20 && response.body.isEmpty)
+        #expect(response.response.headers["Content-Length"] == "\(3 << 20)")
+    }
+
+    @Test("A header value in ISO 8859-1 is read as such, also in the name that a response proposes")
+    func latin1() async throws {
+        let head = Array("HTTP/1.1 200 OK\r\nX-A: caf".utf8) + [0xE9]
+        let rest = Array("\r\nContent-Disposition: attachment; filename=\"na".utf8) + [0xEF] + Array("ve.txt\"".utf8)
+        let bytes = head + rest + Array("\r\nContent-Length: 1\r\n\r\nx".utf8)
+        let server = try await ScriptedServer.start { _ in Reply([.bytes(bytes)]) }
+        let harness = try Harness()
+        let response = try await harness.session.data(from: server.text("a")).response
+        #expect(response.headers["X-A"] == "café" && response.suggestedFileName == "naïve.txt")
     }
 
     @Test(
         "A header field that breaks lines is refused in the configuration, too",
-        arguments: [("X-A", "a\r\nX-B: b"), ("X\nY", "b")]
+        arguments: [("X-A", "a\r\nX-B: b"), ("X\nY", "b"), ("X Y", "b")]
     )
     func configuredInjection(_ name: String, _ value: String) async throws {
         #expect(await code { try Harness { $0.headers.append(name, value) } } == .badConfiguration)

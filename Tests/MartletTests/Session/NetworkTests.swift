@@ -15,7 +15,7 @@ struct NetworkTests {
             $0.retries = .none
         }
         let ended = await code { try await harness.session.data(from: server.text("a")) }
-        #expect(ended == (isTrusted ? nil : .network) && server.requests.count == (isTrusted ? 1 : 0))
+        #expect(ended == (isTrusted ? nil : .certificate) && server.requests.count == (isTrusted ? 1 : 0))
     }
 
     @Test("A pinned key must be the server's", arguments: [true, false])
@@ -31,7 +31,7 @@ struct NetworkTests {
             $0.retries = .none
         }
         let ended = await code { try await harness.session.data(from: server.text("a")) }
-        #expect(ended == (isRight ? nil : .network) && server.requests.count == (isRight ? 1 : 0))
+        #expect(ended == (isRight ? nil : .certificate) && server.requests.count == (isRight ? 1 : 0))
     }
 
     @Test("A client certificate is shown to a server that wants one")
@@ -52,7 +52,7 @@ struct NetworkTests {
             $0.tls.roots = Self.roots
             $0.retries = .none
         }
-        #expect(await code { try await without.session.data(from: server.text("a")) } == .network)
+        #expect(await code { try await without.session.data(from: server.text("a")) } == .certificate)
     }
 
     @Test("The minimum version is kept to")

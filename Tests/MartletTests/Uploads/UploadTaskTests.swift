@@ -41,6 +41,36 @@ struct UploadTaskTests {
         #expect(Int64(sent.count) == request["Content-Length"].flatMap { Int64($0) })
     }
 
+    @Test(
+        "a sequence that is longer or shorter than declared fails, and the server has no complete request",
+        arguments: [[0, 1], [3, 3, 1], [6, 1], [7], [100_000, 1], [2, 3]] as [[Int]]
+    )
+    func lyingSequence(_ sizes: [Int]) async throws {
+        let harness = try Harness()
+        let server = try await UploadServer.start()
+        let declared: Int64 = sizes.contains(100_000) ? 100_000 : sizes == [0, 1] ? 0 : 6
+        let (sequence, continuation) = AsyncStream.makeStream(of: [UInt8].self)
+        for size in sizes { continuation.yield([UInt8](repeating: 7, count: size)) }
+        continuation.finish()
+        let error = try await failure {
+            try await harness.session.upload(.stream(sequence, length: declared), to: server.text("/f"))
+        }
+        #expect(error.code == .file && error.message.contains("declared"), "\(error)")
+        #expect(server.uploads["/f"]?.isWhole != true)
+    }
+
+    @Test("a sequence of the declared length arrives whole, also an empty one", arguments: [0, 1, 100_000] as [Int64])
+    func honestSequence(_ count: Int64) async throws {
+        let harness = try Harness()
+        let server = try await UploadServer.start()
+        let (sequence, continuation) = AsyncStream.makeStream(of: [UInt8].self)
+        if count > 0 { continuation.yield(self.pattern.bytes(0..<count)) }
+        continuation.finish()
+        _ = try await harness.session.upload(.stream(sequence, length: count), to: server.text("/f"))
+        #expect(server.requests.last?["Content-Length"] == "\(count)")
+        #expect(server.uploads["/f"]?.isWhole == true && self.holds(server.uploads["/f"]?.bytes ?? [], count))
+    }
+
     @Test("method, headers, referer and cookies go along")
     func facts() async throws {
         let jar = CookieStorage()
@@ -55,6 +85,26 @@ struct UploadTaskTests {
         let sent = try #require(server.requests.first)
         #expect(sent.method == "POST" && sent.fields.values("Content-Type") == ["text/plain"])
         #expect(sent["X-Key"] == "1" && sent["Referer"] == "http://host/page" && sent["Cookie"] == "session=s3cret")
+    }
+
+    @Test("a POST to a folder is the same request at 5 KB and at 8 MB, also to a server that speaks tus")
+    func posts() async throws {
+        let harness = try Harness()
+        let server = try await UploadServer.start { $0.speaksTus = true }
+        var request = try TransferRequest(server.text("/in/"))
+        request.method = "POST"
+        request.headers = ["Content-Type": "image/png"]
+        for size in [5_000, 8_000_000] as [Int64] {
+            let count = server.requests.count
+            _ = try await harness.session.upload(.file(self.file(harness, size)), to: request)
+            let sent = server.requests.dropFirst(count)
+            #expect(sent.map(\.method) == ["POST"] && sent.first?.target == "/in/")
+            #expect(sent.first?["Content-Type"] == "image/png" && sent.first?["Tus-Resumable"] == nil)
+            #expect(sent.first?["Content-Length"] == "\(size)")
+        }
+        // A PUT may be sent by tus.
+        _ = try await harness.session.upload(.file(self.file(harness, 8_000_000)), to: server.text("/in/"))
+        #expect(server.requests.contains { $0["Tus-Resumable"] != nil })
     }
 
     @Test("a delegate hears what was sent, the response, and one end")

@@ -145,4 +145,48 @@ import TransferTesting
         #expect(fields.count == 1 && fields["A"] == nil && fields["B"] == "2")
         #expect(fields.joined("a") == nil)
     }
+
+    @Test("A name that is known only at run time gets, sets and removes fields, whatever the case of its letters")
+    func runtimeNames() {
+        var fields: HeaderFields = ["X-A": "1", "X-B": "2", "x-a": "3"]
+        let name = ["x", "A"].joined(separator: "-")
+        #expect(fields[name] == "1")
+        fields[name] = "4"
+        #expect(fields.map(\.name) == [name, "X-B"] && fields.map(\.value) == ["4", "2"])
+        fields["New"] = "5"
+        #expect(fields.map(\.name) == [name, "X-B", "New"])
+        fields[name] = nil
+        #expect(!fields.contains("X-A") && fields.count == 2)
+        fields["missing"] = nil
+        #expect(fields.count == 2)
+    }
+
+    @Test("Fields are a sequence in their order, and equal whatever the case of their names")
+    func sequenceAndEquality() {
+        let fields: HeaderFields = ["B": "1", "a": "2", "b": "1"]
+        #expect(fields.map { "\($0.name): \($0.value)" } == ["B: 1", "a: 2", "b: 1"])
+        #expect(fields.first { $0.name == "a" }?.value == "2")
+        #expect(fields == ["b": "1", "A": "2", "B": "1"])
+        #expect(Set([fields, ["b": "1", "A": "2", "B": "1"]]).count == 1)
+        #expect(fields != ["a": "2", "B": "1", "b": "1"], "the order counts")
+        #expect(fields != ["B": "1", "a": "3", "b": "1"] && fields != ["B": "1", "a": "2"])
+        // Equal after changes that leave other bytes behind.
+        var changed: HeaderFields = ["B": "x", "a": "2"]
+        changed["B"] = "1"
+        #expect(changed == ["B": "1", "a": "2"])
+        #expect(HeaderFields() == [:] && HeaderFields().isEmpty)
+    }
+
+    @Test("A value that is no UTF-8 is read as ISO 8859-1, so that no byte is lost")
+    func latin1() {
+        var fields = HeaderFields()
+        for value in [[0x63, 0x61, 0x66, 0xE9], [0x63, 0x61, 0x66, 0xC3, 0xA9], [0xFF, 0x80, 0xC3]] as [[UInt8]] {
+            Array("X".utf8).withUnsafeBytes { name in value.withUnsafeBytes { fields.append(name: name, value: $0) } }
+        }
+        #expect(fields.values("x") == ["café", "café", "\u{FF}\u{80}\u{C3}"])
+        #expect(fields["x"] == "café" && fields.map(\.value).count == 3)
+        var bytes: [[UInt8]] = []
+        fields.forEachLine { bytes.append(Array($1)) }
+        #expect(bytes[0] == [0x63, 0x61, 0x66, 0xE9])
+    }
 }

@@ -55,16 +55,26 @@ struct ParsedResponse: Equatable {
             case .head(let head):
                 self.status = head.status
                 self.reason = head.reason
-                self.fields = head.fields.map { "\($0.name.lowercased()): \($0.value)" }
+                self.fields = Self.lines(head.fields)
                 self.framing = head.framing
                 self.keepsAlive = parser.shouldKeepAlive
             case .body(let range):
                 self.body += piece[piece.startIndex + range.lowerBound..<piece.startIndex + range.upperBound]
             case .end(let trailers):
-                self.trailers = trailers.map { "\($0.name.lowercased()): \($0.value)" }
+                self.trailers = Self.lines(trailers)
                 self.ending = .ended
             }
         }
+    }
+
+    /// The fields as text in which invalid UTF-8 is repaired, as in the reference's; ``HeaderFields`` reads ISO 8859-1.
+    private static func lines(_ fields: HeaderFields) -> [String] {
+        var lines: [String] = []
+        fields.forEachLine { name, value in
+            let name = String(decoding: name, as: UTF8.self).lowercased()
+            lines.append("\(name): \(String(decoding: value, as: UTF8.self))")
+        }
+        return lines
     }
 
     /// Parses a response that arrives at once.

@@ -573,6 +573,16 @@ struct UploadMachineTests {
             var bench = Bench(try self.plan { $0.way = .automatic })
             #expect(bench.open(length: length).first?.hasPrefix(first) == true)
         }
+        // By tus, a POST would lose its media type, and a folder would not choose the name.
+        for length in [UploadMachine.leastAutomatic, UploadMachine.leastAutomatic - 1] {
+            var bench = Bench(
+                try self.plan { plan in
+                    plan.way = .automatic
+                    plan.method = "POST"
+                }
+            )
+            #expect(bench.open(length: length).first?.hasPrefix("POST /f") == true)
+        }
     }
 
     @Test("OPTIONS without a response: the upload is sent without it, also by later runs")
