@@ -13,7 +13,7 @@ struct ServeAddressOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The certificate's key, PEM.", valueName: "file"), completion: .file())
     var tlsKey: String?
 
-    @Flag(help: "Encrypt with a certificate made now; its fingerprint is printed.")
+    @Flag(help: "Encrypt with a self-signed certificate; its path and its pin are printed.")
     var tlsSelfSigned = false
 
     @Option(
