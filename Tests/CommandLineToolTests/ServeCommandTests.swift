@@ -71,7 +71,8 @@ struct ServeCommandTests {
             ([], "--share"), (["d", "--listen", "a b"], "address"),
             (["d", "--read-only", "--overwrite"], "contradict"),
             (["d", "--tls-certificate", "c"], "--tls-key"), (["d", "--share-count", "1"], "--share FILE"),
-            (["d", "--record-header", "Cookie"], "credentials"),
+            (["d", "--record-header", "Cookie"], "credentials"), (["d", "--allow-origin", "https://a*"], "origin"),
+            (["d", "--allow-origin", "a.example"], "origin"),
             (["d", "--record-cookie", "martlet-session"], "credential"),
             (["d", "--tls-self-signed", "--tls-certificate", "c", "--tls-key", "k"], "either"),
         ]

@@ -18,6 +18,7 @@ struct ServeCertificate {
     /// - Parameters:
     ///   - plan: The arguments.
     ///   - environment: Returns the value of an environment variable.
+    /// - Returns: The certificate, or `nil`.
     /// - Throws: `ReceiverError` if a file cannot be read or the certificate cannot be generated, `ControlError` if the
     ///   state directory cannot be used.
     static func load(

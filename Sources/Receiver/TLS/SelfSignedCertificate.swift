@@ -118,18 +118,10 @@ public struct SelfSignedCertificate: Sendable {
         return (hosts + [address.host] + more)
             .filter { seen.insert($0).inserted && !["::", "0.0.0.0"].contains($0) }
             .compactMap { host in
-                if let bytes = Self.address(host) { return DER.value(0x87, bytes) }
+                if let bytes = IPAddress.v4(host) ?? IPAddress.v6(host) { return DER.value(0x87, bytes) }
                 guard !host.isEmpty, host.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
                 return DER.value(0x82, Array(host.utf8))
             }
-    }
-
-    private static func address(_ text: String) -> [UInt8]? {
-        var v4 = in_addr()
-        if inet_pton(AF_INET, text, &v4) == 1 { return withUnsafeBytes(of: v4) { Array($0) } }
-        var v6 = in6_addr()
-        if inet_pton(AF_INET6, text, &v6) == 1 { return withUnsafeBytes(of: v6) { Array($0) } }
-        return nil
     }
 
     // Object identifiers: RFC 5480 §2.1.1, RFC 5758 §3.2, RFC 5280 §4.2 and appendix A.
