@@ -73,27 +73,31 @@ final class ShareTable: Sendable {
             // The file may be written to while it is shared: use its current metadata.
             if let status = entry.file.status() { entry.facts = FileFacts(status) }
             let length = entry.facts.length
-            if LinkPreview.isUserAgent(fields["User-Agent"]) {
-                return .message(200, "\(entry.name) (\(ByteCount.binary(length)))", ["Cache-Control": "no-store"])
-            }
             var plan = FileAnswer(name: entry.name, facts: entry.facts, isAttachment: true)
             plan.hasRanges = request.head.method == "GET"
             var answer = plan.answer(fields, entry.file, now: now)
+            if LinkPreview.isUserAgent(fields["User-Agent"]) {
+                answer = .message(
+                    200,
+                    "\(entry.name) (\(ByteCount.binary(length)))",
+                    ["Cache-Control": "no-store"]
+                )
+            }
             let isHead = request.head.method == "HEAD"
-            let count = isHead ? length : answer.content.fileLength
-            guard count > 0 else { return answer }
+            let count = isHead ? 0 : answer.content.fileLength
             let client = Share.Client(
                 ticket: RequestCookies.all(fields).first { $0.name == Self.ticketCookie }?.value,
                 address: request.peer
             )
             var share = entry.share
-            let verdict = share.requested(count, of: length, by: client, offering: Self.token(), now: now)
-            switch verdict {
+            // A response without content of the file claims nothing, but there must be something to claim.
+            let wanted = count > 0 ? count : isHead ? length : 1
+            switch share.requested(wanted, of: length, by: client, offering: Self.token(), now: now) {
             case .serve: return answer
             case .gone: return .message(410, "this link has been used up or has expired")
             case .busy: return .message(503, "the last download is running", ["Retry-After": "10"])
             case .claim(let claim):
-                guard !isHead else { return answer }
+                guard count > 0 else { return answer }
                 entry.share = share
                 entries[token] = entry
                 answer.meter = ShareMeter(self, token: token, claim: claim, length: length)

@@ -175,6 +175,12 @@ struct ShareTests {
         let rest = try bench.request("GET", path, [("Cookie", "\(cookie)"), ("Range", "bytes=99999-")])
         #expect(rest.status == 206 && most.body + rest.body == content)
         #expect(try bench.request("GET", path, [("Range", "bytes=99999-")]).status == 410)
+        // Nothing about the file is told any more, either.
+        #expect(try bench.request("HEAD", path).status == 410)
+        let tag = try #require(most.fields["ETag"])
+        for fields in [[("If-None-Match", tag)], [("User-Agent", "WhatsApp/2")]] {
+            #expect(try bench.request("GET", path, fields, host: "localhost").status == 410, "\(fields)")
+        }
         await bench.receiver.stop()
     }
 
