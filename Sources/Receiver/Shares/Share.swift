@@ -53,6 +53,8 @@ struct Share: Sendable {
 
     /// The time for which a claim must rest before another client gets it, in seconds.
     static let rest: Int64 = 60
+    /// The time for which an address is enough after the whole file was transferred, in seconds.
+    static let grace: Int64 = 10
     /// The maximum number of concurrent responses on one claim.
     private static let mostRunning = 64
     /// The number of claims above which finished ones are forgotten.
@@ -86,7 +88,9 @@ struct Share: Sendable {
     ) -> Verdict {
         if let expires, now >= expires { return .gone }
         guard let downloads else { return .serve }
-        if let id = self.claim(of: client, admitting: count, of: length) ?? self.free(downloads, length, now: now) {
+        if let id = self.claim(of: client, admitting: count, of: length, now: now)
+            ?? self.free(downloads, length, now: now)
+        {
             if self.claims[id] == nil {
                 self.claims[id] = Claim(ticket: ticket, address: client.address, last: now)
             }
@@ -128,15 +132,18 @@ struct Share: Sendable {
 
     /// The claim on which the request of a client may be served, or `nil`.
     ///
-    /// While a claim's response is running, only parts of the file are served beside it.
-    private func claim(of client: Client, admitting count: Int64, of length: Int64) -> ClaimID? {
+    /// An address is enough only until the whole file was transferred, and shortly after: some bytes of a download over
+    /// several connections are sent twice. While a claim's response is running, only parts of the file are served beside it.
+    private func claim(of client: Client, admitting count: Int64, of length: Int64, now: Int64) -> ClaimID? {
         let isTicketKnown = client.ticket.map { ticket in self.claims.values.contains { $0.ticket == ticket } } ?? false
         return self.claims
             .filter { entry in
                 let claim = entry.value
                 let isSame =
                     isTicketKnown
-                    ? claim.ticket == client.ticket : !claim.isProven && claim.address == client.address
+                    ? claim.ticket == client.ticket
+                    : !claim.isProven && claim.address == client.address
+                        && (claim.sent < length || claim.running > 0 || now - claim.last < Self.grace)
                 guard isSame else { return false }
                 return count <= Self.allowance(length) - claim.sent && claim.running < Self.mostRunning
                     && (claim.running == 0 || count < length)
