@@ -191,7 +191,9 @@ let package = Package(
         ),
         .testTarget(
             name: "HTTPTransportTests",
-            dependencies: ["HTTPTransport", "TransferTesting", .product(name: "NIOCore", package: "swift-nio")],
+            dependencies: [
+                "HTTPTransport", "Receiver", "TransferTesting", .product(name: "NIOCore", package: "swift-nio"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(

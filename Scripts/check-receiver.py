@@ -438,13 +438,19 @@ def check_tls(work):
     token = os.path.join(work, "token")
     receiver = Receiver(directory, "--tls-self-signed", "--token-file", token)
     source = write(receiver.path("f.bin"), content(3_000_000, 6))
-    pin = receiver.process.stdout.readline().strip(), receiver.process.stdout.readline().strip()
-    pin = [line.split(" ", 1)[1] for line in pin if line.startswith("pin ")][0]
+    lines = dict(receiver.process.stdout.readline().strip().split(" ", 1) for _ in range(3))
+    pin, authority = lines["pin"], lines["certificate"]
     secret = open(token).read().strip()
     out = os.path.join(work, "tls.bin")
     auth = ["-H", f"Authorization: Bearer {secret}"]
     run("curl", "-sfk", "--pinnedpubkey", pin, *auth, "-o", out, receiver.base + "/f.bin")
     expect(digest(out) == digest(source), "over TLS: other bytes")
+    for trust in [["--cacert", authority], ["--pin", pin]]:
+        run(MARTLET, "get", "-q", "--if-exists", "overwrite", *trust, *auth, "-o", out, receiver.base + "/f.bin")
+        expect(digest(out) == digest(source), f"martlet get {trust}: other bytes")
+    run("curl", "-sf", "--cacert", authority, *auth, "-o", out, receiver.base + "/f.bin")
+    run(MARTLET, "put", "-q", "--pin", pin, *auth, source, receiver.base + "/h.bin")
+    expect(digest(receiver.path("h.bin")) == digest(source), "martlet put --pin: other bytes")
     run("curl", "-sfk", "--pinnedpubkey", pin, *auth, "-T", source, receiver.base + "/g.bin")
     expect(digest(receiver.path("g.bin")) == digest(source), "over TLS, sent: other bytes")
     code = run("curl", "-sk", "-o", "/dev/null", "-w", "%{http_code}", receiver.base + "/f.bin")
@@ -513,6 +519,8 @@ def main():
             sys.exit(f"check-receiver: there is no `{name}`; there are: {' '.join(CHECKS)}")
     failed = []
     with tempfile.TemporaryDirectory(prefix="martlet-receiver-") as work:
+        # The self-signed certificate is stored there.
+        os.environ["MARTLET_STATE_DIR"] = os.path.join(work, "state")
         for name in names:
             os.makedirs(os.path.join(work, name), exist_ok=True)
             begun = time.time()

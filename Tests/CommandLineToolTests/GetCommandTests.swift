@@ -133,6 +133,8 @@ import TransferEngine
         (["http://h/a", "http://h/b", "--checksum", "md5:00112233445566778899aabbccddeeff"], "checksum= lines"),
         (["http://h/a", "http://h/b", "--mirror", "http://m/a"], "input file"),
         (["http://h/a", "--cacert", "x", "--insecure"], "leave one out"),
+        (["http://h/a", "--pin", String(repeating: "A", count: 43) + "=", "--insecure"], "leave one out"),
+        (["http://h/a", "--pin", "sha256//AAAA"], "SHA-256"), (["http://h/a", "--pin", ""], "SHA-256"),
         (["http://h/a", "--proxy", "socks5://p:1"], "--proxy"),
         (["http://h/a", "-q", "--verbose"], "leave one out"),
         (["http://h/a", "-o", "dir/"], "names no file"),

@@ -1,5 +1,6 @@
 import Receiver
 import Testing
+import TransferCore
 import TransferTesting
 
 @testable import CommandLineTool
@@ -70,7 +71,8 @@ struct ServeCommandTests {
             ([], "--share"), (["d", "--listen", "a b"], "address"),
             (["d", "--read-only", "--overwrite"], "contradict"),
             (["d", "--tls-certificate", "c"], "--tls-key"), (["d", "--share-count", "1"], "--share FILE"),
-            (["d", "--record-header", "Cookie"], "credentials"),
+            (["d", "--record-header", "Cookie"], "credentials"), (["d", "--allow-origin", "https://a*"], "origin"),
+            (["d", "--allow-origin", "a.example"], "origin"),
             (["d", "--record-cookie", "martlet-session"], "credential"),
             (["d", "--tls-self-signed", "--tls-certificate", "c", "--tls-key", "k"], "either"),
         ]
@@ -89,7 +91,7 @@ struct ServeCommandTests {
         configuration.listen = ListenAddress(host: "127.0.0.1", port: 0)
         configuration.shares = [ShareOffer(path: directory.path("f x"))]
         let receiver = try await Receiver.start(configuration)
-        let lines = ServeText.greeting(receiver, configuration, fingerprint: nil).split(separator: "\n")
+        let lines = ServeText.greeting(receiver, configuration, certificate: nil).split(separator: "\n")
         #expect(lines.count == 2)
         #expect(lines[0] == "serving \(directory.path) at http://127.0.0.1:\(receiver.address.port)/")
         #expect(lines[1].contains("/.martlet-share/"))
@@ -126,5 +128,31 @@ struct ServeCommandTests {
         #expect(LocalAddress.reachable(for: "127.0.0.1") == "127.0.0.1")
         #expect(LocalAddress.reachable(for: "box") == "box")
         #expect(!LocalAddress.reachable(for: "0.0.0.0").contains("%"))
+    }
+
+    @Test("keeps its self-signed certificate in the state directory, and is accepted by get and put that name it")
+    func certificate() throws {
+        let directory = try TemporaryDirectory()
+        let state = directory.path("state")
+        let environment = { (name: String) -> String? in name == "MARTLET_STATE_DIR" ? state : nil }
+        let plan = try self.plan("dir", "--tls-self-signed", "--allow-host", "box.example")
+        let first = try #require(try ServeCertificate.load(plan, environment: environment))
+        let again = try #require(try ServeCertificate.load(plan, environment: environment))
+        #expect(first.certificate.chain == again.certificate.chain && first.fingerprint == again.fingerprint)
+        let path = try #require(first.path)
+        #expect(path.hasPrefix(state + "/"))
+        // Without a state directory, it is for one run.
+        #expect(try ServeCertificate.load(plan, environment: { _ in nil })?.path == nil)
+
+        let pin = try #require(first.fingerprint?.pin)
+        for run in [
+            try GetCommand.plan(["https://h/a", "--pin", pin]),
+            try PutCommand.plan(["f", "https://h/a", "--pin", pin]).run,
+        ] {
+            let trust = EngineAssembly.trust(run)
+            #expect(trust.pins == [try TLSOptions.Pin(pin)] && trust.verification == .pinned)
+        }
+        let both = EngineAssembly.trust(try GetCommand.plan(["https://h/a", "--pin", pin, "--cacert", path]))
+        #expect(both.roots == .pemFile(path) && both.verification == .full && both.pins.count == 1)
     }
 }

@@ -1,4 +1,5 @@
 import HTTPTransport
+import Receiver
 import Testing
 import TransferCore
 import TransferEngine
@@ -232,6 +233,59 @@ struct TLSSettingsTests {
         // A pin does not stand in for the authority.
         let untrusted = try await self.record(url) { $0.pins = [try TLSOptions.Pin(right)] }
         #expect(untrusted.error?.message.contains("is not trusted") == true)
+    }
+
+    @Test("a certificate of martlet serve is accepted as the only authority, and by its pin alone")
+    func selfSigned() async throws {
+        let made = try SelfSignedCertificate.make(for: ListenAddress(), names: ["box.example"])
+        let other = try SelfSignedCertificate.make(for: ListenAddress())
+        let directory = try TemporaryDirectory()
+        try directory.write([1, 2, 3], to: "f")
+        var configuration = ReceiverConfiguration(directory: directory.path)
+        configuration.listen.port = 0
+        configuration.certificate = made.certificate
+        let receiver = try await Receiver.start(configuration)
+        let pin = try TLSOptions.Pin(made.fingerprint.pin)
+        for host in ["127.0.0.1", "localhost"] {
+            let url = try HTTPURL("https://\(host):\(receiver.address.port)/f")
+            let trusted = try await self.record(url) { $0.roots = .pem(Array(made.certificate.chain.utf8)) }
+            #expect(trusted.error == nil && trusted.body.count == 3, "\(trusted.error?.message ?? "")")
+            let stranger = try await self.record(url) { $0.roots = .pem(Array(other.certificate.chain.utf8)) }
+            #expect(stranger.error?.code == .certificateUnknownAuthority)
+            let pinned = try await self.record(url) {
+                $0.verification = .pinned
+                $0.pins = [pin]
+            }
+            #expect(pinned.error == nil && pinned.body.count == 3, "\(pinned.error?.message ?? "")")
+            let wrong = try await self.record(url) {
+                $0.verification = .pinned
+                $0.pins = [try TLSOptions.Pin(other.fingerprint.pin)]
+            }
+            #expect(wrong.error?.message.contains("pinned") == true)
+            // Without a pin for the host, the certificate is verified.
+            let elsewhere = try await self.record(url) {
+                $0.verification = .pinned
+                $0.pins = [try TLSOptions.Pin(made.fingerprint.pin, host: "other.example")]
+            }
+            #expect(elsewhere.error?.code == .certificateUnknownAuthority)
+        }
+        await receiver.stop()
+    }
+
+    @Test("a pin of the origin does not spare a proxy that speaks TLS its verification")
+    func pinnedBehindProxy() async throws {
+        let server = try await ScriptedServer.start(tls: .elsewhere) { _ in .response(200, text: "secret") }
+        let proxy = try await TunnelServer.start(tls: .localhost)
+        let settings = ProxySettings(try ProxyServer("https://localhost:\(proxy.port)"))
+        for isTrusted in [true, false] {
+            let record = try await self.record(server.url("/"), proxy: settings) {
+                if isTrusted { $0.roots = .pem(Self.authority) }
+                $0.verification = .pinned
+                $0.pins = [try TLSOptions.Pin("o9BIcGKoODxwnrUsujSWItxnJx13i/rpLrm9EBLq3Z4=")]
+            }
+            #expect((record.error == nil) == isTrusted, "\(record.error?.message ?? "")")
+        }
+        #expect(server.requests.count == 1)
     }
 
     @Test("a pin is compared with the origin's key behind a proxy that speaks TLS as well")

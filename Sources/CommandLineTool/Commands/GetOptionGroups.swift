@@ -191,6 +191,18 @@ struct RequestOptions: ParsableArguments {
     )
     var cacert: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Accept only servers with this public key, as sha256//BASE64; may be repeated.",
+            discussion: """
+                Without --cacert the key is enough, as for a self-signed certificate; with it, both must be right. \
+                'martlet serve --tls-self-signed' prints its pin.
+                """,
+            valueName: "pin"
+        )
+    )
+    var pin: [String] = []
+
     @Flag(help: "Accept any certificate. Anybody on the way can then change the files.")
     var insecure = false
 

@@ -45,6 +45,8 @@ struct GetPlan {
     var rateLimit: Int64?
     /// The path of a PEM file with trusted certificates, or `nil` for the system's.
     var caFile: String?
+    /// The public keys of which the servers must have one; with no `caFile`, such a key is enough.
+    var pins: [TLSOptions.Pin] = []
     /// Whether certificates are verified.
     var verifiesCertificates = true
     /// The proxies, or `nil` to use the environment.

@@ -12,6 +12,18 @@ extension RequestOptions {
         guard plan.caFile == nil || plan.verifiesCertificates else {
             throw BadValue("--cacert and --insecure contradict each other; leave one out")
         }
+        guard self.pin.isEmpty || plan.verifiesCertificates else {
+            throw BadValue("--pin and --insecure contradict each other; leave one out")
+        }
+        do throws(TLSOptions.PinError) {
+            plan.pins = []
+            for text in self.pin {
+                let pins = try TLSOptions.Pin.list(text)
+                plan.pins += pins.isEmpty ? [try TLSOptions.Pin(text)] : pins
+            }
+        } catch {
+            throw BadValue("--pin: \(error.message)")
+        }
     }
 
     /// The proxies, or `nil` to use the environment.

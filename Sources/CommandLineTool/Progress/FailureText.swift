@@ -15,7 +15,7 @@ extension TransferFailure {
             case .existingFiles: "choose another way by --if-exists"
             case .resourceTimeout: "allow more by --max-time"
             case .connectTimeout: "give --connect-timeout more seconds"
-            case .trust: "give --cacert FILE with its authority, or --insecure"
+            case .trust: "give --cacert FILE with its authority, or --pin with its key"
             case .credentials: "give them by --header"
             case .concurrency: "with fewer connections (-j, -x)"
             case .outageTimeout: "wait longer by --outage-timeout"

@@ -12,10 +12,19 @@ enum EngineAssembly {
         configuration.connectionsPerHost = plan.perHost
         configuration.rateLimit = plan.rateLimit
         var transport = HTTPTransport.Configuration()
-        if let file = plan.caFile { transport.tls.roots = .pemFile(file) }
-        if !plan.verifiesCertificates { transport.tls.verification = .none }
+        transport.tls = self.trust(plan)
         transport.proxy = plan.proxy ?? .fromProcess()
         if let hosts = plan.directHosts { transport.proxy.exceptions = ProxyExceptions(hosts) }
         return try LiveEngine.make(configuration, transport: transport)
+    }
+
+    /// The TLS options of a plan.
+    static func trust(_ plan: GetPlan) -> TLSOptions {
+        var tls = TLSOptions()
+        if let file = plan.caFile { tls.roots = .pemFile(file) }
+        tls.pins = plan.pins
+        if !plan.pins.isEmpty, plan.caFile == nil { tls.verification = .pinned }
+        if !plan.verifiesCertificates { tls.verification = .none }
+        return tls
     }
 }

@@ -59,7 +59,10 @@ enum PutRun {
         request.collection = item.collection
         request.name = item.name
         if !plan.asksFirst { request.asksFrom = nil }
-        if plan.writesAnswers { request.receiver = answer }
+        if plan.writesAnswers, let answer {
+            request.receiver = answer
+            request.answerLimit = Int64(Answer.most) + 1
+        }
         switch item.content {
         case .file(let path):
             request.content = .file(path)
@@ -87,7 +90,7 @@ enum PutRun {
 
     /// Stores the first part of a response's content.
     private final class Answer: AnswerReceiver {
-        private static let most = 16 << 20
+        static let most = 16 << 20
 
         private let state = Mutex<(bytes: [UInt8], isCut: Bool)>(([], false))
 

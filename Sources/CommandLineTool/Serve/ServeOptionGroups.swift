@@ -13,7 +13,7 @@ struct ServeAddressOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The certificate's key, PEM.", valueName: "file"), completion: .file())
     var tlsKey: String?
 
-    @Flag(help: "Encrypt with a certificate made now; its fingerprint is printed.")
+    @Flag(help: "Encrypt with a self-signed certificate; its path and its pin are printed.")
     var tlsSelfSigned = false
 
     @Option(
@@ -51,7 +51,7 @@ struct ServeContentOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How many times each file may be fetched by its link; a broken-off download does not count.",
+            "Maximum downloads of each file by its link; an interrupted one can be continued and counts once.",
             valueName: "number"
         ),
         transform: { try WholeNumber.parse($0, in: 1...1_000_000_000) }
@@ -106,8 +106,7 @@ struct ServeAccessOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "An origin whose web pages may read and write; one that ends with '*' stands for all that begin like it; may be "
-                + "repeated.",
+            "An origin whose web pages may read and write, as scheme://host:port; the port may be '*'; may be repeated.",
             valueName: "origin"
         )
     )
@@ -123,7 +122,10 @@ struct ServeLimitOptions: ParsableArguments {
     var maxUpload: Int64?
 
     @Option(
-        help: ArgumentHelp("The most bytes of all uploads together, until it is started again.", valueName: "size"),
+        help: ArgumentHelp(
+            "The most bytes of all uploads of this run; each file, record and directory counts at least 4K.",
+            valueName: "size"
+        ),
         transform: { try ByteSize.parse($0) }
     )
     var maxTotal: Int64?

@@ -1,4 +1,5 @@
 import Receiver
+import TransferCore
 
 /// The validated arguments of `martlet serve`; no file has been read yet.
 struct ServePlan: Sendable {
@@ -59,6 +60,12 @@ struct ServePlan: Sendable {
             throw BadValue("\"\(DisplayText.clean(command.access.sessionCookie))\" is no name for a cookie")
         }
         configuration.allowedHosts = command.access.allowHost
+        for origin in command.access.allowOrigin where !RequestPolicy.isOriginPattern(origin) {
+            throw BadValue(
+                "\"\(DisplayText.clean(origin))\" is not an origin; write SCHEME://HOST or SCHEME://HOST:PORT, such as "
+                    + "https://app.example"
+            )
+        }
         configuration.allowedOrigins = command.access.allowOrigin
         configuration.limits = Self.limits(command.limits)
         self.configuration = configuration

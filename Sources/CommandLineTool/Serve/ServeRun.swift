@@ -44,7 +44,7 @@ enum ServeRun {
             configuration.certificate = certificate?.certificate
             let receiver = try await Receiver.start(configuration, log: log)
             let output = OutputStream(STDOUT_FILENO)
-            output.write(ServeText.greeting(receiver, configuration, fingerprint: certificate?.fingerprint))
+            output.write(ServeText.greeting(receiver, configuration, certificate: certificate))
             for warning in ServeText.warnings(configuration) { errors.write("martlet: \(warning)\n") }
             await self.wait(for: stopped)
             await receiver.stop()

@@ -6,7 +6,7 @@ enum ServeText {
     static func greeting(
         _ receiver: Receiver,
         _ configuration: ReceiverConfiguration,
-        fingerprint: CertificateFingerprint?
+        certificate: ServeCertificate?
     ) -> String {
         let base = self.base(receiver.address, isSecure: configuration.certificate != nil)
         var lines: [String] = []
@@ -16,10 +16,11 @@ enum ServeText {
         for (path, offer) in zip(receiver.sharePaths, configuration.shares) {
             lines.append("share \(DisplayText.clean(offer.path)) at \(base)\(path)")
         }
-        if let fingerprint {
+        if let fingerprint = certificate?.fingerprint {
             lines.append("fingerprint sha256 \(fingerprint.certificate)")
             lines.append("pin \(fingerprint.pin)")
         }
+        if let path = certificate?.path { lines.append("certificate \(DisplayText.clean(path))") }
         return lines.map { $0 + "\n" }.joined()
     }
 
@@ -27,7 +28,7 @@ enum ServeText {
     static func warnings(_ configuration: ReceiverConfiguration) -> [String] {
         guard !configuration.listen.isLoopback, configuration.certificate == nil else { return [] }
         return [
-            "the connection is not encrypted: credentials and files can be read on the way; --tls-self-signed mends it"
+            "the connection is not encrypted: credentials and files can be read on the way; use --tls-self-signed"
         ]
     }
 

@@ -13,6 +13,8 @@ final class TLSSettings: Sendable {
         case origin
         /// The origin is an address in a tunnel: NIOSSL would compare it with the proxy's address.
         case originByAddress
+        /// A pinned key of the origin is enough.
+        case originByKey
         case proxy
     }
 
@@ -37,12 +39,14 @@ final class TLSSettings: Sendable {
         isTunnelled: Bool
     ) throws -> (handler: NIOSSLClientHandler, check: CertificateCheck?) {
         let address = try? SocketAddress(ipAddress: origin.host, port: origin.port)
+        let pins = Set(self.settings.pins.lazy.filter { $0.isFor(origin.host) }.map(\.sha256))
+        let isByKey = self.settings.verification == .pinned && !pins.isEmpty
         // The address is compared by `CertificateCheck` if NIOSSL does not know it.
-        let compared = isTunnelled && self.settings.verification == .full ? address : nil
-        let context = try self.context(for: compared == nil ? .origin : .originByAddress)
+        let isCompared = isTunnelled && [.full, .pinned].contains(self.settings.verification) && !isByKey
+        let compared = isCompared ? address : nil
+        let context = try self.context(for: isByKey ? .originByKey : compared == nil ? .origin : .originByAddress)
         let name = address == nil ? Self.serverName(origin.host) : nil
         let handler = try NIOSSLClientHandler(context: context, serverHostname: name)
-        let pins = Set(self.settings.pins.lazy.filter { $0.isFor(origin.host) }.map(\.sha256))
         guard !pins.isEmpty || compared != nil else { return (handler, nil) }
         // An address without bytes matches no certificate.
         let bytes = compared.map { $0.addressBytes ?? [] }
@@ -79,7 +83,12 @@ final class TLSSettings: Sendable {
         configuration.minimumTLSVersion = self.settings.minimumVersion == .tls13 ? .tlsv13 : .tlsv12
         configuration.certificateVerification =
             switch self.settings.verification {
-            case .full: use == .originByAddress ? .noHostnameVerification : .fullVerification
+            case .full, .pinned:
+                switch use {
+                case .origin, .proxy: .fullVerification
+                case .originByAddress: .noHostnameVerification
+                case .originByKey: .none
+                }
             case .noHostname: .noHostnameVerification
             case .none: .none
             }

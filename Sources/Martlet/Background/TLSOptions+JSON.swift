@@ -38,7 +38,8 @@ extension TLSOptions {
             self.roots = .systemAnd(try PEM(json: more))
         }
         if let name = try fields.string("verification") {
-            guard let verification = [Verification.full, .noHostname, .none].first(where: { $0.name == name }) else {
+            guard let verification = [Verification.full, .noHostname, .pinned, .none].first(where: { $0.name == name })
+            else {
                 throw fields.wrong("verification")
             }
             self.verification = verification
@@ -70,6 +71,7 @@ extension TLSOptions.Verification {
         switch self {
         case .full: "full"
         case .noHostname: "noHostname"
+        case .pinned: "pinned"
         case .none: "none"
         }
     }

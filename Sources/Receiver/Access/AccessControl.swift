@@ -1,5 +1,4 @@
 internal import Control
-internal import NIOCore
 internal import Synchronization
 internal import TransferCore
 
@@ -9,15 +8,15 @@ final class AccessControl: Sendable {
     enum Verdict: Sendable {
         /// The request is allowed; the user is known if the credentials name one.
         case allowed(user: String?)
-        /// The request is refused with this response, delayed after many failures.
-        case refused(Answer, delay: TimeAmount)
+        /// The request is refused with this response.
+        case refused(Answer)
     }
 
     private let credentials: [Credential]
     private let open: Rights
     private let policy: RequestPolicy
     private let sessionCookie: String
-    private let throttle = Mutex(FailureThrottle())
+    private let limiter = Mutex(GuessLimiter())
 
     /// - Parameters:
     ///   - credentials: The credentials that are accepted.
@@ -48,9 +47,9 @@ final class AccessControl: Sendable {
         }
     }
 
-    /// The rights of a request, and its user; `nil` if it carries invalid credentials and no valid ones.
-    func rights(_ fields: HeaderFields) -> (rights: Rights, user: String?)? {
-        if self.credentials.isEmpty { return (self.open, nil) }
+    /// The rights of a request, its user, and whether it carries an invalid credential; `nil` if it carries no valid one.
+    func rights(_ fields: HeaderFields) -> (rights: Rights, user: String?, isPartlyWrong: Bool)? {
+        if self.credentials.isEmpty { return (self.open, nil, false) }
         var rights = self.open
         var user: String?
         var showsWrong = false
@@ -69,20 +68,49 @@ final class AccessControl: Sendable {
                 showsWrong = true
             }
         }
-        return showsWrong && rights == self.open ? nil : (rights, user)
+        return showsWrong && rights == self.open ? nil : (rights, user, showsWrong)
     }
 
     /// Checks a request for a right.
-    func verdict(_ fields: HeaderFields, needs right: Rights) -> Verdict {
-        guard let (rights, user) = self.rights(fields) else {
-            let action = self.throttle.withLock { $0.failed(at: .now) }
-            return .refused(self.challenge("these credentials are not known"), delay: TimeAmount(action.delay))
+    ///
+    /// - Parameters:
+    ///   - fields: The request header fields.
+    ///   - right: The right.
+    ///   - peer: The client's address: credentials of one that guesses are refused unchecked.
+    /// - Returns: The decision.
+    func verdict(_ fields: HeaderFields, needs right: Rights, from peer: String) -> Verdict {
+        var shown = Hasher()
+        let hasCredentials = self.hash(fields, into: &shown)
+        let now = ContinuousClock.now
+        if hasCredentials, let wait = self.limiter.withLock({ $0.refusal(of: peer, at: now) }) {
+            let seconds = max(1, wait.components.seconds + 1)
+            return .refused(
+                .message(
+                    429,
+                    "too many wrong credentials from your address; try again in \(seconds) s",
+                    ["Retry-After": "\(seconds)"]
+                )
+            )
         }
+        let found = self.rights(fields)
+        if found?.isPartlyWrong ?? true {
+            let credential = shown.finalize()
+            self.limiter.withLock { $0.failed(peer, credential: credential, at: now) }
+        }
+        guard let (rights, user, _) = found else { return .refused(self.challenge("these credentials are not known")) }
         if rights.isSuperset(of: right) { return .allowed(user: user) }
         guard rights == self.open, !self.credentials.isEmpty else {
-            return .refused(.message(403, "this is not allowed here"), delay: .zero)
+            return .refused(.message(403, "this is not allowed here"))
         }
-        return .refused(self.challenge("credentials are needed"), delay: .zero)
+        return .refused(self.challenge("credentials are needed"))
+    }
+
+    /// Hashes the credentials of a request; returns false if it has none.
+    private func hash(_ fields: HeaderFields, into hasher: inout Hasher) -> Bool {
+        guard !self.credentials.isEmpty else { return false }
+        let shown = [fields["Authorization"]].compactMap { $0 } + self.sessions(fields)
+        hasher.combine(shown)
+        return !shown.isEmpty
     }
 
     private func challenge(_ message: String) -> Answer {

@@ -13,10 +13,8 @@ struct Answer: Sendable {
     var content: Content
     /// Whether the connection must close after the response.
     var closes = false
-    /// Called once, with whether the complete response was sent.
-    var whenSent: (@Sendable (Bool) -> Void)?
-    /// Whether the response counts as sent only when the client's kernel has acknowledged all of it.
-    var mustArrive = false
+    /// Counts the bytes of the content, or `nil`.
+    var meter: (any AnswerMeter)?
 
     /// The content of a response.
     enum Content: Sendable {
@@ -26,15 +24,20 @@ struct Answer: Sendable {
         case bytes([UInt8])
         /// A half-open range of a file.
         case file(OpenFile, Range<Int64>)
+        /// Content whose length is not known in advance.
+        case stream(any ContentSource)
 
-        /// The length in bytes.
+        /// The length in bytes; 0 for a stream.
         var length: Int64 {
             switch self {
-            case .none: 0
+            case .none, .stream: 0
             case .bytes(let bytes): Int64(bytes.count)
             case .file(_, let range): range.upperBound - range.lowerBound
             }
         }
+
+        /// The length in bytes if the content is that of a file; otherwise 0.
+        var fileLength: Int64 { if case .file = self { self.length } else { 0 } }
     }
 
     init(_ status: Int, _ fields: HeaderFields = [:], _ content: Content = .none) {
@@ -57,6 +60,26 @@ struct Answer: Sendable {
         answer.fields.append(name, value)
         return answer
     }
+}
+
+/// Produces content piece by piece.
+protocol ContentSource: AnyObject, Sendable {
+    /// The next piece; empty at the end.
+    ///
+    /// Called on a thread that may block, never concurrently.
+    func next() -> [UInt8]
+}
+
+/// Counts the content bytes of one response.
+///
+/// With a meter, the response ends when the client's kernel has acknowledged all of it.
+protocol AnswerMeter: Sendable {
+    /// Counts bytes that are about to be sent; if it returns false, the connection closes instead.
+    func take(_ count: Int64) -> Bool
+    /// The response has ended; called once.
+    ///
+    /// - Parameter arrived: The number of content bytes that the client's kernel acknowledged.
+    func ended(arrived: Int64)
 }
 
 extension Answer {

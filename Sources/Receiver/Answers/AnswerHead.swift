@@ -27,7 +27,10 @@ enum AnswerHead {
         buffer.writeStaticString("\r\n")
         self.write(answer.fields, to: &buffer)
         // 204 must not have it (RFC 9110 §8.6); a 304 would need the length of the 200 response.
-        if answer.status != 204, answer.status != 304 {
+        if case .stream = answer.content {
+            // Before HTTP/1.1, the end of the connection ends the content.
+            if !isOld { buffer.writeStaticString("Transfer-Encoding: chunked\r\n") }
+        } else if answer.status != 204, answer.status != 304 {
             buffer.writeStaticString("Content-Length: ")
             buffer.writeString(String(answer.content.length))
             buffer.writeStaticString("\r\n")

@@ -8,6 +8,8 @@ public struct ReceiverLimits: Sendable {
     public var upload: Int64?
     /// The maximum size of all uploads of this run and of unfinished ones of earlier runs in bytes, or `nil` for no
     /// limit.
+    ///
+    /// Each file, record and new directory counts at least one block of 4 KiB.
     public var total: Int64?
     /// The free space that must remain on the filesystem, in bytes.
     public var reserve: Int64 = 16 << 20

@@ -1,5 +1,6 @@
 internal import Glibc
 internal import Synchronization
+internal import TransferCore
 
 /// Writes one line per request, in the Common Log Format.
 ///
@@ -71,6 +72,18 @@ struct LogEntry: Sendable, Hashable {
     var status: Int
     /// The number of content bytes sent, or `nil` if unknown.
     var bytes: Int64?
+
+    /// Creates the line of a request, or of one that cannot be parsed.
+    init(_ request: Request?, from peer: String, time: Int64, status: Int, bytes: Int64?) {
+        self.peer = peer
+        self.user = request?.user
+        self.time = time
+        self.method = request?.head.method ?? "-"
+        self.path = request.map { String($0.target.path) } ?? "-"
+        self.minorVersion = request?.head.minorVersion ?? 1
+        self.status = status
+        self.bytes = bytes
+    }
 
     /// The line, including its line end.
     var line: String {

@@ -33,7 +33,7 @@ struct AnswerWriter {
         isOld: Bool,
         closes: Bool,
         date: String,
-        pumping: (FilePump) -> Void,
+        pumping: (any ContentPump) -> Void,
         done: @escaping (Int64?) -> Void
     ) -> Bool {
         let length = isHead ? 0 : answer.content.length
@@ -51,6 +51,7 @@ struct AnswerWriter {
             buffer.writeBytes(bytes)
             self.send(buffer, length, done)
         case .file(let file, let range) where length <= Self.longestInPlace:
+            guard answer.meter?.take(length) ?? true else { return false }
             let count = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: Int(length)) { bytes in
                 max(
                     0,
@@ -64,12 +65,22 @@ struct AnswerWriter {
             guard Int64(count) == length else { return false }
             self.send(buffer, length, done)
         case .file(let file, let range):
-            let pump = FilePump(context: self.context, core: self.core, file: file, range: range) {
-                done($0 ? length : nil)
-            }
+            let pump = FilePump(
+                context: self.context,
+                core: self.core,
+                file: file,
+                range: range,
+                meter: answer.meter
+            ) { done($0 ? length : nil) }
             pumping(pump)
             self.context.write(NIOAny(IOData.byteBuffer(buffer)), promise: nil)
-            if self.isSecure { pump.goOn() } else { pump.sendWhole() }
+            // sendfile(2) would send the complete range, whatever the meter says.
+            if self.isSecure || answer.meter != nil { pump.goOn() } else { pump.sendWhole() }
+        case .stream(let source):
+            let pump = StreamPump(context: self.context, core: self.core, source: source, isChunked: !isOld, done: done)
+            pumping(pump)
+            self.context.write(NIOAny(IOData.byteBuffer(buffer)), promise: nil)
+            pump.goOn()
         }
         return true
     }
@@ -79,136 +90,6 @@ struct AnswerWriter {
         promise.futureResult.assumeIsolated()
             .whenComplete { result in
                 if case .success = result { done(length) } else { done(nil) }
-            }
-        self.context.writeAndFlush(NIOAny(IOData.byteBuffer(buffer)), promise: promise)
-    }
-}
-
-/// Sends a range of a file.
-final class FilePump {
-    /// The chunk size without sendfile(2), in bytes.
-    static let piece = 256 << 10
-
-    /// The interval at which the length of a file is checked while it is sent.
-    private static let watchInterval = TimeAmount.milliseconds(500)
-
-    private let context: ChannelHandlerContext
-    private let core: ReceiverCore
-    private let file: OpenFile
-    private var isSent = false
-    private var range: Range<Int64>
-    private var done: ((Bool) -> Void)?
-    private var isReading = false
-    private var watch: Scheduled<Void>?
-
-    /// - Parameters:
-    ///   - context: The connection.
-    ///   - core: Provides the thread pool for reads without sendfile(2).
-    ///   - file: The file.
-    ///   - range: The range to send.
-    ///   - done: Called once, with whether the complete range was sent.
-    init(
-        context: ChannelHandlerContext,
-        core: ReceiverCore,
-        file: OpenFile,
-        range: Range<Int64>,
-        done: @escaping (Bool) -> Void
-    ) {
-        self.context = context
-        self.core = core
-        self.file = file
-        self.range = range
-        self.done = done
-    }
-
-    /// The connection was closed.
-    func lost() { self.end(false) }
-
-    private func end(_ isWhole: Bool) {
-        let done = self.done
-        self.done = nil
-        done?(isWhole)
-    }
-
-    /// Sends the range by sendfile(2).
-    func sendWhole() {
-        // NIO closes the descriptor it is given; `file` stays open.
-        let copy = dup(self.file.raw)
-        guard copy >= 0 else {
-            self.end(false)
-            return
-        }
-        let handle = NIOFileHandle(_deprecatedTakingOwnershipOfDescriptor: copy)
-        let region = FileRegion(
-            fileHandle: handle,
-            readerIndex: Int(self.range.lowerBound),
-            endIndex: Int(self.range.upperBound)
-        )
-        // Nothing is left for `goOn`.
-        self.range = self.range.upperBound..<self.range.upperBound
-        let promise = self.context.eventLoop.makePromise(of: Void.self)
-        promise.futureResult.assumeIsolated()
-            .whenComplete { result in
-                try? handle.close()
-                self.isSent = true
-                self.watch?.cancel()
-                if case .success = result { self.end(true) } else { self.end(false) }
-            }
-        self.context.writeAndFlush(NIOAny(IOData.fileRegion(region)), promise: promise)
-        if !self.isSent { self.watchLength(Int64(region.endIndex)) }
-    }
-
-    /// Closes the connection if the file is truncated while it is sent.
-    ///
-    /// Otherwise NIO would call sendfile(2) forever: beyond the end of a file it sends nothing and returns no error.
-    private func watchLength(_ end: Int64) {
-        self.watch = self.context.eventLoop.assumeIsolated()
-            .scheduleTask(in: Self.watchInterval) {
-                guard let status = self.file.status(), Int64(status.st_size) >= end else {
-                    self.context.channel.close(promise: nil)
-                    return
-                }
-                self.watchLength(end)
-            }
-    }
-
-    /// Sends the next chunk if the connection is writable.
-    func goOn() {
-        guard !self.isReading, !self.range.isEmpty, self.context.channel.isWritable else { return }
-        self.isReading = true
-        let count = Int(min(Int64(Self.piece), self.range.upperBound - self.range.lowerBound))
-        let offset = self.range.lowerBound
-        let file = self.file
-        let allocator = self.context.channel.allocator
-        self.core.pool
-            .runIfActive(eventLoop: self.context.eventLoop) { () -> ByteBuffer in
-                var buffer = allocator.buffer(capacity: count)
-                buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { bytes in
-                    max(0, file.read(into: UnsafeMutableRawBufferPointer(rebasing: bytes[..<count]), at: offset))
-                }
-                return buffer
-            }
-            .assumeIsolated()
-            .whenComplete { result in self.read(result, count) }
-    }
-
-    private func read(_ result: Result<ByteBuffer, any Error>, _ count: Int) {
-        self.isReading = false
-        guard case .success(let buffer) = result, buffer.readableBytes == count, self.context.channel.isActive else {
-            // The file was truncated: closing the connection signals that the response is incomplete.
-            self.end(false)
-            return
-        }
-        self.range = (self.range.lowerBound + Int64(count))..<self.range.upperBound
-        guard self.range.isEmpty else {
-            self.context.writeAndFlush(NIOAny(IOData.byteBuffer(buffer)), promise: nil)
-            self.goOn()
-            return
-        }
-        let promise = self.context.eventLoop.makePromise(of: Void.self)
-        promise.futureResult.assumeIsolated()
-            .whenComplete { result in
-                if case .success = result { self.end(true) } else { self.end(false) }
             }
         self.context.writeAndFlush(NIOAny(IOData.byteBuffer(buffer)), promise: promise)
     }

@@ -27,4 +27,32 @@ extension ConnectionHandler {
                 self.arm()
             }
     }
+
+    /// Notes the number of acknowledged bytes before a response.
+    func beginMeasuring() {
+        self.measure()
+        self.acknowledgedBefore = self.acknowledged
+    }
+
+    /// Updates the number of acknowledged bytes, if the connection is still open.
+    ///
+    /// On the event loop, the option is read at once.
+    func measure() {
+        guard let channel = self.context?.channel, channel.isActive, let provider = channel as? any SocketOptionProvider
+        else { return }
+        SentBytes.of(provider).assumeIsolated()
+            .whenComplete { if case .success(let count) = $0 { self.acknowledged = max(self.acknowledged, count) } }
+    }
+
+    /// The number of content bytes of an interrupted response that were acknowledged, without the smallest head.
+    ///
+    /// On an encrypted connection, the bytes of TLS are included.
+    func arrived(of length: Int64) -> Int64 {
+        self.measure()
+        let count = Int64(clamping: self.acknowledged - self.acknowledgedBefore) - Self.smallestHead
+        return min(max(0, count), length)
+    }
+
+    /// The size of the smallest response head with content, in bytes.
+    private static let smallestHead: Int64 = 200
 }

@@ -34,6 +34,8 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
     private var timerDeadline = NIODeadline.distantFuture
     /// The number of acknowledged bytes at the last check.
     var acknowledged: UInt64 = 0
+    /// The number of bytes acknowledged before the content of a response with a meter.
+    var acknowledgedBefore: UInt64 = 0
 
     // The request being answered.
     private var request: Request?
@@ -42,7 +44,7 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
     private var hasAnswered = false
     private var mustContinue = false
     private var bodyLeft: Int64?
-    private var pump: FilePump?
+    private var pump: (any ContentPump)?
 
     init(core: ReceiverCore, eventLoop: any EventLoop, isSecure: Bool) {
         self.core = core
@@ -95,6 +97,7 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
         case ChannelEvent.inputClosed:
             // A client may half-close after its request and still expect the response.
             self.isInputClosed = true
+            if !self.hasAnswered { self.exchange?.inputClosed() }
             self.process()
         case is Stop:
             if self.machine.stop(now: .now()) == .close { self.end() }
@@ -248,6 +251,7 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
     }
 
     func end() {
+        self.measure()
         self.loseExchange()
         self.context?.close(promise: nil)
     }
@@ -274,6 +278,8 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
 
     func interim(_ status: Int, _ fields: HeaderFields) {
         guard let context = self.context, !self.hasAnswered, self.request?.head.minorVersion != 0 else { return }
+        var fields = fields
+        if let request = self.request { AbsoluteLocation.resolve(&fields, status: status, request) }
         var buffer = context.channel.allocator.buffer(capacity: 256)
         AnswerHead.write(interim: status, fields, to: &buffer)
         context.writeAndFlush(self.wrapOutboundOut(.byteBuffer(buffer)), promise: nil)
@@ -281,9 +287,14 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
 
     func abort() { self.end() }
 
-    func blocking<Value: Sendable>(_ work: @escaping @Sendable () -> Value, then: @escaping (Value) -> Void) {
+    func blocking<Value: Sendable>(
+        isListing: Bool,
+        _ work: @escaping @Sendable () -> Value,
+        then: @escaping (Value) -> Void
+    ) {
         self.hold()
-        self.core.pool.runIfActive(eventLoop: self.eventLoop, work).assumeIsolated()
+        let pool = isListing ? self.core.listings.pool : self.core.pool
+        pool.runIfActive(eventLoop: self.eventLoop, work).assumeIsolated()
             .whenComplete { result in
                 if case .success(let value) = result { then(value) } else { self.abort() }
                 self.release()
@@ -292,17 +303,20 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
 
     func answer(_ answer: Answer) {
         guard !self.hasAnswered, let context = self.context else {
-            answer.whenSent?(false)
+            answer.meter?.ended(arrived: 0)
             return
         }
         self.hasAnswered = true
         var answer = answer
+        if let request = self.request { AbsoluteLocation.resolve(&answer.fields, status: answer.status, request) }
         if let head = self.request?.head, self.core.crossOrigin.isUsed {
             for (name, value) in self.core.crossOrigin.fields(for: head) { answer.fields.append(name, value) }
         }
+        if case .stream = answer.content, self.request?.head.minorVersion == 0 { answer.closes = true }
         // A client that gets no 100 (Continue) may not send its content at all, so there is nothing to wait for.
         let mayDrain = !self.mustContinue && self.bodyLeft.map { $0 <= 256 << 10 } ?? false
         let closes = self.machine.answerBegan(closes: answer.closes, mayDrain: mayDrain, now: .now())
+        if answer.meter != nil { self.beginMeasuring() }
         let writer = AnswerWriter(context: context, core: self.core, isSecure: self.isSecure)
         let sent = writer.write(
             answer,
@@ -313,14 +327,14 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
         ) { [self] pump in
             self.pump = pump
         } done: { [self, answer] bytes in
-            if let bytes, answer.mustArrive {
+            if let bytes, answer.meter != nil {
                 self.awaitArrival(answer, bytes)
             } else {
                 self.answerEnded(answer, bytes)
             }
         }
         if !sent {
-            answer.whenSent?(false)
+            answer.meter?.ended(arrived: 0)
             self.end()
         }
         self.arm()
@@ -328,20 +342,9 @@ final class ConnectionHandler: ChannelInboundHandler, ExchangeConnection {
 
     func answerEnded(_ answer: Answer, _ bytes: Int64?) {
         self.pump = nil
-        answer.whenSent?(bytes != nil)
-        self.core.log?
-            .append(
-                LogEntry(
-                    peer: self.peer,
-                    user: self.request?.user,
-                    time: self.clock.now().seconds,
-                    method: self.request?.head.method ?? "-",
-                    path: self.request.map { String($0.target.path) } ?? "-",
-                    minorVersion: self.request?.head.minorVersion ?? 1,
-                    status: answer.status,
-                    bytes: bytes
-                )
-            )
+        if let meter = answer.meter { meter.ended(arrived: bytes ?? self.arrived(of: answer.content.length)) }
+        let now = self.clock.now().seconds
+        self.core.log?.append(LogEntry(self.request, from: self.peer, time: now, status: answer.status, bytes: bytes))
         if bytes == nil { self.end() } else { self.follow(self.machine.answerEnded(now: .now())) }
     }
 

@@ -10,6 +10,8 @@ protocol Exchange: AnyObject {
     func received(_ bytes: UnsafeRawBufferPointer)
     /// The content is complete.
     func ended()
+    /// The client will send nothing more; it may still expect the response.
+    func inputClosed()
     /// The connection was lost, or the request aborted, before the response started. No call follows.
     func lost()
 }
@@ -28,8 +30,28 @@ protocol ExchangeConnection: AnyObject {
     func answer(_ answer: Answer)
     /// Closes the connection without a response, as if the client had disconnected.
     func abort()
-    /// Runs blocking work on the thread pool, then calls `then` with its result on the event loop.
-    func blocking<Value: Sendable>(_ work: @escaping @Sendable () -> Value, then: @escaping (Value) -> Void)
+    /// Runs blocking work on a thread pool, then calls `then` with its result on the event loop.
+    ///
+    /// - Parameters:
+    ///   - isListing: Whether the work runs on the threads for listings, apart from uploads and downloads.
+    ///   - work: The work.
+    ///   - then: Called with the result.
+    func blocking<Value: Sendable>(
+        isListing: Bool,
+        _ work: @escaping @Sendable () -> Value,
+        then: @escaping (Value) -> Void
+    )
+}
+
+extension Exchange {
+    func inputClosed() {}
+}
+
+extension ExchangeConnection {
+    /// Runs blocking work on the thread pool for files.
+    func blocking<Value: Sendable>(_ work: @escaping @Sendable () -> Value, then: @escaping (Value) -> Void) {
+        self.blocking(isListing: false, work, then: then)
+    }
 }
 
 /// A request and its origin.

@@ -16,7 +16,7 @@ public final class Receiver: Sendable {
     /// The paths of the links for ``ReceiverConfiguration/shares``, in the same order.
     public let sharePaths: [String]
 
-    private let core: ReceiverCore
+    let core: ReceiverCore
     private let group: MultiThreadedEventLoopGroup
     private let channel: any Channel
     private let chores: [RepeatedTask]
@@ -82,10 +82,12 @@ public final class Receiver: Sendable {
             pool: pool,
             log: log
         )
+        core.listings.pool.start()
         let channel: any Channel
         do {
             channel = try await Self.bind(core, group, tls)
         } catch {
+            try? await core.listings.pool.shutdownGracefully()
             try? await pool.shutdownGracefully()
             try? await group.shutdownGracefully()
             throw Self.cannotListen(configuration.listen, error)
@@ -135,6 +137,7 @@ public final class Receiver: Sendable {
         for chore in self.chores { chore.cancel() }
         // Work submitted earlier runs to its end, such as the sync of a file; its completions run on the event loops.
         try? await self.core.pool.shutdownGracefully()
+        try? await self.core.listings.pool.shutdownGracefully()
         try? await self.group.shutdownGracefully()
         self.core.area?.close()
         self.core.log?.flush()

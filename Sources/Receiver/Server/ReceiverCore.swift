@@ -13,7 +13,7 @@ final class ReceiverCore: Sendable {
     let shares: ShareTable
     let access: AccessControl
     let digests = DigestCache()
-    let listings = ListingBudget()
+    let listings = ListingPlace()
     let crossOrigin: CrossOrigin
     let pool: NIOThreadPool
     let log: AccessLog?

@@ -34,8 +34,7 @@ struct Router: Sendable {
         // The same for every path: browsers send CORS preflight requests without credentials.
         if request.head.method == "OPTIONS" { return ImmediateExchange(self.options(request, core)) }
         if path.names.first == ShareLink.directory {
-            let (answer, token) = core.shares.answer(path, request, now: Timestamp.now)
-            return ShareExchange(core.shares, answer, token: token)
+            return ImmediateExchange(core.shares.answer(path, request, now: Timestamp.now))
         }
         if path.names.first == ServedTree.ownDirectory { return UploadRoutes(core: core).resource(path, &request) }
         switch request.head.method {
@@ -74,9 +73,9 @@ struct Router: Sendable {
     private func reading(_ path: TreePath, _ request: inout Request, _ core: ReceiverCore) -> any Exchange {
         guard let tree = core.tree else { return ImmediateExchange(.failure(.notFound)) }
         // Checked before any lookup, so that an unauthorized client does not learn which files exist.
-        switch core.access.verdict(request.head.fields, needs: path.endsWithSlash ? .list : .read) {
+        switch core.access.verdict(request.head.fields, needs: path.endsWithSlash ? .list : .read, from: request.peer) {
         case .allowed(let user): request.user = user
-        case .refused(let answer, let delay): return DelayedExchange(answer, delay: delay)
+        case .refused(let answer): return ImmediateExchange(answer)
         }
         do throws(TreeError) {
             switch try tree.open(path) {
@@ -134,18 +133,17 @@ struct Router: Sendable {
             return ImmediateExchange(.message(301, "this is a directory", ["Location": target.url]))
         }
         guard let tree = core.tree else { return ImmediateExchange(.failure(.notFound)) }
-        let accept = request.head.fields.joined("Accept")
         var takesUploads = core.configuration.takesUploads
-        if case .refused = core.access.verdict(request.head.fields, needs: .write) { takesUploads = false }
-        let offersForm = takesUploads
-        return BlockingExchange {
-            do throws(TreeError) {
-                let listing = try DirectoryListing.read(directory, of: tree, at: path.names)
-                let answer = ListingAnswer(path: path, listing: listing, takesUploads: offersForm)
-                return core.listings.held(answer.answer(accept: accept))
-            } catch {
-                return .failure(error)
-            }
+        if case .refused = core.access.verdict(request.head.fields, needs: .write, from: request.peer) {
+            takesUploads = false
         }
+        return ListingExchange(
+            directory,
+            at: path,
+            of: tree,
+            place: core.listings,
+            accept: request.head.fields.joined("Accept"),
+            takesUploads: takesUploads
+        )
     }
 }

@@ -1,5 +1,3 @@
-internal import NIOCore
-
 /// Responds immediately; discards the request content.
 final class ImmediateExchange: Exchange {
     private let answer: Answer
@@ -25,33 +23,4 @@ final class BlockingExchange: Exchange {
     func received(_ bytes: UnsafeRawBufferPointer) {}
     func ended() {}
     func lost() {}
-}
-
-/// Responds after a delay, to slow down clients that guess credentials.
-final class DelayedExchange: Exchange {
-    private let answer: Answer
-    private let delay: TimeAmount
-    private var timer: Scheduled<Void>?
-
-    init(_ answer: Answer, delay: TimeAmount) {
-        self.answer = answer
-        self.delay = delay
-    }
-
-    func begin(_ connection: any ExchangeConnection) {
-        guard self.delay > .zero else {
-            connection.answer(self.answer)
-            return
-        }
-        connection.hold()
-        self.timer = connection.eventLoop.assumeIsolated()
-            .scheduleTask(in: self.delay) {
-                connection.answer(self.answer)
-                connection.release()
-            }
-    }
-
-    func received(_ bytes: UnsafeRawBufferPointer) {}
-    func ended() {}
-    func lost() { self.timer?.cancel() }
 }

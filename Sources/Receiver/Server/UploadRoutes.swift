@@ -17,6 +17,7 @@ struct UploadRoutes {
         let type = fields["Content-Type"]
         do throws(UploadRefusal) {
             try Self.check(fields)
+            if let refusal = Self.lengthRefusal(request.head) { return ImmediateExchange(refusal) }
             if isPost, let boundary = try FormBoundary.of(type) {
                 return UploadExchange(FormUpload(area, try self.directory(path), boundary, request))
             }
@@ -56,6 +57,10 @@ struct UploadRoutes {
             // The file would be served without its coding (RFC 9110 §15.5.16).
             throw UploadRefusal(415, "encoded content is not taken; send it as it is", ["Accept-Encoding": "identity"])
         }
+        if fields.contains("Upload-Concat") {
+            // The parts would be stored as complete files.
+            throw UploadRefusal(400, "tus's concatenation is not supported; send the file as one upload")
+        }
         let complete = fields["Upload-Complete"].map { StructuredItem.boolean($0) }
         let incomplete = fields["Upload-Incomplete"].map { StructuredItem.boolean($0) }
         if complete == .some(nil) || incomplete == .some(nil) {
@@ -69,6 +74,19 @@ struct UploadRoutes {
                 [DraftVersion.field: "\(DraftVersion.latest.rawValue)"]
             )
         }
+    }
+
+    /// Refuses a complete file without a declared length: the content that follows would not be part of the request, and
+    /// an empty file would be stored.
+    ///
+    /// - Source: RFC 9110 §15.5.12.
+    private static func lengthRefusal(_ head: RequestHead) -> Answer? {
+        let fields = head.fields
+        let isIncomplete = TusProtocol.isSpoken(fields) || DraftVersion(fields: fields)?.isComplete(fields) == false
+        guard head.framing == .none, !fields.contains("Content-Length"), !isIncomplete else { return nil }
+        var answer = Answer.message(411, "declare the length: Content-Length, or Transfer-Encoding: chunked")
+        answer.closes = true
+        return answer
     }
 
     /// Returns the exchange for a HEAD, GET, PATCH or DELETE of an upload's resource.
@@ -106,11 +124,11 @@ struct UploadRoutes {
     }
 
     private func refusal(_ request: inout Request) -> (any Exchange)? {
-        switch self.core.access.verdict(request.head.fields, needs: .write) {
+        switch self.core.access.verdict(request.head.fields, needs: .write, from: request.peer) {
         case .allowed(let user):
             request.user = user
             return nil
-        case .refused(let answer, let delay): return DelayedExchange(answer, delay: delay)
+        case .refused(let answer): return ImmediateExchange(answer)
         }
     }
 

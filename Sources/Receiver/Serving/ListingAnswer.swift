@@ -1,8 +1,9 @@
 internal import Control
+internal import Synchronization
 internal import TransferCore
 
 /// The response for a directory: an HTML page or JSON.
-struct ListingAnswer {
+struct ListingAnswer: Sendable {
     /// The directory's path.
     var path: TreePath
     /// The directory's contents.
@@ -11,16 +12,20 @@ struct ListingAnswer {
     var takesUploads: Bool
 
     /// Creates the response in the format that the client prefers.
-    func answer(accept: String?) -> Answer {
+    ///
+    /// - Parameters:
+    ///   - accept: The value of `Accept`.
+    ///   - charge: The memory of the listing; released with the response.
+    /// - Returns: The response.
+    func answer(accept: String?, charge: ListingPlace.Charge) -> Answer {
         var fields = HeaderFields()
         fields.append("Vary", "Accept")
         fields.append("Cache-Control", "no-cache")
         fields.append("X-Content-Type-Options", "nosniff")
-        switch AcceptedFormat.choose(accept, preferring: .html) {
-        case .json:
-            fields.append("Content-Type", "application/json")
-            return Answer(200, fields, .bytes(self.json.bytes + [0x0A]))
-        default:
+        let format = AcceptedFormat.choose(accept, preferring: .html)
+        switch format {
+        case .json: fields.append("Content-Type", "application/json")
+        case .html:
             fields.append("Content-Type", "text/html; charset=utf-8")
             fields.append(
                 "Content-Security-Policy",
@@ -28,30 +33,85 @@ struct ListingAnswer {
             )
             // Not `no-referrer`: browsers would then submit the form with `Origin: null`, which is refused.
             fields.append("Referrer-Policy", "same-origin")
-            return Answer(200, fields, .bytes(Array(self.page.utf8)))
+        }
+        return Answer(200, fields, .stream(Source(Text(listing: self, format: format), charge)))
+    }
+
+    private final class Source: ContentSource {
+        private let text: Mutex<Text>
+        private let charge: ListingPlace.Charge
+
+        init(_ text: Text, _ charge: ListingPlace.Charge) {
+            self.text = Mutex(text)
+            self.charge = charge
+        }
+
+        func next() -> [UInt8] { self.text.withLock { $0.next() } }
+    }
+
+    /// The text of a listing, in pieces.
+    ///
+    /// Pure value.
+    struct Text: Sendable {
+        /// The listing.
+        let listing: ListingAnswer
+        /// The format.
+        let format: AcceptedFormat
+        private var index = 0
+        private var state = State.start
+
+        private enum State { case start, entries, end }
+
+        /// The size above which a piece ends, in bytes.
+        static let piece = 32 << 10
+
+        init(listing: ListingAnswer, format: AcceptedFormat) {
+            self.listing = listing
+            self.format = format
+        }
+
+        /// The next piece; empty at the end.
+        mutating func next() -> [UInt8] {
+            var bytes: [UInt8] = []
+            bytes.reserveCapacity(Self.piece + 1024)
+            if self.state == .start {
+                self.state = .entries
+                bytes += self.format == .json ? self.listing.jsonHead : Array(self.listing.pageHead.utf8)
+            }
+            let entries = self.listing.listing.entries
+            while self.state == .entries, bytes.count < Self.piece {
+                guard self.index < entries.count else {
+                    self.state = .end
+                    bytes += self.format == .json ? Array("]}\n".utf8) : Array(ListingAnswer.pageTail.utf8)
+                    break
+                }
+                let entry = entries[self.index]
+                switch self.format {
+                case .json: bytes += (self.index == 0 ? [] : [0x2C]) + self.listing.json(entry).bytes
+                case .html: bytes += Array(self.listing.row(entry).utf8)
+                }
+                self.index += 1
+            }
+            return bytes
         }
     }
 
-    /// The listing as JSON.
-    var json: JSON {
-        .object([
-            JSON.Member("path", .string(self.path.url)), JSON.Member("truncated", .bool(self.listing.isCut)),
-            JSON.Member(
-                "entries",
-                .array(
-                    self.listing.entries.map { entry in
-                        .object(
-                            [
-                                JSON.Member("name", .string(entry.name)),
-                                JSON.Member("type", entry.isDirectory ? "directory" : "file"),
-                                JSON.Member("url", .string(self.url(entry))),
-                                JSON.Member("modified", .string(Timestamp.text(entry.modified))),
-                            ] + (entry.isDirectory ? [] : [JSON.Member("size", .integer(entry.size))])
-                        )
-                    }
-                )
-            ),
-        ])
+    /// The JSON text before the first entry.
+    private var jsonHead: [UInt8] {
+        let path = JSON.string(self.path.url).bytes
+        return Array("{\"path\":".utf8) + path
+            + Array(",\"truncated\":\(self.listing.isCut),\"entries\":[".utf8)
+    }
+
+    private func json(_ entry: DirectoryListing.Entry) -> JSON {
+        .object(
+            [
+                JSON.Member("name", .string(entry.name)),
+                JSON.Member("type", entry.isDirectory ? "directory" : "file"),
+                JSON.Member("url", .string(self.url(entry))),
+                JSON.Member("modified", .string(Timestamp.text(entry.modified))),
+            ] + (entry.isDirectory ? [] : [JSON.Member("size", .integer(entry.size))])
+        )
     }
 
     private func url(_ entry: DirectoryListing.Entry) -> String {
@@ -61,23 +121,31 @@ struct ListingAnswer {
         return path.url
     }
 
-    /// The listing as an HTML page: no scripts, accessible to screen readers, and usable without CSS.
-    var page: String {
+    private func row(_ entry: DirectoryListing.Entry) -> String {
+        let name = HTMLText.escape(entry.name) + (entry.isDirectory ? "/" : "")
+        let size = entry.isDirectory ? "" : ByteCount.binary(entry.size)
+        return "<tr><th scope=\"row\"><a href=\"\(self.url(entry))\">\(name)</a></th>"
+            + "<td>\(size)</td>"
+            + "<td><time datetime=\"\(Timestamp.text(entry.modified))\">\(Timestamp.plain(entry.modified))</time></td></tr>\n"
+    }
+
+    private static let pageTail = """
+        </tbody>
+        </table>
+        </main>
+        </body>
+        </html>
+
+        """
+
+    /// The page up to its first entry: no scripts, accessible to screen readers, and usable without CSS.
+    private var pageHead: String {
         let title = HTMLText.escape("/" + self.path.names.map { $0 + "/" }.joined())
-        var rows = ""
-        if !self.path.names.isEmpty {
-            rows += "<tr><th scope=\"row\"><a href=\"../\">Up</a></th><td></td><td></td></tr>\n"
-        }
-        for entry in self.listing.entries {
-            let name = HTMLText.escape(entry.name) + (entry.isDirectory ? "/" : "")
-            let size = entry.isDirectory ? "" : ByteCount.binary(entry.size)
-            rows +=
-                "<tr><th scope=\"row\"><a href=\"\(self.url(entry))\">\(name)</a></th>"
-                + "<td>\(size)</td>"
-                + "<td><time datetime=\"\(Timestamp.text(entry.modified))\">\(Timestamp.plain(entry.modified))</time></td></tr>\n"
-        }
         let count = self.listing.entries.count
         let summary = self.listing.isCut ? "The first \(count) entries" : count == 1 ? "1 entry" : "\(count) entries"
+        let up =
+            self.path.names.isEmpty
+            ? "" : "<tr><th scope=\"row\"><a href=\"../\">Up</a></th><td></td><td></td></tr>\n"
         return """
             <!DOCTYPE html>
             <html lang="en">
@@ -96,12 +164,7 @@ struct ListingAnswer {
             <caption>\(summary)</caption>
             <thead><tr><th scope="col">Name</th><th scope="col">Size</th><th scope="col">Changed (UTC)</th></tr></thead>
             <tbody>
-            \(rows)</tbody>
-            </table>
-            </main>
-            </body>
-            </html>
-
+            \(up)
             """
     }
 

@@ -51,42 +51,76 @@ final class ShareTable: Sendable {
     /// Returns 128 random bits as text for a URL.
     private static func token() -> String { UploadName().id }
 
+    /// The name of the cookie with the ticket of a download.
+    static let ticketCookie = "martlet-share"
+
     /// Responds to a request for a link.
+    ///
+    /// HEAD, and programs that show a preview of the link, get no content and do not count.
     ///
     /// - Parameters:
     ///   - path: The path of the link.
     ///   - request: The request.
     ///   - now: The current time, in seconds since 1970.
-    /// - Returns: The response, and the token if the response counts as a download: the caller must then report its end
-    ///   with ``ended(_:arrived:)``.
-    func answer(_ path: TreePath, _ request: Request, now: Int64) -> (answer: Answer, token: String?) {
+    /// - Returns: The response, with its meter if it counts.
+    func answer(_ path: TreePath, _ request: Request, now: Int64) -> Answer {
         let fields = request.head.fields
-        guard request.isRead else { return (.message(405, "a link knows GET and HEAD", ["Allow": "GET, HEAD"]), nil) }
-        guard path.names.count == 3 else { return (.failure(.notFound), nil) }
+        guard request.isRead else { return .message(405, "a link supports GET and HEAD", ["Allow": "GET, HEAD"]) }
+        guard path.names.count == 3 else { return .failure(.notFound) }
         let token = path.names[1]
         return self.entries.withLock { entries in
-            guard var entry = entries[token], entry.name == path.names[2] else { return (.failure(.notFound), nil) }
+            guard var entry = entries[token], entry.name == path.names[2] else { return .failure(.notFound) }
             // The file may be written to while it is shared: use its current metadata.
             if let status = entry.file.status() { entry.facts = FileFacts(status) }
+            let length = entry.facts.length
             var plan = FileAnswer(name: entry.name, facts: entry.facts, isAttachment: true)
             plan.hasRanges = request.head.method == "GET"
-            let answer = plan.answer(fields, entry.file, now: now)
-            let reachesEnd =
-                if request.head.method == "GET", case .file(_, let range) = answer.content {
-                    range.upperBound == entry.facts.length
-                } else {
-                    request.head.method == "GET" && answer.status == 200
+            var answer = plan.answer(fields, entry.file, now: now)
+            if LinkPreview.isUserAgent(fields["User-Agent"]) {
+                answer = .message(
+                    200,
+                    "\(entry.name) (\(ByteCount.binary(length)))",
+                    ["Cache-Control": "no-store"]
+                )
+            }
+            let isHead = request.head.method == "HEAD"
+            let count = isHead ? 0 : answer.content.fileLength
+            let client = Share.Client(
+                ticket: RequestCookies.all(fields).first { $0.name == Self.ticketCookie }?.value,
+                address: request.peer
+            )
+            var share = entry.share
+            // A response without content of the file claims nothing, but there must be something to claim.
+            let wanted = count > 0 ? count : isHead ? length : 1
+            switch share.requested(wanted, of: length, by: client, offering: Self.token(), now: now) {
+            case .serve: return answer
+            case .gone: return .message(410, "this link has been used up or has expired")
+            case .busy: return .message(503, "the last download is running", ["Retry-After": "10"])
+            case .claim(let claim):
+                guard count > 0 else { return answer }
+                entry.share = share
+                entries[token] = entry
+                answer.meter = ShareMeter(self, token: token, claim: claim, length: length)
+                answer.fields.append("Cache-Control", "private, no-store")
+                if let ticket = share.ticket(claim) {
+                    answer.fields.append(
+                        "Set-Cookie",
+                        "\(Self.ticketCookie)=\(ticket); Path=/\(ShareLink.directory)/\(token)/; HttpOnly; SameSite=Lax"
+                            + (request.isSecure ? "; Secure" : "")
+                    )
                 }
-            let verdict = entry.share.requested(reachesEnd: reachesEnd, by: request.peer, now: now)
-            entries[token] = entry
-            switch verdict {
-            case .serve(let counts): return (answer, counts ? token : nil)
-            case .gone: return (.message(410, "this link has been used up or has expired"), nil)
-            case .busy: return (.message(503, "the last download is on its way", ["Retry-After": "10"]), nil)
+                return answer
             }
         }
     }
 
-    /// Reports the end of a response that counts as a download.
-    func ended(_ token: String, arrived: Bool) { self.entries.withLock { $0[token]?.share.ended(arrived: arrived) } }
+    /// Counts bytes of a download that are about to be sent; returns false if they must not be.
+    func take(_ count: Int64, of length: Int64, _ token: String, _ claim: Share.ClaimID) -> Bool {
+        self.entries.withLock { $0[token]?.share.take(count, of: length, for: claim) ?? false }
+    }
+
+    /// Reports the end of a response of a download.
+    func ended(_ token: String, _ claim: Share.ClaimID, unsent: Int64) {
+        self.entries.withLock { $0[token]?.share.ended(claim, unsent: unsent, now: Timestamp.now) }
+    }
 }

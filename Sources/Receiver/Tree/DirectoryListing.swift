@@ -18,6 +18,12 @@ struct DirectoryListing: Sendable, Hashable {
     /// Whether the listing was truncated.
     var isCut: Bool
 
+    /// The approximate memory of the listing, in bytes.
+    var memory: Int { self.entries.reduce(0) { $0 + 64 + $1.name.utf8.count } }
+
+    /// The number of entries after which the reader checks whether the listing is still wanted.
+    private static let interval = 256
+
     /// The maximum number of entries in a listing.
     static let longest = 100_000
 
@@ -27,13 +33,16 @@ struct DirectoryListing: Sendable, Hashable {
     ///   - directory: The open directory.
     ///   - tree: The tree that contains it and decides which names are visible.
     ///   - path: The directory's names from the tree's root.
-    /// - Returns: The listing.
+    ///   - isWanted: Whether the listing is still wanted; called now and then.
+    /// - Returns: The listing, or `nil` if it is not wanted any more.
     /// - Throws: ``TreeError`` if the directory cannot be read.
     static func read(
         _ directory: OpenFile,
         of tree: ServedTree,
-        at path: [String]
-    ) throws(TreeError) -> DirectoryListing {
+        at path: [String],
+        while isWanted: () -> Bool = { true }
+    ) throws(TreeError) -> DirectoryListing? {
+        guard isWanted() else { return nil }
         // A separate descriptor: closedir(3) closes it, and it has its own read position.
         let copy = openat(directory.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0 else { throw TreeError(number: errno) }
@@ -44,10 +53,13 @@ struct DirectoryListing: Sendable, Hashable {
         defer { closedir(stream) }
         var entries: [Entry] = []
         var isCut = false
+        var seen = 0
         while let next = readdir(stream) {
             let name = withUnsafeBytes(of: &next.pointee.d_name) { bytes in
                 String(validating: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
+            seen += 1
+            if seen % Self.interval == 0, !isWanted() { return nil }
             guard let name, name != ".", name != "..", tree.isServed(name) else { continue }
             guard entries.count < Self.longest else {
                 isCut = true
@@ -55,6 +67,7 @@ struct DirectoryListing: Sendable, Hashable {
             }
             if let entry = Self.entry(directory, name, tree, path) { entries.append(entry) }
         }
+        guard isWanted() else { return nil }
         entries.sort { $0.isDirectory == $1.isDirectory ? $0.name < $1.name : $0.isDirectory }
         return DirectoryListing(entries: entries, isCut: isCut)
     }

@@ -86,6 +86,7 @@ extension UploadArea {
         let lock = self.recordLocks[Int(name.hashValue.magnitude % UInt(self.recordLocks.count))]
         lock.hold {
             guard self.isCurrent(file) else { return }
+            self.budget.charge(UploadBudget.cost(Int64(bytes.count)))
             self.writeOwn(bytes, as: ServedTree.recordName(name), in: file.path.parent)
         }
     }

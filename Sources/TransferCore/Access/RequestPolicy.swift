@@ -75,10 +75,21 @@ package struct RequestPolicy: Sendable, Hashable {
         return self.allowedHosts.contains { $0.lowercased() == host }
     }
 
-    /// Whether an origin is one of those that were allowed, written out or by its begin.
+    /// Whether an origin is one of those that are allowed.
+    ///
+    /// An entry is a whole origin, `scheme://host[:port]`; `*` in it stands for a whole port (`http://localhost:*`) or a
+    /// whole host (`chrome-extension://*`), never for a part of one.
     package func isAllowed(_ origin: String) -> Bool {
-        self.allowedOrigins.contains { entry in
-            entry == origin || entry.hasSuffix("*") && origin.hasPrefix(entry.dropLast())
+        let origin = Self.normalized(origin)
+        return self.allowedOrigins.contains { entry in
+            let entry = Self.normalized(entry)
+            if entry == origin { return true }
+            if entry.hasSuffix("://*") {
+                return origin.hasPrefix(entry.dropLast()) && origin.utf8.count >= entry.utf8.count
+            }
+            guard entry.hasSuffix(":*"), origin.hasPrefix(entry.dropLast(2)) else { return false }
+            let port = origin.dropFirst(entry.count - 2)
+            return port.isEmpty || port.first == ":" && port.dropFirst().allSatisfy { $0.isASCII && $0.isNumber }
         }
     }
 
@@ -88,6 +99,28 @@ package struct RequestPolicy: Sendable, Hashable {
             .contains {
                 origin.hasPrefix($0) && origin.utf8.count > $0.utf8.count
             }
+    }
+
+    /// Whether an entry of the allowed origins can match one.
+    package static func isOriginPattern(_ entry: String) -> Bool {
+        let entry = self.normalized(entry)
+        guard let mark = entry.firstRange(of: "://"), mark.lowerBound > entry.startIndex else { return false }
+        let authority = entry[mark.upperBound...]
+        if authority == "*" { return true }
+        let host = authority.hasSuffix(":*") ? authority.dropLast(2) : authority
+        guard !host.contains("*"), !host.contains("@") else { return false }
+        return self.name(String(host)) != nil && host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x2F }
+    }
+
+    /// The origin in lower case, without a slash at the end and the default port, as browsers send it.
+    private static func normalized(_ origin: String) -> String {
+        var origin = origin.lowercased()
+        if origin.hasSuffix("/") { origin.removeLast() }
+        for (scheme, port) in [("http://", ":80"), ("https://", ":443")]
+        where origin.hasPrefix(scheme) && origin.hasSuffix(port) {
+            origin.removeLast(port.count)
+        }
+        return origin
     }
 
     private func isSame(_ origin: String, as host: String) -> Bool {

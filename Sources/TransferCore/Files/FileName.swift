@@ -27,6 +27,22 @@ public enum FileName {
         return self.shortened(String(String.UnicodeScalarView(name)), inserting: "")
     }
 
+    /// Whether a file that a client names may have exactly this name.
+    ///
+    /// The rules are those of ``sanitize(_:)``, but names may have 255 bytes and any normal form, and may contain the
+    /// zero-width joiner and non-joiner, which emoji and many scripts need, and the soft hyphen. The first and the last
+    /// character are visible.
+    public static func isAcceptable(_ name: String) -> Bool {
+        let scalars = name.unicodeScalars
+        guard name.utf8.count <= 255, let first = scalars.first, let last = scalars.last else { return false }
+        guard first != ".", last != ".", !first.properties.isWhitespace, !last.properties.isWhitespace,
+            !self.isHidden(first), !self.isHidden(last)
+        else { return false }
+        return scalars.allSatisfy {
+            $0 != "/" && $0 != "\\" && (!self.isHidden($0) || ["\u{200C}", "\u{200D}", "\u{AD}"].contains($0))
+        }
+    }
+
     /// Chooses a name: the user's, the Content-Disposition's, the URL's last segment, `download`.
     ///
     /// The user's own name may begin with a dot; it is only made one component. A redirect never chooses the name.

@@ -2,7 +2,7 @@ extension TLSOptions {
     /// A public key that a server may have, as the SHA-256 of its SubjectPublicKeyInfo.
     ///
     /// The key is that of the server's own certificate, as curl's `--pinnedpubkey` takes it: to pin an authority, make it
-    /// the only root. A pin adds to the verification; without verification it stands alone.
+    /// the only root. A pin adds to the verification; with ``Verification/pinned`` or without verification it is enough.
     ///
     /// - Source: RFC 7469 §2.4.
     public struct Pin: Sendable, Hashable {

@@ -29,6 +29,12 @@ public struct TLSOptions: Sendable, Hashable {
         case full
         /// An authority must vouch for it.
         case noHostname
+        /// A pinned key is enough for the hosts that ``TLSOptions/pins`` are for; all other hosts, and proxies, are
+        /// verified as by ``full``.
+        ///
+        /// For servers with a self-signed certificate, such as `martlet serve --tls-self-signed`. Neither the names
+        /// nor the dates of a pinned host's certificate are checked.
+        case pinned
         /// Nothing: anybody on the way can read and change what is transferred.
         case none
     }

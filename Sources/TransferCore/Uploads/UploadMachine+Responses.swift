@@ -245,6 +245,7 @@ extension UploadMachine {
     private mutating func take(_ exchange: Exchange, _ head: ResponseHead) -> [Action] {
         var exchange = exchange
         exchange.answer = .taking
+        self.flow.answerBegan = self.flow.lastActivity
         self.phase = .requesting(exchange)
         self.hasAdvanced = true
         return [.reportResponse(head)]
@@ -280,6 +281,13 @@ extension UploadMachine {
         switch exchange.answer {
         case .awaited, .asking: return .discard
         case .taking:
+            let isLong = self.plan.answerLimit.map { self.flow.received >= $0 } ?? false
+            let isLate = self.plan.answerTime.map { now - self.flow.answerBegan > $0 } ?? false
+            guard !isLong, !isLate else {
+                // The upload has succeeded whatever follows, and the body may be endless.
+                self.phase = .betweenRequests
+                return .perform([.cancel(id)] + self.finish(status: exchange.head?.status))
+            }
             self.flow.received += Int64(bytes.count)
             return .deliver
         case .draining(var draining):

@@ -91,6 +91,8 @@ package struct UploadMachine: Sendable {
         var length: Int64?
         var sent: Int64 = 0
         var received: Int64 = 0
+        /// The time at which the body of a success began.
+        var answerBegan: Int64 = 0
         /// Whether the content waits for its source or a rate limit; the stall clock stands still.
         var isHeld = false
         var lastActivity: Int64 = 0

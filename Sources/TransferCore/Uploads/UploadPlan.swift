@@ -30,6 +30,10 @@ package struct UploadPlan: Sendable {
     package var redirects = RedirectRule(maximum: 20, allowsDowngrade: false)
     /// The statuses that are worth another attempt.
     package var retryStatuses: Set<Int> = []
+    /// The number of bytes after which a success's body is not read any further, or `nil` for no limit.
+    package var answerLimit: Int64?
+    /// The time after which a success's body is not read any further, in nanoseconds, or `nil` for no limit.
+    package var answerTime: Int64?
     /// The time without progress after which a request fails, in nanoseconds; 0 for none.
     package var stallTimeout: Int64 = 0
     /// The time for the whole upload without its queueing, in nanoseconds; 0 for none.

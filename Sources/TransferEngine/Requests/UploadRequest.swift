@@ -40,6 +40,12 @@ public struct UploadRequest: Sendable {
     /// Receives the body of the response; `nil` discards it.
     public var receiver: (any AnswerReceiver)?
 
+    /// The number of bytes after which the body of a success is not read any further, or `nil`.
+    ///
+    /// The part that passes the limit is still given to the ``receiver``. With `nil`, a receiver gets all; without one,
+    /// 1 MiB is read in at most 30 seconds.
+    public var answerLimit: Int64?
+
     /// The minimum length of content in bytes for which `Expect: 100-continue` is sent (RFC 9110 §10.1.1), or `nil` for
     /// never.
     public var asksFrom: Int64? = 1 << 20

@@ -1,6 +1,12 @@
 internal import TransferCore
 
 extension UploadRequest {
+    /// The number of bytes of a response's body that are read without a receiver, to keep the connection.
+    private static let unreadAnswerLimit: Int64 = 1 << 20
+
+    /// The time for which a response's body is read without a receiver.
+    private static let unreadAnswerTime = Duration.seconds(30)
+
     /// The properties that an upload's decisions depend on.
     var plan: UploadPlan {
         var plan = UploadPlan(self.url)
@@ -20,6 +26,8 @@ extension UploadRequest {
         plan.record = self.record
         plan.notesUnrepeatable = self.noteUnrepeatable != nil
         plan.hasPolicy = self.policy != nil
+        plan.answerLimit = self.answerLimit ?? (self.receiver == nil ? Self.unreadAnswerLimit : nil)
+        plan.answerTime = self.receiver == nil ? Self.unreadAnswerTime.inNanoseconds : nil
         plan.expectsFrom = self.asksFrom
         plan.redirects = RedirectRule(
             maximum: self.options.maximumRedirects,

@@ -1,4 +1,3 @@
-import NIOCore
 import Testing
 import TransferCore
 import TransferTesting
@@ -45,7 +44,9 @@ struct AccessTests {
     func verdicts() throws {
         let control = try self.control()
         func status(_ fields: HeaderFields, _ right: Rights) -> Int {
-            if case .refused(let answer, _) = control.verdict(fields, needs: right) { return answer.status }
+            if case .refused(let answer) = control.verdict(fields, needs: right, from: "192.0.2.1") {
+                return answer.status
+            }
             return 200
         }
         #expect(status([:], .read) == 401)
@@ -54,16 +55,74 @@ struct AccessTests {
         #expect(status(["Authorization": "Bearer wrong"], .read) == 401)
     }
 
-    @Test("takes longer and longer to be refused")
-    func throttled() throws {
-        let control = try self.control()
-        var last = TimeAmount.zero
-        for _ in 0..<20 {
-            if case .refused(_, let delay) = control.verdict(["Authorization": "Bearer x"], needs: .read) {
-                last = delay
+    @Test("is not guessed: after some wrong credentials, those of an address are refused unchecked, longer and longer")
+    func guessing() {
+        var limiter = GuessLimiter()
+        let start = ContinuousClock.now
+        for index in 0..<GuessLimiter.free {
+            #expect(limiter.refusal(of: "192.0.2.1", at: start) == nil)
+            limiter.failed("192.0.2.1", credential: index, at: start)
+        }
+        #expect(limiter.refusal(of: "192.0.2.1", at: start) == nil)
+        var now = start
+        var waits: [Duration] = []
+        for index in 0..<10 {
+            limiter.failed("192.0.2.1", credential: 100 + index, at: now)
+            let wait = limiter.refusal(of: "192.0.2.1", at: now) ?? .zero
+            waits.append(wait)
+            now += wait
+            #expect(limiter.refusal(of: "192.0.2.1", at: now) == nil)
+        }
+        #expect(waits.first == .seconds(1) && waits.last == GuessLimiter.longest && waits == waits.sorted())
+        // Others are not affected.
+        limiter.failed("192.0.2.1", credential: 0, at: now)
+        #expect(limiter.refusal(of: "192.0.2.2", at: now) == nil)
+        // One client has a whole network of IPv6.
+        for index in 0..<10 { limiter.failed("2001:db8::\(index)", credential: index, at: now) }
+        #expect(limiter.refusal(of: "2001:db8::ffff", at: now) != nil)
+        #expect(limiter.refusal(of: "2001:db8:0:1::1", at: now) == nil)
+        // A program that repeats its old credential does not guess.
+        for _ in 0..<50 { limiter.failed("192.0.2.3", credential: 1, at: now) }
+        #expect(limiter.refusal(of: "192.0.2.3", at: now) == nil)
+    }
+
+    @Test("is not guessed from many addresses either: each has one try then, and memory is bounded")
+    func guessingFromEverywhere() {
+        var limiter = GuessLimiter()
+        let now = ContinuousClock.now
+        for index in 0..<20_000 {
+            let address = "10.\(index >> 16).\(index >> 8 & 255).\(index & 255)"
+            #expect(limiter.refusal(of: address, at: now) == nil)
+            limiter.failed(address, credential: index, at: now + .microseconds(index))
+            if index >= GuessLimiter.freeInTotal {
+                #expect(limiter.refusal(of: address, at: now + .seconds(5)) != nil)
             }
         }
-        #expect(last > .zero)
+        #expect(limiter.addressCount <= GuessLimiter.mostAddresses)
+        #expect(limiter.refusal(of: "192.0.2.1", at: now) == nil)
+        limiter.failed("192.0.2.1", credential: 1, at: now + .seconds(100))
+        #expect(limiter.refusal(of: "192.0.2.1", at: now + .seconds(100)) == nil)
+    }
+
+    @Test("is refused with 429 and a time to wait where it is guessed, also beside a weaker credential")
+    func refusedUnchecked() async throws {
+        for extra in [[], [("Cookie", "sid=s-write")]] {
+            let bench = try await ReceiverBench {
+                $0.credentials = (try? Credential.list(parsing: Self.list, source: "")) ?? []
+                $0.sessionCookie = "sid"
+            }
+            var statuses: [Int] = []
+            for index in 0..<20 {
+                let answer = try bench.request("GET", "/", [("Authorization", "Bearer x\(index)")] + extra)
+                statuses.append(answer.status)
+                if answer.status == 429 { #expect(answer.fields["Retry-After"].flatMap { Int($0) } ?? 0 > 0) }
+            }
+            #expect(statuses.count { $0 != 429 } <= GuessLimiter.free + 3)
+            #expect(statuses.last == 429)
+            // Unchecked, whether right or wrong.
+            #expect(try bench.request("GET", "/", [("Authorization", "Bearer t-read")]).status == 429)
+            await bench.receiver.stop()
+        }
     }
 
     @Test(
@@ -137,7 +196,7 @@ struct AccessTests {
         await bench.receiver.stop()
     }
 
-    @Test("lets a page of an allowed origin ask before it goes on with an upload, by the origin or its begin")
+    @Test("lets a page of an allowed origin ask before it goes on with an upload, by the whole origin")
     func preflight() async throws {
         let bench = try await ReceiverBench { $0.allowedOrigins = ["https://app.example", "http://localhost:*"] }
         for origin in ["https://app.example", "http://localhost:3000"] {
@@ -150,8 +209,30 @@ struct AccessTests {
             #expect(answer.fields["Access-Control-Allow-Origin"] == origin)
             #expect(answer.fields["Access-Control-Allow-Methods"]?.contains("PATCH") ?? false)
         }
-        let other = try bench.request("OPTIONS", UploadName().path, [("Origin", "https://evil.example")])
-        #expect(other.fields["Access-Control-Allow-Origin"] == nil)
+        for origin in [
+            "https://evil.example", "https://app.example.evil", "http://app.example", "https://app.example:444",
+            "https://xapp.example", "http://localhost:3000.evil", "http://localhost.evil:3000",
+            "http://localhost:3000/x",
+        ] {
+            let other = try bench.request("OPTIONS", UploadName().path, [("Origin", origin)])
+            #expect(other.fields["Access-Control-Allow-Origin"] == nil, "\(origin)")
+        }
         await bench.receiver.stop()
+    }
+
+    @Test(
+        "may be allowed to whole origins only, not to their begins",
+        arguments: [
+            ("https://app.example*", "https://app.example.evil", false), ("https://app*", "https://app.evil", false),
+            ("https://*.example", "https://a.example", false), ("https://App.example/", "https://app.example", true),
+            ("https://app.example:443", "https://app.example", true),
+            ("chrome-extension://*", "chrome-extension://ab", true),
+            ("chrome-extension://*", "chrome-extensions://ab", false), ("http://a:*", "http://a", true),
+            ("http://a:*", "http://a:1b", false), ("*", "http://a", false),
+        ]
+    )
+    func wholeOrigins(entry: String, origin: String, isAllowed: Bool) {
+        #expect(RequestPolicy(listenHost: "", allowedOrigins: [entry]).isAllowed(origin) == isAllowed)
+        #expect(RequestPolicy.isOriginPattern(entry) || !isAllowed)
     }
 }

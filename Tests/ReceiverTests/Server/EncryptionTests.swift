@@ -1,3 +1,4 @@
+import Glibc
 import NIOCore
 import NIOPosix
 import NIOSSL
@@ -20,6 +21,41 @@ struct EncryptionTests {
         let digest = PlainDigests.sha256(try certificate.toDERBytes())
         let hex = digest.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16).uppercased() }
         #expect(made.fingerprint.certificate == hex.joined(separator: ":"))
+    }
+
+    @Test("a stored certificate persists, and is replaced with the same key before it expires or when it lacks a name")
+    func stored() throws {
+        let directory = try TemporaryDirectory()
+        let address = ListenAddress(host: "192.0.2.7", port: 1)
+        func load(_ names: [String] = [], after days: Int64 = 0) throws -> SelfSignedCertificate {
+            try StoredCertificate(
+                in: directory.path,
+                for: address,
+                names: names,
+                now: Timestamp.now + days * 86400
+            )
+            .certificate
+        }
+        let first = try load()
+        let path = directory.path("serve-certificate.pem")
+        for file in [path, directory.path("serve-key")] {
+            var status = stat()
+            #expect(stat(file, &status) == 0 && status.st_mode & 0o777 == 0o600)
+        }
+        #expect(try load(after: 300).fingerprint == first.fingerprint)
+        let renewed = try load(after: 340)
+        #expect(renewed.fingerprint.certificate != first.fingerprint.certificate)
+        #expect(renewed.fingerprint.pin == first.fingerprint.pin)
+        let named = try load(["box.example"], after: 340)
+        #expect(named.fingerprint.certificate != renewed.fingerprint.certificate)
+        #expect(named.fingerprint.pin == first.fingerprint.pin)
+        // Its names include those of before.
+        #expect(try load(after: 340).fingerprint == named.fingerprint)
+        _ = try TLSContext.make(named.certificate)
+        try directory.write(Array("damaged".utf8), to: "serve-certificate.pem")
+        #expect(try load().fingerprint.pin == first.fingerprint.pin)
+        chmod(directory.path("serve-key"), 0o644)
+        #expect(throws: ReceiverError.self) { try load() }
     }
 
     @Test("carry files of every size, and uploads", arguments: [0, 100, 70_000, 3_000_000])
@@ -141,7 +177,7 @@ enum TLSClient {
         _ handler: @escaping @Sendable () -> any ChannelHandler
     ) async throws -> any Channel {
         var configuration = TLSConfiguration.makeClientConfiguration()
-        // BoringSSL takes no certificate for a root that says it is no authority; who it is, other tests compare.
+        // HTTPTransport's tests verify the certificate.
         configuration.certificateVerification = .none
         let context = try NIOSSLContext(configuration: configuration)
         return try await ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)

@@ -1,5 +1,8 @@
+import Control
+import Dispatch
 import FileStorage
 import Glibc
+import NIOPosix
 import Testing
 import TransferCore
 import TransferTesting
@@ -247,13 +250,85 @@ struct ServingTests {
 
     @Test("have listings whose memory is bounded, however few clients read them")
     func listingBudget() {
-        let budget = ListingBudget()
-        let large = Answer(200, [:], .bytes([UInt8](repeating: 0, count: 40 << 20)))
-        var held: [Answer] = [budget.held(large)]
-        #expect(held[0].status == 200)
-        #expect(budget.held(large).status == 503)
+        let place = ListingPlace()
+        var held = [place.charge(40 << 20)]
+        #expect(held[0] != nil)
+        #expect(place.charge(40 << 20) == nil)
         held = []
-        #expect(budget.held(large).status == 200)
+        #expect(place.charge(40 << 20) != nil)
+        #expect(place.charge(100 << 20) != nil)
+    }
+
+    @Test("have listings that are made in pieces as they are sent", arguments: [AcceptedFormat.json, .html])
+    func listingPieces(format: AcceptedFormat) throws {
+        let entries = (0..<2000)
+            .map { DirectoryListing.Entry(name: "\"f\($0)", isDirectory: $0 == 0, size: 7, modified: 0) }
+        let listing = DirectoryListing(entries: entries, isCut: false)
+        var text = ListingAnswer.Text(
+            listing: ListingAnswer(path: .root, listing: listing, takesUploads: false),
+            format: format
+        )
+        var pieces: [[UInt8]] = []
+        repeat { pieces.append(text.next()) } while pieces.last?.isEmpty == false
+        #expect(pieces.count > 3 && pieces.allSatisfy { $0.count < ListingAnswer.Text.piece + 8192 })
+        let whole = Array(pieces.joined())
+        if format == .json {
+            #expect(try JSON(parsing: whole)["entries"]?.array?.count == 2000)
+        } else {
+            #expect(String(decoding: whole, as: UTF8.self).hasSuffix("</html>\n"))
+        }
+    }
+
+    @Test("have listings in both versions of HTTP, whose ends are known")
+    func listingFraming() async throws {
+        let bench = try await ReceiverBench()
+        for index in 0..<1500 { try bench.directory.write([], to: "f\(index)") }
+        let client = try bench.client()
+        for _ in 0..<2 {
+            let answer = try client.request("GET", "/", [("Accept", "application/json")])
+            #expect(answer.fields["Transfer-Encoding"] == "chunked" && answer.isWhole)
+            #expect(try JSON(parsing: answer.body)["entries"]?.array?.count == 1500)
+        }
+        let old = try bench.client()
+        old.send("GET / HTTP/1.0\r\nAccept: application/json\r\n\r\n")
+        let answer = try old.response()
+        #expect(answer.fields["Transfer-Encoding"] == nil)
+        #expect(try JSON(parsing: answer.body)["entries"]?.array?.count == 1500)
+        #expect(try bench.request("HEAD", "/").status == 200)
+        await bench.receiver.stop()
+    }
+
+    @Test("have listings that delay nothing else, and end with their clients")
+    func listingsApart() async throws {
+        let bench = try await ReceiverBench()
+        for index in 0..<1000 { try bench.directory.write([], to: "f\(index)") }
+        // All threads for listings are taken.
+        let gate = DispatchSemaphore(value: 0)
+        for _ in 0..<ListingPlace.threads { bench.receiver.core.listings.pool.submit { _ in gate.wait() } }
+        let aborted = try (0..<100).map { _ in try bench.client() }
+        for client in aborted { client.send("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n") }
+        #expect(await bench.eventually { bench.receiver.core.listings.isBusy })
+        #expect(try bench.request("PUT", "/up", body: [1]).status == 201)
+        #expect(try bench.request("GET", "/up").body == [1])
+        for client in aborted { client.reset() }
+        for _ in 0..<ListingPlace.threads { gate.signal() }
+        #expect(await bench.eventually { bench.receiver.core.connections.isEmpty })
+        #expect(try bench.request("GET", "/", [("Accept", "application/json")]).isWhole)
+        #expect(!bench.receiver.core.listings.isBusy)
+        await bench.receiver.stop()
+    }
+
+    @Test("have listings that end when nobody wants them")
+    func listingEnds() throws {
+        let directory = try TemporaryDirectory()
+        for index in 0..<600 { try directory.write([], to: "f\(index)") }
+        let tree = try ServedTree(directory.path)
+        var checks = 0
+        let listing = try DirectoryListing.read(tree.root, of: tree, at: []) {
+            checks += 1
+            return checks < 2
+        }
+        #expect(listing == nil && checks == 2)
     }
 
     @Test("were not changed in the future")

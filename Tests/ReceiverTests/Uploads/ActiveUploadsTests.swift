@@ -29,7 +29,11 @@ private final class CountedConnection: ExchangeConnection {
     func interim(_ status: Int, _ fields: HeaderFields) {}
     func answer(_ answer: Answer) {}
     func abort() { self.aborts += 1 }
-    func blocking<Value: Sendable>(_ work: @escaping @Sendable () -> Value, then: @escaping (Value) -> Void) {}
+    func blocking<Value: Sendable>(
+        isListing: Bool,
+        _ work: @escaping @Sendable () -> Value,
+        then: @escaping (Value) -> Void
+    ) {}
 }
 
 @Suite("Requests for one upload")

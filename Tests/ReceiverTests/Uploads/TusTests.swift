@@ -284,4 +284,15 @@ struct TusTests {
         }
         await bench.receiver.stop()
     }
+
+    @Test("refuse concatenation, which would store parts as complete files", arguments: ["partial", "final;/a /b"])
+    func concatenation(value: String) async throws {
+        let bench = try await ReceiverBench()
+        let fields = [Self.version, ("Upload-Length", "3"), ("Upload-Concat", value)]
+        let answer = try bench.request("POST", "/part", fields, body: [])
+        #expect(answer.status == 400 && answer.fields["Tus-Resumable"] == "1.0.0")
+        #expect(try bench.request("OPTIONS", "/").fields["Tus-Extension"]?.contains("concat") == false)
+        #expect(!bench.directory.contains("part") && bench.unfinished.isEmpty)
+        await bench.receiver.stop()
+    }
 }

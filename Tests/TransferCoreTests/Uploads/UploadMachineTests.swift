@@ -201,6 +201,23 @@ struct UploadMachineTests {
         #expect(completion.length == Bench.length && bench.machine.hasAdvanced)
     }
 
+    @Test("a success whose body does not end is read to a limit, in bytes or time", arguments: [true, false])
+    func endlessResponse(isLong: Bool) throws {
+        var bench = Bench(
+            try self.plan {
+                $0.answerLimit = 4
+                $0.answerTime = 1000
+            }
+        )
+        #expect(bench.open() == ["PUT /f \(self.whole)"])
+        bench.send()
+        #expect(bench.head(201, framing: .chunked) == ["report 201"])
+        #expect(bench.body([1, 2]) == "deliver")
+        if isLong { #expect(bench.body([3, 4, 5]) == "deliver") } else { bench.now += 2000 }
+        #expect(bench.body([6]) == "cancel 1, check")
+        #expect(bench.check() == ["release host", "finished"])
+    }
+
     @Test("content that cannot be opened fails before a request")
     func unopened() throws {
         var bench = Bench(try self.plan())

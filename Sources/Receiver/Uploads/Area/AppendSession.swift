@@ -10,6 +10,7 @@ final class AppendSession: Sendable {
         var upload: ResumableUpload?
         var sink: UploadSink?
         var held: UploadName?
+        var reservation: NameReservation?
         var mustCheck = false
     }
 
@@ -34,6 +35,8 @@ final class AppendSession: Sendable {
     func create(_ upload: ResumableUpload, checking: ExpectedDigest?) throws(UploadRefusal) -> UploadSink {
         try self.hold(upload.name)
         do throws(UploadRefusal) {
+            let reservation = try self.area.reserve(upload.place, upload.conditionFields)
+            self.state.withLock { $0.reservation = reservation }
             return try self.open(upload, try self.area.create(upload), at: 0, checking: checking)
         } catch {
             self.release()
@@ -62,7 +65,10 @@ final class AppendSession: Sendable {
             try check(&standing)
             if standing.upload != before { try self.area.save(standing.upload) }
             let rest = standing.upload.length.map { $0 - standing.offset }
-            if let rest, rest > 0 { try self.area.admit(length: rest) }
+            if let rest, rest > 0 { try self.area.admit(length: rest, from: standing.offset) }
+            // Without a reservation, the upload is refused at its end at the latest.
+            let reservation = (try? self.area.reserve(standing.upload.place, standing.upload.conditionFields)) ?? nil
+            self.state.withLock { $0.reservation = reservation }
             return try self.open(standing.upload, try self.area.openPart(name), at: standing.offset, checking: checking)
         } catch {
             self.release()
@@ -113,16 +119,17 @@ final class AppendSession: Sendable {
         guard let sink = self.sink else { return }
         // If the truncation fails, unchecked content stays marked.
         guard sink.file.truncate(sink.start) == 0 else { return }
-        self.area.budget.give(sink.offset - sink.start)
+        self.area.budget.shrink(from: sink.offset, to: sink.start)
         if sink.file.syncData() == 0 { try? self.accept() }
     }
 
     /// Releases the upload; the content received so far is kept.
     func release() {
-        let held = self.state.withLock { state -> UploadName? in
-            defer { state.held = nil }
-            return state.held
+        let (held, reservation) = self.state.withLock { state -> (UploadName?, NameReservation?) in
+            defer { (state.held, state.reservation) = (nil, nil) }
+            return (state.held, state.reservation)
         }
+        reservation?.release()
         if let held { self.area.active.release(held.id) }
     }
 }

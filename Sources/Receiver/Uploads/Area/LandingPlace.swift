@@ -32,12 +32,18 @@ struct LandingPlace: Sendable, Hashable {
     init(in directory: TreePath, proposed: String?, type: String?, now: Int64) throws(UploadRefusal) {
         self.directory = try Self.checked(directory.names[...])
         self.mayRename = true
-        if let name = proposed.flatMap(FileName.sanitize), !ServedTree.isOwn(name) {
+        if let name = proposed.flatMap(Self.safe), !ServedTree.isOwn(name) {
             self.name = name
         } else {
             let ending = type.flatMap(MediaType.fileExtension).map { ".\($0)" } ?? ""
             self.name = "upload-\(Timestamp.compact(now))\(ending)"
         }
+    }
+
+    /// The proposed name if it is acceptable, in NFC if it fits; otherwise a similar one.
+    private static func safe(_ proposed: String) -> String? {
+        guard let clean = FileName.sanitize(proposed) else { return nil }
+        return clean != proposed && FileName.isAcceptable(proposed) ? proposed : clean
     }
 
     init(directory: [String], name: String, mayRename: Bool) {
@@ -52,17 +58,16 @@ struct LandingPlace: Sendable, Hashable {
         return checked
     }
 
-    /// Returns the name if the rules for file names leave it unchanged, except for Unicode normalization.
+    /// Returns the name if a file may have it.
     ///
     /// The client's normal form is kept: existing files may have another one, and a GET must find the file by the same
     /// path.
     private static func checked(_ name: String) throws(UploadRefusal) -> String {
-        // Equal strings in Swift may still differ in their normal form.
-        guard let clean = FileName.sanitize(name), clean == name, !ServedTree.isOwn(name) else {
+        guard FileName.isAcceptable(name), !ServedTree.isOwn(name) else {
             throw UploadRefusal(
                 400,
-                "this name is not taken: no leading dot, no control characters, no dot or blank at the end, at most "
-                    + "\(FileName.longest) bytes"
+                "this name is not accepted: no leading dot, no control characters, no dot or blank at the end, at most "
+                    + "255 bytes"
             )
         }
         return name

@@ -61,9 +61,10 @@ struct ResumableUpload: Sendable, Hashable {
 
     /// Extracts the conditional fields of a request.
     static func conditions(of fields: HeaderFields) -> [JSON.Member] {
-        ["If-Match", "If-None-Match", "If-Unmodified-Since"].compactMap { name in
-            fields.joined(name).map { JSON.Member(name, .string($0)) }
-        }
+        ["If-Match", "If-None-Match", "If-Unmodified-Since"]
+            .compactMap { name in
+                fields.joined(name).map { JSON.Member(name, .string($0)) }
+            }
     }
 
     /// The conditions as request header fields.

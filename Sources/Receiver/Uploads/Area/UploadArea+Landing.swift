@@ -31,6 +31,23 @@ extension UploadArea {
         if self.isDirectory(place) { throw UploadRefusal(409, "this is a directory; name a file in it") }
     }
 
+    /// Reserves the name of a place for one upload that is running, so that a second one is refused before its content
+    /// is sent; blocks.
+    ///
+    /// - Parameters:
+    ///   - place: The destination.
+    ///   - fields: The request header fields, for their conditions.
+    /// - Returns: The reservation, or `nil` if the upload needs none: it may get another name or replace a file.
+    /// - Throws: ``UploadRefusal`` like ``check(_:_:)``, and 409 if another upload has the reservation.
+    func reserve(_ place: LandingPlace, _ fields: HeaderFields) throws(UploadRefusal) -> NameReservation? {
+        try self.check(place, fields)
+        guard !place.mayRename, !self.overwrites || fields.contains("If-None-Match") else { return nil }
+        guard let reservation = self.reservations.take(place) else {
+            throw UploadRefusal(409, "another upload to this name is running")
+        }
+        return reservation
+    }
+
     /// Publishes a partial file: syncs it, renames it to its destination and syncs the directory; blocks.
     ///
     /// - Parameters:
@@ -162,7 +179,11 @@ extension UploadArea {
         }
         for name in names {
             made.append(name)
-            if mkdirat(current.raw, name, 0o777) == 0 { _ = fsync(current.raw) }
+            guard self.budget.fits(UploadBudget.block + self.recordCost) else { throw .quota }
+            if mkdirat(current.raw, name, 0o777) == 0 {
+                self.budget.charge(UploadBudget.block)
+                _ = fsync(current.raw)
+            }
             switch self.tree.resolve(made, O_RDONLY | O_DIRECTORY) {
             case .success(let next): current = next
             case .failure(let error): throw UploadRefusal(number: error.number, "opening the directory")

@@ -14,12 +14,18 @@ extension UploadArea {
     /// The partial file is created first, so every record has one.
     func create(_ upload: ResumableUpload) throws(UploadRefusal) -> OpenFile {
         try self.admit(length: upload.length)
-        try self.check(upload.place, upload.conditionFields)
         let file = try self.makePart(upload.name.part)
         do throws(UploadRefusal) {
-            try self.save(upload)
+            guard self.budget.take(UploadBudget.block) else { throw .quota }
+            do throws(UploadRefusal) {
+                try self.save(upload)
+            } catch {
+                self.budget.give(UploadBudget.block)
+                throw error
+            }
         } catch {
             try? self.directory.unlink(upload.name.part)
+            self.budget.give(UploadBudget.block)
             throw error
         }
         return file
@@ -71,7 +77,7 @@ extension UploadArea {
         let checked = self.checked(name).map { min($0, size) }
         if isOurs, let checked {
             try self.cut(name, to: checked)
-            self.budget.give(size - checked)
+            self.budget.shrink(from: size, to: checked)
         }
         let offset = checked ?? size
         return UploadStanding(upload: upload, offset: offset, isComplete: false, expires: expires)
@@ -121,10 +127,11 @@ extension UploadArea {
 
     /// Deletes an upload: its record, its partial file and its mark of unchecked content.
     func remove(_ name: UploadName) {
-        let size = self.status(name.part).map { Int64($0.st_size) } ?? 0
+        let size = self.status(name.part).map { UploadBudget.cost(Int64($0.st_size)) } ?? 0
+        let record = self.status(name.record) == nil ? 0 : UploadBudget.block
         // The record first: a record without a partial file would stand for a file that has landed.
         for file in [name.record, name.part, name.unchecked] { try? self.directory.unlink(file) }
-        self.budget.give(size)
+        self.budget.give(size + record)
     }
 
     /// Marks the content from `offset` on as unchecked; `nil` removes the mark.
@@ -166,15 +173,17 @@ extension UploadArea {
             let id = String(file.dropLast(5))
             guard let name = UploadName(id), let status = self.status(file) else { continue }
             let hasRecord = names.contains(name.record)
-            if isFirst { self.budget.charge(Int64(status.st_size)) }
+            if isFirst { self.budget.charge(UploadBudget.cost(Int64(status.st_size))) }
             let isOld = Int64(status.st_mtim.tv_sec) + lifetime <= now
             if isFirst && !hasRecord || isOld && !self.active.contains(id) && hasRecord { self.remove(name) }
         }
         for file in names where file.hasSuffix(".json") {
+            if isFirst, UploadName(String(file.dropLast(5))) != nil { self.budget.charge(UploadBudget.block) }
             guard let name = UploadName(String(file.dropLast(5))), !names.contains(name.part),
                 let status = self.status(file), Int64(status.st_mtim.tv_sec) + lifetime <= now
             else { continue }
             for file in [name.unchecked, name.record] { try? self.directory.unlink(file) }
+            self.budget.give(UploadBudget.block)
         }
         // Temporary files of atomic replacements that a crash interrupted.
         if isFirst { for file in names where file.hasPrefix(".martlet-") { try? self.directory.unlink(file) } }

@@ -14,6 +14,7 @@ final class UploadArea: Sendable {
     let overwrites: Bool
     let budget: UploadBudget
     let active = ActiveUploads()
+    let reservations = NameReservations()
     let records: RecordChoice?
     let pool: NIOThreadPool
     /// Held from the check of a name until the rename, so that the checked file is the one that is replaced.
@@ -72,14 +73,21 @@ final class UploadArea: Sendable {
     /// - Parameters:
     ///   - length: The number of bytes to be received, or `nil` if unknown.
     ///   - whole: The complete length of an upload that has some bytes already.
+    ///   - offset: The number of bytes that the upload has already, or `nil` if it has no partial file.
     /// - Throws: ``UploadRefusal``: 413 if it is too large, 507 if there is not enough space.
-    func admit(length: Int64?, of whole: Int64? = nil) throws(UploadRefusal) {
+    func admit(length: Int64?, of whole: Int64? = nil, from offset: Int64? = nil) throws(UploadRefusal) {
         // Of unknown length: at least one byte.
         let length = length ?? 1
         if let limit = self.limits.upload, whole ?? length > limit { throw .tooLarge(limit) }
-        guard self.budget.fits(length) else { throw .quota }
+        let cost =
+            offset.map { UploadBudget.cost($0 + length) - UploadBudget.cost($0) }
+            ?? UploadBudget.cost(length) + self.recordCost
+        guard self.budget.fits(cost) else { throw .quota }
         if let free = FreeSpace.bytes(self.lock), length > free - min(free, self.limits.reserve) { throw .noSpace }
     }
+
+    /// The cost of the record of an upload, in bytes.
+    var recordCost: Int64 { self.records == nil ? 0 : UploadBudget.block }
 
     /// The bounds of a sink for an upload of `length` bytes.
     func bounds(length: Int64?) -> UploadSink.Bounds {
@@ -88,19 +96,23 @@ final class UploadArea: Sendable {
 
     /// Creates an empty partial file.
     func makePart(_ name: String) throws(UploadRefusal) -> OpenFile {
+        guard self.budget.take(UploadBudget.block) else { throw .quota }
         switch self.directory.open(name, O_RDWR | O_CREAT | O_EXCL) {
         case .success(let file): return file
-        case .failure(let error) where error.number == ENOENT:
-            throw UploadRefusal(500, "the directory for unfinished uploads was removed; start the receiver again")
-        case .failure(let error): throw UploadRefusal(number: error.number, "creating a file")
+        case .failure(let error):
+            self.budget.give(UploadBudget.block)
+            guard error.number != ENOENT else {
+                throw UploadRefusal(500, "the directory for unfinished uploads was removed; start the receiver again")
+            }
+            throw UploadRefusal(number: error.number, "creating a file")
         }
     }
 
-    /// Deletes a file of the area on the pool: for a large file that takes time.
-    func discard(_ name: String, giving bytes: Int64 = 0) {
+    /// Deletes a partial file of a size on the pool: for a large file that takes time.
+    func discard(_ name: String, size: Int64) {
         self.pool.submit { _ in
             try? self.directory.unlink(name)
-            self.budget.give(bytes)
+            self.budget.give(UploadBudget.cost(size))
         }
     }
 }

@@ -79,12 +79,12 @@ final class UploadSink: BodySink {
             return UploadRefusal(400, "more content came than the upload's length declares")
         }
         if let limit = self.bounds.limit, count > limit - state.offset { return .tooLarge(limit) }
-        guard self.budget.take(count) else { return .quota }
+        guard self.budget.grow(from: state.offset, to: state.offset + count) else { return .quota }
         state.uncheckedBytes += count
         if state.uncheckedBytes >= Self.spaceInterval {
             state.uncheckedBytes = 0
             if let free = FreeSpace.bytes(self.file), free < self.bounds.reserve {
-                self.budget.give(count)
+                self.budget.shrink(from: state.offset + count, to: state.offset)
                 return .noSpace
             }
         }
@@ -92,7 +92,7 @@ final class UploadSink: BodySink {
         guard number == 0 else {
             // A partial write does not count: the partial file has exactly the accepted bytes.
             _ = self.file.truncate(state.offset)
-            self.budget.give(count)
+            self.budget.shrink(from: state.offset + count, to: state.offset)
             return UploadRefusal(number: number, "writing")
         }
         state.offset += count

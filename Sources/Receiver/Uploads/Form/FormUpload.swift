@@ -172,7 +172,7 @@ final class FormUpload: UploadFlow {
 
     func interrupted() {
         for file in self.state.withLock({ $0.files }) where !file.hasLanded {
-            self.area.discard(file.part.part, giving: file.sink?.offset ?? file.size)
+            self.area.discard(file.part.part, size: file.sink?.offset ?? file.size)
         }
     }
 }

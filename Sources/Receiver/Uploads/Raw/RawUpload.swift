@@ -16,6 +16,7 @@ final class RawUpload: UploadFlow {
     private let expected: [ExpectedDigest]
     private let name = UploadName()
     private let sink = Mutex<UploadSink?>(nil)
+    private let reservation = Mutex<NameReservation?>(nil)
 
     /// - Parameters:
     ///   - area: The area for the partial file.
@@ -38,8 +39,9 @@ final class RawUpload: UploadFlow {
             throw UploadRefusal(400, "a part of a file cannot be put; use tus or the resumable upload draft")
         }
         try self.area.admit(length: self.length)
-        try self.area.check(self.place, self.fields)
+        let reservation = try self.area.reserve(self.place, self.fields)
         let file = try self.area.makePart(self.name.part)
+        self.reservation.withLock { $0 = reservation }
         let sink = UploadSink(
             file,
             bounds: self.area.bounds(length: self.length),
@@ -58,6 +60,7 @@ final class RawUpload: UploadFlow {
             }
             let landed = try self.area.land(self.name.part, sink.file, self.place, self.fields)
             self.area.writeRecord(self.facts, of: landed)
+            self.releaseName()
             return UploadAnswer.landed(landed)
         } catch {
             self.interrupted()
@@ -66,9 +69,11 @@ final class RawUpload: UploadFlow {
     }
 
     func interrupted() {
-        let bytes = self.sink.withLock { $0?.offset } ?? 0
-        self.area.discard(self.name.part, giving: bytes)
+        self.area.discard(self.name.part, size: self.sink.withLock { $0?.offset } ?? 0)
+        self.releaseName()
     }
+
+    private func releaseName() { self.reservation.withLock { $0?.release() } }
 }
 
 /// Responses that all uploads have in common.

@@ -89,7 +89,7 @@ final class TusUpload: UploadFlow {
             guard standing.upload.length ?? declared == declared, declared >= standing.offset else {
                 throw UploadRefusal(400, "Upload-Length differs from the one that is known")
             }
-            try self.session.area.admit(length: declared - standing.offset, of: declared)
+            try self.session.area.admit(length: declared - standing.offset, of: declared, from: standing.offset)
             standing.upload.length = declared
         }
         return UploadOpening(sink: sink)
