@@ -68,7 +68,7 @@ package actor DaemonCore: TransferService {
     /// The callers that wait until the transfers staged for a session follow the store's order.
     var orderWaiters: [String?: [CheckedContinuation<Void, Never>]] = [:]
     var stopWaiters: [CheckedContinuation<Void, Never>] = []
-    /// The import of spools that is in progress.
+    /// The last import of spools, until it has ended; each one waits for the one before.
     var spoolImport: Task<Void, Never>?
     /// The spools that could not be imported for a reason that may pass.
     var keptSpools: Set<String> = []

@@ -11,11 +11,14 @@ extension DaemonCore {
     /// Returns when it is stored. A spool is deleted after that: what is performed twice because the daemon was killed
     /// in between changes nothing, as an `add` has its identifier.
     func importSpools() async {
-        while let running = self.spoolImport { await running.value }
-        let task = Task { await self.performSpools() }
+        let earlier = self.spoolImport
+        let task = Task {
+            await earlier?.value
+            await self.performSpools()
+        }
         self.spoolImport = task
         await task.value
-        self.spoolImport = nil
+        if self.spoolImport == task { self.spoolImport = nil }
     }
 
     private func performSpools() async {
