@@ -49,10 +49,13 @@ struct Outbox {
         case .add(let transfer):
             SpooledCall(
                 number: number,
-                key: "add \(transfer.id?.description ?? "")",
+                key: "add \(transfer.id.map { TransferID($0.rawValue).description } ?? "")",
                 method: "martlet.add",
                 parameters: ["entries": [transfer.json]]
             )
+        // In place of the addition: it is for a daemon that has performed that and not answered.
+        case .change(let id, .removal, let parameters):
+            SpooledCall(number: number, key: "add \(id)", method: "martlet.remove", parameters: parameters)
         case .change(let id, let kind, let parameters):
             SpooledCall(number: number, key: "\(kind.slot) \(id)", method: kind.method, parameters: parameters)
         case .configure(let parameters):
