@@ -138,6 +138,7 @@ extension DiskStore {
     /// - Parameters:
     ///   - target: The complete file's place.
     ///   - time: Seconds since 1970: a partial file written then or later belongs to another transfer, and stays.
+    /// - Throws: ``StorageError`` if a file cannot be read or deleted.
     package func discardPartial(_ target: FileTarget, unlessWrittenSince time: Double?) throws(StorageError) {
         guard let directory = try self.directories.existing(target.directory) else { return }
         let names = PartialNames(target.name)

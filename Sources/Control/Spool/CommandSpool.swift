@@ -30,6 +30,7 @@ package final class CommandSpool: Sendable {
     ///   - directory: ``StateDirectory/spoolsPath``; created if it is missing.
     ///   - name: A name that no other spool has.
     ///   - opening: The parameters of `martlet.openSession`.
+    /// - Returns: The spool, which this process owns.
     /// - Throws: ``ControlError`` with `diskFull`, `forbidden` or `storage`.
     package static func make(in directory: String, name: String, opening: JSON) throws(ControlError) -> CommandSpool {
         if mkdir(directory, 0o700) != 0, errno != EEXIST { throw PosixPath.cannotMake(directory) }

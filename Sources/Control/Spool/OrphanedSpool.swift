@@ -30,11 +30,12 @@ package final class OrphanedSpool: Sendable {
 
     deinit { CommandSpool.release(self.descriptor) }
 
-    /// The spools in a directory that no program has, oldest first.
+    /// Finds the spools in a directory that no program has.
     ///
     /// - Parameters:
     ///   - directory: ``StateDirectory/spoolsPath``; it may be missing.
     ///   - failed: Called with a message for each file that cannot be read.
+    /// - Returns: The spools, oldest first.
     package static func all(in directory: String, failed: (String) -> Void) -> [OrphanedSpool] {
         guard let stream = opendir(directory) else { return [] }
         defer { closedir(stream) }

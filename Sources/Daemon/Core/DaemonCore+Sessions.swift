@@ -72,6 +72,7 @@ extension DaemonCore {
     ///   - identifier: The session's name.
     ///   - configuration: Its configuration.
     ///   - isReplaced: Whether it replaces that of a session that is there.
+    /// - Throws: `badParameter`, `diskFull`, `storage`, `stopping`.
     func restoreSession(
         _ identifier: String,
         _ configuration: JSON,

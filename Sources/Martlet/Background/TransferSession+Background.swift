@@ -77,9 +77,10 @@ extension TransferSession {
     /// - Throws: ``TransferError`` if the session cannot continue; `CancellationError` if the Swift task is cancelled.
     public func handOver() async throws {
         guard let background = self.background else { return }
-        try await Promise<Void>.wait { done in
-            background.whenHandedOver { error in done(error.map { .failure($0) } ?? .success(())) }
-        }
+        try await Promise<Void>
+            .wait { done in
+                background.whenHandedOver { error in done(error.map { .failure($0) } ?? .success(())) }
+            }
     }
 
     /// Blocks until the daemon has stored everything that the tasks were told to do so far; see ``handOver()``.

@@ -41,9 +41,10 @@ final class SpilledBytes: Sendable {
         self.end.withLock { end in
             var count = 0
             while count < bytes.count {
-                let written = bytes[count...].withUnsafeBytes { bytes in
-                    pwrite(self.descriptor, bytes.baseAddress, bytes.count, off_t(end) + off_t(count))
-                }
+                let written = bytes[count...]
+                    .withUnsafeBytes { bytes in
+                        pwrite(self.descriptor, bytes.baseAddress, bytes.count, off_t(end) + off_t(count))
+                    }
                 if written < 0, errno == EINTR { continue }
                 guard written > 0 else { return nil }
                 count += written
@@ -58,9 +59,10 @@ final class SpilledBytes: Sendable {
         var bytes = [UInt8](repeating: 0, count: place.count)
         var count = 0
         while count < place.count {
-            let step = bytes[count...].withUnsafeMutableBytes { bytes in
-                pread(self.descriptor, bytes.baseAddress, bytes.count, off_t(place.offset) + off_t(count))
-            }
+            let step = bytes[count...]
+                .withUnsafeMutableBytes { bytes in
+                    pread(self.descriptor, bytes.baseAddress, bytes.count, off_t(place.offset) + off_t(count))
+                }
             if step < 0, errno == EINTR { continue }
             guard step > 0 else { return nil }
             count += step

@@ -316,7 +316,9 @@ private final class QueueRelay: DataRelay {
             let spilled = self.spill(bytes)
             for member in members {
                 member.tell { delegate in
-                    guard let (file, place) = spilled else { return delegate.queue(queue, item: item, didReceive: bytes) }
+                    guard let (file, place) = spilled else {
+                        return delegate.queue(queue, item: item, didReceive: bytes)
+                    }
                     if let bytes = file.read(place) { delegate.queue(queue, item: item, didReceive: bytes) }
                 }
             }

@@ -50,6 +50,7 @@ final class Promise<Value: Sendable>: Sendable {
     /// Waits for a result that another thread produces, or until the surrounding Swift task is cancelled.
     ///
     /// - Parameter register: Registers the callback that receives the result.
+    /// - Returns: The result's value.
     /// - Throws: The result's error; `CancellationError`.
     static func wait(_ register: (@escaping @Sendable (Outcome) -> Void) -> Void) async throws -> Value {
         let promise = Promise()

@@ -10,8 +10,10 @@ struct SpoolTests {
     }
 
     private static func opening() -> [UInt8] {
-        SpoolLine.call(SpooledCall(number: 0, key: "open", method: "martlet.openSession", parameters: ["identifier": "s"]))
-            .json.bytes + [0x0A]
+        SpoolLine.call(
+            SpooledCall(number: 0, key: "open", method: "martlet.openSession", parameters: ["identifier": "s"])
+        )
+        .json.bytes + [0x0A]
     }
 
     @Test("keep the calls that the daemon has not answered, in their order")

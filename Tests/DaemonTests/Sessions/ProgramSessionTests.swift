@@ -19,7 +19,10 @@ struct ProgramSessionTests {
             case "/slow":
                 Reply([
                     .head(
-                        Array("HTTP/1.1 200 OK\r\nETag: \"1\"\r\nAccept-Ranges: bytes\r\nContent-Length: 4000000\r\n\r\n".utf8)
+                        Array(
+                            "HTTP/1.1 200 OK\r\nETag: \"1\"\r\nAccept-Ranges: bytes\r\nContent-Length: 4000000\r\n\r\n"
+                                .utf8
+                        )
                     ),
                     .pattern(self.slow, 0..<2_000_000), .waitUntil(gate), .pattern(self.slow, 2_000_000..<4_000_000),
                 ])
@@ -75,9 +78,10 @@ struct ProgramSessionTests {
             name: "s.1",
             opening: ["identifier": "s", "configuration": SessionBench.configuration(directory).json]
         )
-        try spool?.append(
-            SpooledCall(number: 1, key: "add", method: "martlet.add", parameters: ["entries": [entry.json]])
-        )
+        try spool?
+            .append(
+                SpooledCall(number: 1, key: "add", method: "martlet.add", parameters: ["entries": [entry.json]])
+            )
         spool = nil
         try await bench.harness.events.wait("finished")
         #expect(try directory.read("files/found") == Array("/file".utf8))
@@ -112,8 +116,10 @@ struct ProgramSessionTests {
         let session = try TransferSession(configuration: bench.configuration)
         for number in 0..<30 {
             try session.downloadTask(
-                for: server.text("\(number)"), to: .file(bench.harness.directory.path("files/\(number)"))
-            ).resume()
+                for: server.text("\(number)"),
+                to: .file(bench.harness.directory.path("files/\(number)"))
+            )
+            .resume()
         }
         try await session.handOver()
         let counts = bench.harness.core.counts
@@ -141,7 +147,10 @@ struct ProgramSessionTests {
         await bench.stop()
     }
 
-    @Test("Cancelling a download gives resume data, from which it goes on", arguments: ["file", "directory", "temporary"])
+    @Test(
+        "Cancelling a download gives resume data, from which it goes on",
+        arguments: ["file", "directory", "temporary"]
+    )
     func resumeData(_ kind: String) async throws {
         let gate = Gate()
         let server = try await Self.server(gate)

@@ -12,7 +12,8 @@ struct BlockedDelegateTests {
         try await ScriptedServer.start { request in
             if request.target == "/small" { return .response(200, text: "small") }
             return Reply([
-                .head(Array("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n".utf8)), .pattern(self.pattern, 0..<size),
+                .head(Array("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n".utf8)),
+                .pattern(self.pattern, 0..<size),
             ])
         }
     }
@@ -75,7 +76,9 @@ struct BlockedDelegateTests {
         #expect(error?.code == .timeout)
         let session = try TransferSession()
         let other = await #expect(throws: TransferError.self) {
-            try await Self.on(.global()) { try session.dataBlocking(from: server.text("y"), timeout: .milliseconds(50)) }
+            try await Self.on(.global()) {
+                try session.dataBlocking(from: server.text("y"), timeout: .milliseconds(50))
+            }
         }
         #expect(other?.code == .timeout)
         gate.open()
@@ -109,7 +112,8 @@ struct BlockedDelegateTests {
         let session = try TransferSession(configuration: configuration)
         let caller = Caller(session, server.text("small"))
         session.addDelegate(caller)
-        let tasks = try (0..<4).map { number in try session.dataTask(for: server.text("\(number)"), collectsBody: false) }
+        let tasks = try (0..<4)
+            .map { number in try session.dataTask(for: server.text("\(number)"), collectsBody: false) }
         for task in tasks { task.resume() }
         for task in tasks { _ = try await task.value }
         #expect(caller.answers.withLock { $0.allSatisfy { $0 == "small" } && $0.count >= 4 })

@@ -132,7 +132,9 @@ extension DaemonCore {
         try await self.change(
             { (writer) throws(QueueStoreError) in
                 try writer.add([stored], at: nil)
-                try writer.end([StoredEnd(id: id, state: .failed, path: nil, bytes: 0, total: nil, failure: failure, at: now)])
+                try writer.end([
+                    StoredEnd(id: id, state: .failed, path: nil, bytes: 0, total: nil, failure: failure, at: now)
+                ])
                 return try writer.appendEvent(session: session, transfer: id, json: event.text)
             },
             touching: { _ in [session] },

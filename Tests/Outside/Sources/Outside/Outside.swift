@@ -13,12 +13,14 @@ enum Outside {
             switch words.first {
             case "names": try Self.names()
             case "leave" where words.count == 7: try Self.leave(words)
+            case "progress" where words.count == 4: try Self.progress(words)
             case "blocking" where words.count == 2: try Self.blocking(words[1])
             default:
                 print(
                     """
                     usage: Outside names
                            Outside leave STATE DIRECTORY DOWNLOADS UPLOADS FROM TO    queues, and exits at once
+                           Outside progress STATE DIRECTORY URL    the time from the resume to the first progress
                            Outside blocking URL
                     """
                 )
@@ -68,6 +70,38 @@ enum Outside {
         let text = times.isEmpty ? "" : "resume: median \(times[times.count / 2]), slowest \(times[times.count - 1])\n"
         try FileHandle.standardOutput.write(contentsOf: Data(text.utf8))
         _exit(0)
+    }
+
+    /// A background download, cancelled after its first progress.
+    private static func progress(_ words: [String]) throws {
+        let watcher = Watcher()
+        let session = try TransferSession(
+            configuration: .background(identifier: "progress", stateDirectory: words[1]),
+            delegate: watcher
+        )
+        try session.handOverBlocking(timeout: .seconds(10))
+        for number in 0..<5 {
+            let task = try session.downloadTask(for: words[3], to: .file("\(words[2])/progress\(number)"))
+            let begun = ContinuousClock.now
+            task.resume()
+            guard watcher.seen.wait(timeout: .now() + 10) == .success else { throw Failure("no progress") }
+            print("first progress: \(ContinuousClock.now - begun) after the resume")
+            task.cancel()
+            Thread.sleep(forTimeInterval: 1.5)
+        }
+        try session.handOverBlocking(timeout: .seconds(10))
+    }
+
+    private final class Watcher: TransferDelegate {
+        let seen = DispatchSemaphore(value: 0)
+        private let known = NSLock()
+        nonisolated(unsafe) private var tasks: Set<Int> = []
+
+        func task(_ task: TransferTask, didMake progress: TransferProgress) {
+            self.known.lock()
+            defer { self.known.unlock() }
+            if self.tasks.insert(task.id).inserted { self.seen.signal() }
+        }
     }
 
     /// A queue whose delegate is called on the main thread, which stops it and waits for it.
