@@ -48,12 +48,20 @@ extension DaemonCore {
                 self.configuration.logger.error("the commands in the spool '\(spool.name)' are refused: \(error)")
                 return spool.remove()
             }
-            for call in contents.calls {
-                do throws(ControlError) {
-                    try await self.perform(call, identifier)
-                } catch {
-                    if Self.isPassing(error) { return self.keep(spool, error) }
+            do throws(ControlError) {
+                var rest = contents.calls[...]
+                while let first = rest.first {
+                    // Many additions in one transaction.
+                    let adds = rest.prefix { $0.method == "martlet.add" }.prefix(Self.mostAdds)
+                    if adds.isEmpty {
+                        try await self.perform(first, identifier)
+                    } else {
+                        try await self.add(adds.flatMap { $0.parameters["entries"]?.array ?? [] }, identifier)
+                    }
+                    rest = rest.dropFirst(max(1, adds.count))
                 }
+            } catch {
+                return self.keep(spool, error)
             }
             self.configuration.logger.info(
                 "\(contents.calls.count) commands of a program that has ended were performed",
@@ -74,6 +82,40 @@ extension DaemonCore {
         [.diskFull, .storage, .stopping].contains(error.code)
     }
 
+    /// The maximum number of transfers that are added in one transaction.
+    private static let mostAdds = 1000
+
+    private var localContext: RPCContext {
+        RPCContext(
+            service: self,
+            configuration: ServerConfiguration(directory: self.configuration.directory),
+            caller: Caller(isLocal: true, isAuthenticated: true),
+            methods: .standard,
+            subscription: nil
+        )
+    }
+
+    /// Adds transfers; stores those that are refused as failed ones.
+    private func add(_ entries: [JSON], _ session: String) async throws(ControlError) {
+        let context = self.localContext
+        var (transfers, sources): ([PlacedTransfer], [JSON]) = ([], [])
+        for entry in entries {
+            do throws(ControlError) {
+                let transfer = try OwnAdding.transfer(RPCArguments(named: entry), context.directory, context)
+                transfers.append(PlacedTransfer(transfer))
+                sources.append(entry)
+            } catch {
+                try await self.refused(entry, session, error)
+            }
+        }
+        for (entry, result) in zip(sources, await self.addEach(transfers)) {
+            guard case .failure(let error) = result else { continue }
+            if Self.isPassing(error) { throw error }
+            // It was added before the daemon was killed, or the connection lost.
+            if error.code != .duplicate { try await self.refused(entry, session, error) }
+        }
+    }
+
     private func perform(_ call: SpooledCall, _ session: String) async throws(ControlError) {
         guard call.method != "martlet.openSession" else {
             return try await self.restoreSession(
@@ -85,29 +127,20 @@ extension DaemonCore {
         guard let method = RPCMethods.standard[call.method], Self.spooledMethods.contains(call.method) else {
             return self.configuration.logger.warning("a spool has the unknown call \(call.method.prefix(64))")
         }
-        let context = RPCContext(
-            service: self,
-            configuration: ServerConfiguration(directory: self.configuration.directory),
-            caller: Caller(isLocal: true, isAuthenticated: true),
-            methods: .standard,
-            subscription: nil
-        )
         do throws(ControlError) {
-            _ = try await method.handler(context, RPCArguments(named: call.parameters))
+            _ = try await method.handler(self.localContext, RPCArguments(named: call.parameters))
         } catch {
-            switch error.code {
-            case _ where Self.isPassing(error): throw error
-            // Performed before, or the transfer has ended since.
-            case .duplicate, .wrongState, .notFound: return
-            default: break
-            }
-            guard call.method == "martlet.add", let entry = call.parameters["entries"]?[0] else { return }
-            try await self.refused(entry, session, error)
+            if Self.isPassing(error) { throw error }
+            // Most often it was performed before, or the transfer has ended since.
+            self.configuration.logger.debug(
+                "a call of a spool is refused: \(error)",
+                metadata: ["method": "\(method.name)"]
+            )
         }
     }
 
     private static let spooledMethods: Set<String> = [
-        "martlet.add", "martlet.pause", "martlet.resume", "martlet.remove", "martlet.setPriority", "martlet.setOptions",
+        "martlet.pause", "martlet.resume", "martlet.remove", "martlet.setPriority", "martlet.setOptions",
     ]
 
     /// Stores a transfer that cannot be added as a failed one, so that the program's next run learns of it.

@@ -26,7 +26,15 @@ enum OwnAdding {
         return .array(gids.map { .string($0.description) })
     }
 
-    private static func transfer(
+    /// Reads one entry of `martlet.add`.
+    ///
+    /// - Parameters:
+    ///   - entry: The entry.
+    ///   - directory: The directory of a file whose entry does not name one.
+    ///   - context: The caller's permissions.
+    /// - Returns: The transfer to add.
+    /// - Throws: `badParameter`, `forbidden`.
+    static func transfer(
         _ entry: RPCArguments,
         _ directory: String,
         _ context: RPCContext
