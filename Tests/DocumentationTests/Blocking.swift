@@ -28,7 +28,7 @@ enum Blocking {
         do {
             let list = try TransferSession.shared.dataBlocking(from: "https://example.org/", timeout: .seconds(5))
             print(list.text)
-        } catch where error.code == .timeout {
+        } catch  where error.code == .timeout {
             print("no response in 5 seconds")
         }
         // end

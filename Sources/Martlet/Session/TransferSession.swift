@@ -246,10 +246,14 @@ public final class TransferSession: Sendable {
     }
 
     /// Changes the number of tasks that run at once; running tasks beyond a lower limit are not interrupted.
-    public func setConcurrentTransfers(_ count: Int) { for runner in self.runners { runner.setConcurrentTransfers(count) } }
+    public func setConcurrentTransfers(_ count: Int) {
+        for runner in self.runners { runner.setConcurrentTransfers(count) }
+    }
 
     /// Changes the maximum number of connections per host.
-    public func setConnectionsPerHost(_ count: Int) { for runner in self.runners { runner.setConnectionsPerHost(count) } }
+    public func setConnectionsPerHost(_ count: Int) {
+        for runner in self.runners { runner.setConnectionsPerHost(count) }
+    }
 
     /// Changes the session's rate limit in bytes per second; `nil` leaves only that of a ``Discretion``.
     public func setRateLimit(_ rate: Int64?) {

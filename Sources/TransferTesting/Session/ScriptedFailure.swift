@@ -31,7 +31,8 @@ public enum ScriptedFailure: Sendable, Hashable, CaseIterable {
         case .connectTimeout: TransportError(.connectTimeout, "connecting to the script's host timed out")
         case .connectionReset: TransportError(.reset, "the script reset the connection")
         case .connectionClosed: TransportError(.truncated, "the script ended the connection before the response did")
-        case .certificateExpired: TransportError(.certificateExpired, "the certificate of the script's host has expired")
+        case .certificateExpired:
+            TransportError(.certificateExpired, "the certificate of the script's host has expired")
         case .certificateWrongHost:
             TransportError(.certificateWrongHost, "the certificate of the script's host is for another host")
         case .certificateUnknownAuthority:

@@ -121,13 +121,16 @@ public struct ScriptedResponse: Sendable {
     /// The head of the response to a request with this method.
     func head(for method: String) -> ResponseHead {
         var fields = self.fields
-        guard method != "HEAD", self.status != 204, self.status != 304 else {
+        let hasNoBody = self.status == 204 || self.status == 304
+        if !hasNoBody, fields["Transfer-Encoding"] == nil, fields["Content-Length"] == nil {
+            fields.append("Content-Length", String(self.body.count))
+        }
+        if hasNoBody || method == "HEAD" {
             return ResponseHead(status: self.status, fields: fields, framing: .none)
         }
         if fields["Transfer-Encoding"] != nil {
             return ResponseHead(status: self.status, fields: fields, framing: .chunked)
         }
-        if fields["Content-Length"] == nil { fields.append("Content-Length", String(self.body.count)) }
         let length = fields["Content-Length"].flatMap { Int64($0) }
         let framing = length.map { BodyFraming.length($0) } ?? .untilClose
         return ResponseHead(status: self.status, fields: fields, framing: framing)

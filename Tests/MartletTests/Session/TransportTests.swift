@@ -58,7 +58,9 @@ struct TransportTests {
         let directory = try TemporaryDirectory()
         try directory.write(bytes, to: "a.bin")
         let pieces = AsyncStream<[UInt8]> { stream in
-            for start in stride(from: 0, to: 300_000, by: 50_000) { stream.yield(Array(bytes[start..<(start + 50_000)])) }
+            for start in stride(from: 0, to: 300_000, by: 50_000) {
+                stream.yield(Array(bytes[start..<(start + 50_000)]))
+            }
             stream.finish()
         }
         let body: UploadBody =
@@ -103,7 +105,9 @@ struct TransportTests {
 
     @Test("A refused connection, no response and a delay end with the session's timeouts")
     func timeouts() async throws {
-        for response in [ScriptedResponse.silence, .failure(.connectionRefused), .response(200).delayed(by: .seconds(30))] {
+        for response in [
+            ScriptedResponse.silence, .failure(.connectionRefused), .response(200).delayed(by: .seconds(30)),
+        ] {
             let session = try self.session(ScriptedResponses { _ in response }) {
                 $0.requestTimeout = .milliseconds(200)
                 $0.resourceTimeout = .milliseconds(400)
@@ -162,7 +166,8 @@ struct TransportTests {
     @Test("HEAD has the length without the body; a body shorter than its declared length is incomplete")
     func lengths() async throws {
         let network = ScriptedResponses { request in
-            request.method == "HEAD" ? .response(200, text: "12345") : .response(200, ["Content-Length": "9"], text: "1")
+            request.method == "HEAD"
+                ? .response(200, text: "12345") : .response(200, ["Content-Length": "9"], text: "1")
         }
         let session = try self.session(network)
         var request = try TransferRequest("https://a.test/")
