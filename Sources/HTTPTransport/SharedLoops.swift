@@ -23,6 +23,9 @@ public final class SharedLoops: Sendable {
     /// One of the event loops, for another kind of connection.
     package var next: any EventLoop { self.group.next() }
 
+    /// Creates a time source on one of the event loops, for a transport without one.
+    package func makeTimeSource() -> NIOTimeSource { NIOTimeSource(loop: self.next, of: self) }
+
     /// Whether the caller is on an event loop, of these or any other, and therefore must not block.
     public static var isCurrentThread: Bool { MultiThreadedEventLoopGroup.currentEventLoop != nil }
 

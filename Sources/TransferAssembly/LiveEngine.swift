@@ -12,7 +12,7 @@ public enum LiveEngine {
         transport options: HTTPTransport.Configuration = .init()
     ) throws -> TransferEngine {
         let transport = try HTTPTransport(configuration: options)
-        return self.make(configuration, transport, DiskStore(), NIOBlockingPool())
+        return self.make(configuration, transport, transport.makeTimeSource(), DiskStore(), NIOBlockingPool())
     }
 
     /// Makes an engine on shared threads; `start()` starts it.
@@ -26,12 +26,24 @@ public enum LiveEngine {
         pool: NIOBlockingPool
     ) throws -> TransferEngine {
         let transport = try HTTPTransport(configuration: options, on: loops)
-        return self.make(configuration, transport, store, pool)
+        return self.make(configuration, transport, transport.makeTimeSource(), store, pool)
+    }
+
+    /// Makes an engine on shared threads whose transport is replaced; `start()` starts it.
+    package static func make(
+        _ configuration: TransferEngine.Configuration,
+        transport: TransportOverride,
+        on loops: SharedLoops,
+        store: DiskStore,
+        pool: NIOBlockingPool
+    ) -> TransferEngine {
+        self.make(configuration, transport.makeTransport(), loops.makeTimeSource(), store, pool)
     }
 
     private static func make(
         _ configuration: TransferEngine.Configuration,
-        _ transport: HTTPTransport,
+        _ transport: any Transport,
+        _ time: NIOTimeSource,
         _ store: DiskStore,
         _ pool: NIOBlockingPool
     ) -> TransferEngine {
@@ -39,7 +51,7 @@ public enum LiveEngine {
             configuration: configuration,
             transport: transport,
             store: store,
-            time: transport.makeTimeSource(),
+            time: time,
             pool: pool
         )
     }

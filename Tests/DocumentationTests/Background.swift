@@ -70,15 +70,6 @@ enum Background {
         // end
     }
 
-    static func addMany(_ list: OfflineDownloads, _ chapters: [(title: String, url: String)]) throws {
-        // snippet: offline-batch
-        let requests = try chapters.map { chapter in
-            try OfflineDownloadRequest(chapter.url, userInfo: ["title": chapter.title])
-        }
-        for download in try list.add(contentsOf: requests) { print(download.name, download.state) }
-        // end
-    }
-
     static func manually(_ task: DownloadTask) throws {
         // snippet: background-acknowledge
         var configuration = SessionConfiguration.background(identifier: "org.example.reader")
@@ -87,6 +78,20 @@ enum Background {
         let session = try TransferSession(configuration: configuration)
         if let number = task.eventNumber { session.acknowledge(upTo: number) }
         // end
+    }
+
+    static func handOver(_ session: TransferSession) async throws {
+        // snippet: background-hand-over
+        try await session.handOver()
+        // end
+    }
+
+    static func close(_ session: TransferSession) async throws {
+        // snippet: background-close
+        await session.close()
+        let again = try await TransferSession.open(.background(identifier: "org.example.reader"))
+        // end
+        _ = again
     }
 
     static func quit(_ session: TransferSession) {

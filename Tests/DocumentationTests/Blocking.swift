@@ -23,6 +23,17 @@ enum Blocking {
         // end
     }
 
+    static func patience() throws(TransferError) {
+        // snippet: blocking-timeout
+        do {
+            let list = try TransferSession.shared.dataBlocking(from: "https://example.org/", timeout: .seconds(5))
+            print(list.text)
+        } catch  where error.code == .timeout {
+            print("no response in 5 seconds")
+        }
+        // end
+    }
+
     static func mistake() async {
         // snippet: blocking-mistake
         Task.detached {

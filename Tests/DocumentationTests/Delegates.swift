@@ -30,6 +30,25 @@ enum Delegates {
         // end
     }
 
+    static func mistake(_ session: TransferSession) {
+        // snippet: delegates-mistake
+        // Wrong: nothing retains the object, so it is deallocated before the first event.
+        session.addDelegate(Reporter())
+        // end
+    }
+
+    // snippet: delegates-owner
+    final class Downloads {
+        private let session: TransferSession
+        private let reporter = Reporter()
+
+        init() throws {
+            self.session = try TransferSession()
+            self.session.addDelegate(self.reporter)
+        }
+    }
+    // end
+
     // snippet: delegates-main-actor
     @MainActor
     final class Screen: @preconcurrency TransferDelegate {

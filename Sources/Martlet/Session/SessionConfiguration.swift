@@ -1,5 +1,6 @@
 public import CoreMetrics
 public import Logging
+public import TransferEngine
 
 /// The configuration of a session; a value, copied when the session is made.
 public struct SessionConfiguration: Sendable {
@@ -93,6 +94,12 @@ public struct SessionConfiguration: Sendable {
     /// Reports whether the machine runs on battery and whether the network is expensive.
     public var conditions: any SystemConditions = LocalConditions()
 
+    /// The replacement for the network, for the tests of a program; `nil` for real connections.
+    ///
+    /// `ScriptedResponses` of the product `TransferTesting` makes it. TLS options, proxies and connection timeouts then
+    /// have no effect. Background sessions do not accept it.
+    public var transport: TransportOverride?
+
     // MARK: Background sessions
 
     /// A command that the daemon runs when a background session's events are ready and no program has it open.
@@ -103,7 +110,9 @@ public struct SessionConfiguration: Sendable {
     /// When the events of a background session count as handled.
     public var acknowledgesEvents = AcknowledgementMode.automatically
 
-    /// The path of `martletd` for background sessions; `nil` looks next to the program and in the usual directories.
+    /// The path of `martletd` for background sessions.
+    ///
+    /// `nil` takes the path in the variable `MARTLET_DAEMON`, else `martletd` next to the program, else that on `PATH`.
     public var daemonPath: String?
 
     /// The identity and directory of a background session, or `nil`.

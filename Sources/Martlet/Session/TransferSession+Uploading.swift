@@ -90,7 +90,7 @@ extension TransferSession {
         return task
     }
 
-    /// Sends a body and blocks until the response; see ``dataBlocking(from:referer:headers:maximumBytes:)`` for the
+    /// Sends a body and blocks until the response; see ``dataBlocking(from:referer:headers:maximumBytes:timeout:)`` for the
     /// threads.
     ///
     /// - Parameters:

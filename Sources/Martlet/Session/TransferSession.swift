@@ -56,7 +56,7 @@ public final class TransferSession: Sendable {
     ///
     /// - Parameter configuration: The configuration; later changes to the value have no effect on the session.
     /// - Throws: ``TransferError`` with `badConfiguration` if certificates or keys cannot be read, or if a header field
-    ///   has an invalid name or contains a line break.
+    ///   has an invalid name or contains a line break, or if a background session has a ``SessionConfiguration/transport``.
     public convenience init(configuration: SessionConfiguration = .default) throws(TransferError) {
         try self.init(configuration) { _ in }
     }
@@ -86,6 +86,12 @@ public final class TransferSession: Sendable {
         self.baseFields = configuration.baseFields
         self.instruments = SessionInstruments(configuration)
         if let place = configuration.background {
+            if configuration.transport != nil {
+                throw TransferError(
+                    .badConfiguration,
+                    "a background session's requests are made by the daemon, so its transport cannot be replaced"
+                )
+            }
             let background = try BackgroundRunner(place, configuration)
             var configuration = configuration
             configuration.directory = background.container
@@ -114,6 +120,15 @@ public final class TransferSession: Sendable {
         _ configuration: SessionConfiguration,
         _ store: DiskStore
     ) throws(TransferError) -> TransferEngine {
+        if let transport = configuration.transport {
+            return LiveEngine.make(
+                configuration.forEngine,
+                transport: transport,
+                on: SharedRuntime.loops,
+                store: store,
+                pool: SharedRuntime.pool
+            )
+        }
         do {
             return try LiveEngine.make(
                 configuration.forEngine,

@@ -19,7 +19,14 @@ public final class ScriptedExchange: Exchange {
         var content: [UInt8] = []
         var contentEnd: ContentEnd?
         var isAwaitingContent = false
+        /// Called when reading may continue or the exchange has ended.
+        var whenReadable: (@Sendable () -> Void)?
+        /// Called when the request's content or the exchange has ended.
+        var whenContentEnds: (@Sendable () -> Void)?
     }
+
+    /// Runs work on a lane, as ``ScriptedTransport/execute(onLane:_:)``.
+    typealias Execute = @Sendable (_ lane: Int, _ work: @escaping @Sendable () -> Void) -> Void
 
     /// The way in which a request's content ended.
     public enum ContentEnd: Sendable {
@@ -35,14 +42,14 @@ public final class ScriptedExchange: Exchange {
     public let lane: Int
 
     private let receiver: any ExchangeReceiver
-    private unowned let transport: ScriptedTransport
+    private let execute: Execute
     private let state: Mutex<State>
 
-    init(request: ExchangeRequest, lane: Int, receiver: any ExchangeReceiver, transport: ScriptedTransport) {
+    init(request: ExchangeRequest, lane: Int, receiver: any ExchangeReceiver, execute: @escaping Execute) {
         self.request = request
         self.lane = lane
         self.receiver = receiver
-        self.transport = transport
+        self.execute = execute
         self.state = Mutex(State(readQuantum: request.readQuantum))
     }
 
@@ -69,11 +76,14 @@ public final class ScriptedExchange: Exchange {
 
     /// Records that reading may continue.
     public func resumeReading() {
-        self.state.withLock { state in
+        let work = self.state.withLock { state in
             state.isPaused = false
             state.resumedWhileDelivering = true
             state.resumeCount += 1
+            defer { state.whenReadable = nil }
+            return state.whenReadable
         }
+        work?()
     }
 
     /// Ends the exchange; the receiver is not called again.
@@ -83,6 +93,7 @@ public final class ScriptedExchange: Exchange {
             state.isCancelled = true
             state.hasEnded = true
         }
+        self.resumeWaiters()
     }
 
     /// Records the read quantum.
@@ -162,6 +173,7 @@ public final class ScriptedExchange: Exchange {
 
     private func pullNow(_ most: Int) {
         guard let content = self.request.content else { return }
+        defer { if self.contentEnd != nil { self.resumeContentWaiter() } }
         while self.content.count < most, self.contentEnd == nil, !self.hasEnded {
             if let length = content.length, length > 0, Int64(self.content.count) == length {
                 return self.state.withLock { $0.contentEnd = .whole }
@@ -212,6 +224,7 @@ public final class ScriptedExchange: Exchange {
     public func end(trailers: HeaderFields = [:], cleanly: Bool = true) {
         self.onLane { exchange in
             exchange.state.withLock { $0.hasEnded = true }
+            exchange.resumeWaiters()
             exchange.receiver.exchangeEnded(trailers: trailers, cleanly: cleanly)
         }
     }
@@ -220,6 +233,7 @@ public final class ScriptedExchange: Exchange {
     public func fail(_ error: TransportError) {
         self.onLane { exchange in
             exchange.state.withLock { $0.hasEnded = true }
+            exchange.resumeWaiters()
             exchange.receiver.exchangeFailed(error)
         }
     }
@@ -249,8 +263,57 @@ public final class ScriptedExchange: Exchange {
 
     /// Runs `work` on the lane, unless the exchange has ended: nothing is delivered after its end.
     private func onLane(_ work: @escaping @Sendable (ScriptedExchange) -> Void) {
-        self.transport.execute(onLane: self.lane) {
+        self.execute(self.lane) {
             if !self.hasEnded { work(self) }
         }
+    }
+
+    // MARK: Scripts that wait
+
+    /// Pulls all of the request's content.
+    ///
+    /// - Returns: The content, or `nil` if its source failed or the exchange ended before.
+    func wholeContent() async -> [UInt8]? {
+        guard self.request.content != nil else { return self.request.body ?? [] }
+        await withCheckedContinuation { continuation in
+            self.state.withLock { $0.whenContentEnds = { continuation.resume() } }
+            self.pull()
+            if self.hasEnded { self.resumeContentWaiter() }
+        }
+        return self.contentEnd == .whole ? self.content : nil
+    }
+
+    /// Returns when everything before was delivered and the receiver reads.
+    ///
+    /// - Returns: Whether the exchange has not ended.
+    func isReadable() async -> Bool {
+        await withCheckedContinuation { continuation in
+            self.execute(self.lane) {
+                let isWaiting = self.state.withLock { state in
+                    guard state.isPaused, !state.hasEnded else { return false }
+                    state.whenReadable = { continuation.resume() }
+                    return true
+                }
+                if !isWaiting { continuation.resume() }
+            }
+        }
+        return !self.hasEnded
+    }
+
+    private func resumeWaiters() {
+        self.resumeContentWaiter()
+        let work = self.state.withLock { state in
+            defer { state.whenReadable = nil }
+            return state.whenReadable
+        }
+        work?()
+    }
+
+    private func resumeContentWaiter() {
+        let work = self.state.withLock { state in
+            defer { state.whenContentEnds = nil }
+            return state.whenContentEnds
+        }
+        work?()
     }
 }

@@ -70,7 +70,9 @@ public final class ScriptedTransport: Transport {
         onLane lane: Int,
         receiver: any ExchangeReceiver
     ) -> any Exchange {
-        let exchange = ScriptedExchange(request: request, lane: lane, receiver: receiver, transport: self)
+        let exchange = ScriptedExchange(request: request, lane: lane, receiver: receiver) {
+            [unowned self] lane, work in self.execute(onLane: lane, work)
+        }
         precondition(
             self.current.withLock { $0 } == Current(lane: lane, thread: Self.thread),
             "start was called off its lane; call it inside execute(onLane:)"

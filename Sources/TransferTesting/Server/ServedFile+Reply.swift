@@ -50,7 +50,7 @@ extension ServedFile {
     }
 
     /// Parses one range, half-open: empty if it cannot be satisfied, `nil` if the field is ignored.
-    private static func parse(_ value: String, length: Int64) -> Range<Int64>? {
+    static func parse(_ value: String, length: Int64) -> Range<Int64>? {
         guard value.hasPrefix("bytes="), !value.contains(",") else { return nil }
         let parts = value.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2 else { return nil }

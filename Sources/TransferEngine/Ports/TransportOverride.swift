@@ -1,0 +1,14 @@
+/// A replacement for the network of a session, for the tests of programs.
+///
+/// Opaque: the product `TransferTesting` makes the values.
+public struct TransportOverride: Sendable {
+    /// Makes the transport of one engine.
+    package let makeTransport: @Sendable () -> any Transport
+
+    /// Creates a replacement.
+    ///
+    /// - Parameter makeTransport: Makes the transport of one engine; a session has up to two.
+    package init(_ makeTransport: @escaping @Sendable () -> any Transport) {
+        self.makeTransport = makeTransport
+    }
+}
