@@ -1,4 +1,5 @@
 import Martlet
+import TransferCore
 import Synchronization
 import Testing
 import TransferTesting
