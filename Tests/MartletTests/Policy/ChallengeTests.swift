@@ -1,7 +1,7 @@
 import Martlet
-import TransferCore
 import Synchronization
 import Testing
+import TransferCore
 import TransferTesting
 
 @Suite("Challenges", .timeLimit(.minutes(1)))

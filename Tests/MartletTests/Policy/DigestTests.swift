@@ -1,7 +1,7 @@
 import Martlet
-import TransferCore
 import Synchronization
 import Testing
+import TransferCore
 import TransferTesting
 
 @Suite("Digest authentication", .timeLimit(.minutes(1)))

@@ -1,7 +1,7 @@
 import Martlet
-import TransferCore
 import Synchronization
 import Testing
+import TransferCore
 import TransferTesting
 
 @Suite("TLS, proxies and conditions", .timeLimit(.minutes(1)))
