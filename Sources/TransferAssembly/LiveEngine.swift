@@ -1,13 +1,13 @@
-public import FileStorage
-public import HTTPTransport
-public import TransferEngine
+package import FileStorage
+package import HTTPTransport
+package import TransferEngine
 
 /// Makes engines that use real connections and a real disk.
-public enum LiveEngine {
+package enum LiveEngine {
     /// Makes an engine with separate threads; `start()` starts it.
     ///
     /// - Throws: An error if the transport cannot be set up: a file of certificates cannot be read.
-    public static func make(
+    package static func make(
         _ configuration: TransferEngine.Configuration = .init(),
         transport options: HTTPTransport.Configuration = .init()
     ) throws -> TransferEngine {
@@ -18,7 +18,7 @@ public enum LiveEngine {
     /// Makes an engine on shared threads; `start()` starts it.
     ///
     /// - Throws: An error if the transport cannot be set up: a file of certificates cannot be read.
-    public static func make(
+    package static func make(
         _ configuration: TransferEngine.Configuration,
         transport options: HTTPTransport.Configuration,
         on loops: SharedLoops,

@@ -1,5 +1,5 @@
 internal import Synchronization
-public import TransferCore
+package import TransferCore
 
 /// Adding transfers; starting, closing and stopping the queue.
 extension TransferEngine {
@@ -9,7 +9,7 @@ extension TransferEngine {
     /// - Throws: ``EngineError``: `closed` after `close()`, `badName` if the requested name is not valid, `nameTaken`
     ///   if the name must be exact and another transfer uses it.
     @discardableResult
-    public func add(_ request: consuming DownloadRequest) throws(EngineError) -> TransferID {
+    package func add(_ request: consuming DownloadRequest) throws(EngineError) -> TransferID {
         let (directory, name) = try Self.place(request)
         if request.options.rateLimit != nil { self.throttles.store(true, ordering: .relaxed) }
         let base = name ?? FileName.choose(user: nil, disposition: nil, url: request.sources[0])
@@ -51,7 +51,7 @@ extension TransferEngine {
     /// - Returns: The transfer's id.
     /// - Throws: ``EngineError`` with code `closed` after `close()`.
     @discardableResult
-    public func add(_ request: UploadRequest) throws(EngineError) -> TransferID {
+    package func add(_ request: UploadRequest) throws(EngineError) -> TransferID {
         if request.options.rateLimit != nil { self.throttles.store(true, ordering: .relaxed) }
         var terms = EngineMachine.Terms(origin: request.url.origin, request.options)
         if let since = request.options.waitsSince { terms.waitsSince = self.time(ofWallTime: since) }
@@ -74,15 +74,15 @@ extension TransferEngine {
     private static let closed = EngineError(.closed, "the queue is closed: nothing more can be added")
 
     /// Closes the queue: no more transfers can be added, and it is drained when the last one has ended.
-    public func close() { self.handle { $0.machine.close() } }
+    package func close() { self.handle { $0.machine.close() } }
 
     /// Starts running transfers.
-    public func start() { self.handle { $0.machine.start() } }
+    package func start() { self.handle { $0.machine.start() } }
 
     /// Stops the running transfers, keeping what can be resumed; returns when all of them have stopped.
     ///
     /// Waiting transfers stay in the queue, but the engine starts no more of them.
-    public func stop() async {
+    package func stop() async {
         let runs = self.handle { state in
             state.machine.stop()
             return Array(state.runs.values)
@@ -95,13 +95,13 @@ extension TransferEngine {
     /// Returns when the closed queue is empty, or the engine has been stopped.
     ///
     /// Also waits until abandoned uploads are deleted at their servers, for at most 10 seconds.
-    public func waitUntilDrained() async { await self.wait(for: .drained) }
+    package func waitUntilDrained() async { await self.wait(for: .drained) }
 
     /// Returns when at most `count` transfers are waiting, or the engine is being stopped; for adding long lists.
-    public func waitUntilWaiting(atMost count: Int) async { await self.wait(for: .waiting(atMost: count)) }
+    package func waitUntilWaiting(atMost count: Int) async { await self.wait(for: .waiting(atMost: count)) }
 
     /// Returns when ``needsMore(than:limit:)`` holds, or the engine is being stopped.
-    public func waitUntilNeedsMore(than count: Int, limit: Int) async {
+    package func waitUntilNeedsMore(than count: Int, limit: Int) async {
         await self.wait(for: .starving(atMost: count, limit: limit))
     }
 
@@ -112,7 +112,7 @@ extension TransferEngine {
     ///   - count: With at most this many waiting transfers, more should always be added.
     ///   - limit: With more waiting transfers than this, none should be added.
     /// - Returns: Whether more should be added; also true while the engine is being stopped.
-    public func needsMore(than count: Int, limit: Int) -> Bool {
+    package func needsMore(than count: Int, limit: Int) -> Bool {
         self.state.withLock { $0.machine.isStarving(atMost: count, limit: limit) }
     }
 

@@ -1,12 +1,12 @@
 internal import Synchronization
-public import TransferCore
+package import TransferCore
 
 /// Pausing, resuming and cancelling transfers; changing limits.
 extension TransferEngine {
     /// Pauses a transfer that is waiting, running or between attempts; its partial file is kept.
     ///
     /// Has no effect in other states.
-    public func pause(_ id: TransferID) {
+    package func pause(_ id: TransferID) {
         let run = self.handle { state -> (any TransferRun)? in
             switch state.machine.pause(id) {
             case .interrupt: return state.runs[id]
@@ -19,14 +19,14 @@ extension TransferEngine {
     }
 
     /// Queues a paused transfer again, or one that is still being paused.
-    public func resume(_ id: TransferID) { self.handle { _ = $0.machine.resume(id) } }
+    package func resume(_ id: TransferID) { self.handle { _ = $0.machine.resume(id) } }
 
     /// Cancels a transfer that has not ended.
     ///
     /// - Parameters:
     ///   - id: The transfer.
     ///   - keeping: Whether the partial file is kept, so that another transfer can resume it; otherwise it is deleted.
-    public func cancel(_ id: TransferID, keeping: Bool = false) {
+    package func cancel(_ id: TransferID, keeping: Bool = false) {
         let (run, ended): ((any TransferRun)?, Transfer?) = self.state.withLock { state in
             switch state.machine.cancel(id, keeping: keeping) {
             case .interrupt: return (state.runs[id], nil)
@@ -66,17 +66,17 @@ extension TransferEngine {
     package var hasIdlePlaces: Bool { self.state.withLock { $0.machine.hasIdlePlaces } }
 
     /// Pauses every transfer that is waiting, running or between attempts.
-    public func pauseAll() {
+    package func pauseAll() {
         for id in self.runningLast { self.pause(id) }
     }
 
     /// Queues every paused transfer again, in the order in which they were added.
-    public func resumeAll() {
+    package func resumeAll() {
         for id in self.state.withLock({ $0.transfers.keys.sorted() }) { self.resume(id) }
     }
 
     /// Cancels every transfer that has not ended.
-    public func cancelAll() {
+    package func cancelAll() {
         for id in self.runningLast { self.cancel(id) }
     }
 
@@ -89,7 +89,7 @@ extension TransferEngine {
     }
 
     /// Changes a transfer's priority; a running transfer keeps running.
-    public func setPriority(_ priority: Priority, of id: TransferID) {
+    package func setPriority(_ priority: Priority, of id: TransferID) {
         self.handle { $0.machine.setPriority(priority, of: id) }
     }
 
@@ -98,23 +98,23 @@ extension TransferEngine {
     /// Changes the maximum number of running transfers; a lower limit does not interrupt running ones.
     ///
     /// With a limit above 1, transfers whose host has not responded for 5 s are not counted, up to the limit or 32 of them.
-    public func setConcurrentTransfers(_ count: Int) { self.handle { $0.machine.limit = max(1, count) } }
+    package func setConcurrentTransfers(_ count: Int) { self.handle { $0.machine.limit = max(1, count) } }
 
     /// Changes the maximum number of connections per host.
-    public func setConnectionsPerHost(_ count: Int) { self.handle { $0.machine.connectionsPerHost = count } }
+    package func setConnectionsPerHost(_ count: Int) { self.handle { $0.machine.connectionsPerHost = count } }
 
     /// Changes the connection limits of single hosts, by lower-case host name; they replace the limit for all hosts.
-    public func setConnectionLimits(ofHosts limits: [String: Int]) { self.handle { $0.machine.hostLimits = limits } }
+    package func setConnectionLimits(ofHosts limits: [String: Int]) { self.handle { $0.machine.hostLimits = limits } }
 
     /// Changes the rate limit over all transfers, in bytes per second; `nil` removes the limit.
-    public func setRateLimit(_ rate: Int64?) {
+    package func setRateLimit(_ rate: Int64?) {
         let now = self.time.now
         self.limiter.withLock { $0.setRate(rate, now: now) }
         if rate != nil { self.throttles.store(true, ordering: .relaxed) }
     }
 
     /// Changes the rate limit of one transfer, in bytes per second; `nil` removes the limit.
-    public func setRateLimit(_ rate: Int64?, of id: TransferID) {
+    package func setRateLimit(_ rate: Int64?, of id: TransferID) {
         let now = self.time.now
         self.state.withLock { $0.transfers[id] }?.limiter.withLock { $0.setRate(rate, now: now) }
         if rate != nil { self.throttles.store(true, ordering: .relaxed) }

@@ -11,13 +11,13 @@ extension TransferEngine {
     /// The holds of hosts that transfers wait for or are connected to; that of the network is first.
     ///
     /// O(n) in the number of hosts.
-    public var holds: [HostHold] {
+    package var holds: [HostHold] {
         let (now, wallNow) = (self.time.now, self.time.wallNow)
         return self.state.withLock { $0.machine.holds(at: now) }.map { HostHold($0, now: now, wallNow: wallNow) }
     }
 
     /// The hold that the transfers of a URL's host wait for, if any; costs one look-up.
-    public func hold(of url: HTTPURL) -> HostHold? {
+    package func hold(of url: HTTPURL) -> HostHold? {
         let (now, wallNow) = (self.time.now, self.time.wallNow)
         let gate = self.transport.proxy(for: url)
         let hold = self.state.withLock { $0.machine.hold(of: url.origin, gate: gate, at: now) }
@@ -27,7 +27,7 @@ extension TransferEngine {
     /// Releases holds, so that their transfers start at once; for a user who knows that a server is available again.
     ///
     /// - Parameter origin: The host; `nil` for all hosts and the network.
-    public func releaseHolds(of origin: Origin? = nil) {
+    package func releaseHolds(of origin: Origin? = nil) {
         let now = self.time.now
         self.handle { $0.machine.releaseHolds(of: origin, now: now) }
     }

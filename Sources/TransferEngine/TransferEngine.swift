@@ -1,55 +1,55 @@
 internal import Synchronization
-public import TransferCore
+package import TransferCore
 
 /// A queue of downloads and uploads that run concurrently, up to limits that can change while it runs.
 ///
 /// Every method may be called from any thread, also by an observer. All observers receive events in the same order.
-public final class TransferEngine: Sendable, RunHost {
+package final class TransferEngine: Sendable, RunHost {
     /// The limits over all transfers.
-    public struct Configuration: Sendable {
+    package struct Configuration: Sendable {
         /// The maximum number of running transfers.
-        public var concurrentTransfers = 5
+        package var concurrentTransfers = 5
         /// The maximum number of connections to one host (scheme, host and port).
         ///
         /// `nil` means ``concurrentTransfers``, but at least 4.
         /// A derived limit does not reduce a fixed number of connections for one file; a set limit does.
-        public var connectionsPerHost: Int?
+        package var connectionsPerHost: Int?
         /// Bytes per second over all transfers, or `nil` for no limit.
-        public var rateLimit: Int64?
+        package var rateLimit: Int64?
         /// Whether a file name becomes available again when its transfer ends.
         ///
         /// Set it for a queue that runs indefinitely. Otherwise no two transfers of the queue share a name.
-        public var releasesNames = false
+        package var releasesNames = false
 
         /// Creates the defaults.
-        public init() {}
+        package init() {}
     }
 
     /// The number of transfers in each state.
-    public struct Counts: Sendable, Hashable {
+    package struct Counts: Sendable, Hashable {
         /// Waiting to be admitted.
-        public var waiting = 0
+        package var waiting = 0
         /// Running.
-        public var running = 0
+        package var running = 0
         /// Paused.
-        public var paused = 0
+        package var paused = 0
         /// Waiting for their next attempt.
-        public var retrying = 0
+        package var retrying = 0
         /// Finished with a complete file.
-        public var finished = 0
+        package var finished = 0
         /// Skipped, because the file existed.
-        public var skipped = 0
+        package var skipped = 0
         /// Failed.
-        public var failed = 0
+        package var failed = 0
         /// Cancelled.
-        public var cancelled = 0
+        package var cancelled = 0
         /// Bytes of body received by runs that have ended.
-        public var receivedBytes: Int64 = 0
+        package var receivedBytes: Int64 = 0
         /// Bytes of content sent by runs of uploads that have ended.
-        public var sentBytes: Int64 = 0
+        package var sentBytes: Int64 = 0
 
         /// Creates counts of zero.
-        public init() {}
+        package init() {}
     }
 
     struct State {
@@ -79,7 +79,7 @@ public final class TransferEngine: Sendable, RunHost {
     let buffers = Mutex<[EventBuffer.Reference]>([])
 
     /// Creates an engine that waits for `start()`.
-    public init(
+    package init(
         configuration: Configuration = Configuration(),
         transport: any Transport,
         store: any FileStore,
@@ -114,7 +114,7 @@ public final class TransferEngine: Sendable, RunHost {
     ///
     /// - Returns: The registration, which lasts until its `cancel()`.
     @discardableResult
-    public func observe(
+    package func observe(
         _ interest: TransferEvent.Interest = .all,
         _ observer: @escaping @Sendable (TransferEvent) -> Void
     ) -> Observation {
@@ -122,16 +122,16 @@ public final class TransferEngine: Sendable, RunHost {
     }
 
     /// The registration of an observer.
-    public struct Observation: Sendable {
+    package struct Observation: Sendable {
         let hub: EventHub
         let number: Int
 
         /// Removes the observer; a call in progress may return after this method.
-        public func cancel() { self.hub.remove(self.number) }
+        package func cancel() { self.hub.remove(self.number) }
     }
 
     /// The events as a sequence with a bounded buffer; see ``TransferEvents``.
-    public func events(bufferingAtMost capacity: Int = 1024) -> TransferEvents {
+    package func events(bufferingAtMost capacity: Int = 1024) -> TransferEvents {
         let buffer = EventBuffer(capacity: capacity)
         let reference = EventBuffer.Reference(buffer)
         let number = self.hub.add(.all) { reference.buffer?.put($0) }
@@ -144,20 +144,20 @@ public final class TransferEngine: Sendable, RunHost {
     }
 
     /// The number of transfers in each state.
-    public var counts: Counts { self.state.withLock { Counts($0.machine) } }
+    package var counts: Counts { self.state.withLock { Counts($0.machine) } }
 
     /// The state of a transfer; `nil` if it has ended or the id is unknown.
-    public func state(of id: TransferID) -> TransferState? { self.state.withLock { $0.machine.state(of: id) } }
+    package func state(of id: TransferID) -> TransferState? { self.state.withLock { $0.machine.state(of: id) } }
 
     /// The current progress of a transfer; `nil` if it is not running.
     ///
     /// - Returns: The number of bytes present, including those of earlier runs, and the whole length if known.
-    public func progress(of id: TransferID) -> (bytes: Int64, total: Int64?)? {
+    package func progress(of id: TransferID) -> (bytes: Int64, total: Int64?)? {
         self.state.withLock { $0.runs[id] }?.position
     }
 
     /// The target of a transfer's file as far as known; `nil` if it has ended or has no file.
-    public func target(of id: TransferID) -> FileTarget? {
+    package func target(of id: TransferID) -> FileTarget? {
         self.state.withLock { $0.transfers[id] }?.memory.withLock { $0.target }
     }
 }

@@ -1,6 +1,6 @@
 import Glibc
-public import TransferCore
-public import TransferEngine
+package import TransferCore
+import TransferEngine
 
 internal import Crypto
 
@@ -8,7 +8,7 @@ internal import Crypto
 ///
 /// The file name is a digest of the content's source and the target, so that the same command finds the record again.
 /// Only the owner can read it, because knowing the resource of an upload permits appending to it.
-public final class DiskUploadJournal: UploadJournal {
+package final class DiskUploadJournal: UploadJournal {
     private let directory: String
     private let key: @Sendable () -> [String]
 
@@ -17,7 +17,7 @@ public final class DiskUploadJournal: UploadJournal {
     ///   - directory: The directory of records; created with its parents when the first record is written.
     ///   - key: Returns the strings that identify the upload, such as the file's absolute path and the URL. It is
     ///     called only when the journal is used, and so not for small files.
-    public init(in directory: String, for key: @escaping @Sendable () -> [String]) {
+    package init(in directory: String, for key: @escaping @Sendable () -> [String]) {
         self.directory = directory
         self.key = key
     }
@@ -42,20 +42,20 @@ public final class DiskUploadJournal: UploadJournal {
     /// Reads the record.
     ///
     /// - Returns: `nil` if there is none, or if a newer version wrote it.
-    public func read() throws(StorageError) -> UploadRecord? {
+    package func read() throws(StorageError) -> UploadRecord? {
         guard let bytes = try AtomicFile.read(self.path, atMost: Self.longest) else { return nil }
         return UploadRecord(encoded: bytes)
     }
 
     /// Replaces the record; see ``AtomicFile``.
-    public func write(_ record: UploadRecord) throws(StorageError) {
+    package func write(_ record: UploadRecord) throws(StorageError) {
         // Before the first write, the directory does not exist.
         if access(self.directory, F_OK) != 0 { try Self.make(self.directory) }
         try AtomicFile.replace(self.path, with: record.encoded)
     }
 
     /// Deletes the record.
-    public func remove() throws(StorageError) {
+    package func remove() throws(StorageError) {
         let path = self.path
         guard unlink(path) != 0, errno != ENOENT else { return }
         throw StorageError(errno: errno, otherwise: .inputOutput, "cannot remove", path)
@@ -64,7 +64,7 @@ public final class DiskUploadJournal: UploadJournal {
     /// Deletes records last modified more than `seconds` seconds ago, and temporary files left by crashes.
     ///
     /// The servers have discarded such uploads by then.
-    public static func removeOld(in directory: String, olderThan seconds: Int64) {
+    package static func removeOld(in directory: String, olderThan seconds: Int64) {
         guard let stream = opendir(directory) else { return }
         defer { closedir(stream) }
         var now = timespec()

@@ -1,3 +1,4 @@
+internal import TransferCore
 internal import FileStorage
 internal import HTTPTransport
 internal import Synchronization

@@ -1,3 +1,5 @@
+internal import TransferCore
+
 /// One download of an open list.
 struct OfflineEntry: Sendable {
     /// The work in progress for a download.

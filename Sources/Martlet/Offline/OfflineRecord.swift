@@ -1,3 +1,5 @@
+internal import TransferCore
+
 /// The stored data of one download in the list's file.
 struct OfflineRecord: Codable, Sendable {
     /// The last decision about a download, which may differ from its current activity.

@@ -1,3 +1,5 @@
+internal import TransferCore
+
 /// One request and its options.
 ///
 /// Options that it does not set are taken from the session's configuration.

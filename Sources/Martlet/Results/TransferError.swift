@@ -1,3 +1,4 @@
+internal import TransferCore
 internal import TransferEngine
 
 /// The error of a task that failed or could not be made.

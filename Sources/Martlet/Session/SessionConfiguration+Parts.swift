@@ -1,3 +1,4 @@
+internal import TransferCore
 package import HTTPTransport
 internal import TransferAssembly
 package import TransferEngine

@@ -1,3 +1,4 @@
+internal import TransferCore
 internal import TransferEngine
 
 /// Runs a session's transfers: the engine in this process, or the daemon.

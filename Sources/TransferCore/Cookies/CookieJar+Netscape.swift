@@ -6,7 +6,7 @@ extension CookieJar {
     ///   - now: The present in seconds since 1970; cookies that have ended are passed over.
     ///   - publicSuffixes: A public suffix list; see ``init(publicSuffixes:)``.
     ///   - problems: Gets what is wrong, line by line; the good lines are taken in spite of it.
-    public init(
+    package init(
         netscape bytes: [UInt8],
         now: Int64,
         publicSuffixes: PublicSuffixes? = nil,
@@ -23,7 +23,7 @@ extension CookieJar {
     ///   - now: The present in seconds since 1970; cookies that have ended are passed over.
     /// - Returns: What is wrong, line by line; the good lines are taken in spite of it.
     @discardableResult
-    public mutating func load(netscape bytes: [UInt8], now: Int64) -> [CookieFileProblem] {
+    package mutating func load(netscape bytes: [UInt8], now: Int64) -> [CookieFileProblem] {
         var problems: [CookieFileProblem] = []
         var cookies: [Cookie] = []
         var number = 0
@@ -63,7 +63,7 @@ extension CookieJar {
     ///
     /// - Parameter includingSessionCookies: Whether to write those that have no end, too.
     /// - Returns: The file's text.
-    public func netscapeText(includingSessionCookies: Bool) -> String {
+    package func netscapeText(includingSessionCookies: Bool) -> String {
         var text = "# Netscape HTTP Cookie File\n# Written by Martlet. It may hold secrets: keep it to yourself.\n\n"
         for cookie in self.cookies where includingSessionCookies || cookie.expires != nil {
             text += NetscapeCookieLine.format(cookie)

@@ -4,11 +4,11 @@
 ///
 /// - Invariant: No two cookies have the same name, domain, path and host-only flag.
 /// - Source: RFC 6265bis §5.7, §5.8.
-public struct CookieJar: Sendable {
+package struct CookieJar: Sendable {
     /// The most cookies of one domain.
-    public static let mostPerDomain = 180
+    package static let mostPerDomain = 180
     /// The most cookies in all.
-    public static let most = 3000
+    package static let most = 3000
 
     private struct Entry: Sendable {
         var cookie: Cookie
@@ -21,26 +21,26 @@ public struct CookieJar: Sendable {
     }
 
     /// The domains for which no cookie is taken.
-    public let publicSuffixes: PublicSuffixes
+    package let publicSuffixes: PublicSuffixes
     /// By domain, in no order.
     private var domains: [String: [Entry]] = [:]
     private var nextOrder: UInt64 = 0
     /// The number of cookies, expired ones included.
-    public private(set) var count = 0
+    package private(set) var count = 0
 
     /// Creates an empty jar.
     ///
     /// - Parameter publicSuffixes: A public suffix list; without one only domains of a single label are refused, so
     ///   that a host could set cookies for all of `co.uk`.
-    public init(publicSuffixes: PublicSuffixes? = nil) {
+    package init(publicSuffixes: PublicSuffixes? = nil) {
         self.publicSuffixes = publicSuffixes ?? PublicSuffixes()
     }
 
     /// Whether there is no cookie.
-    public var isEmpty: Bool { self.count == 0 }
+    package var isEmpty: Bool { self.count == 0 }
 
     /// All cookies, the oldest first.
-    public var cookies: [Cookie] {
+    package var cookies: [Cookie] {
         self.domains.values.joined().sorted { $0.isOlder(than: $1) }.map(\.cookie)
     }
 
@@ -52,7 +52,7 @@ public struct CookieJar: Sendable {
     ///   - setCookie: The values of the response's Set-Cookie fields, in order.
     ///   - url: The URL of the request that was answered.
     ///   - now: The present in seconds since 1970.
-    public mutating func receive(_ setCookie: [String], from url: HTTPURL, now: Int64) {
+    package mutating func receive(_ setCookie: [String], from url: HTTPURL, now: Int64) {
         for field in setCookie {
             guard
                 let cookie = Cookie(setCookie: field, from: url, now: now, publicSuffixes: self.publicSuffixes),
@@ -64,7 +64,7 @@ public struct CookieJar: Sendable {
     }
 
     /// Stores a cookie that the user has made, whatever its domain; one that has ended deletes the one it replaces.
-    public mutating func set(_ cookie: Cookie, now: Int64) {
+    package mutating func set(_ cookie: Cookie, now: Int64) {
         self.insert(cookie, now: now)
         self.evict(now: now)
     }
@@ -152,7 +152,7 @@ public struct CookieJar: Sendable {
     // MARK: Sending
 
     /// The cookies to send to a URL: those of the longest path first, among them the oldest first.
-    public func cookies(for url: HTTPURL, now: Int64) -> [Cookie] {
+    package func cookies(for url: HTTPURL, now: Int64) -> [Cookie] {
         guard !self.isEmpty else { return [] }
         let host = url.host
         let path = url.path
@@ -175,7 +175,7 @@ public struct CookieJar: Sendable {
     }
 
     /// The value of the Cookie field for a request to a URL, or `nil` where there is no cookie to send.
-    public func field(for url: HTTPURL, now: Int64) -> String? {
+    package func field(for url: HTTPURL, now: Int64) -> String? {
         let cookies = self.cookies(for: url, now: now)
         return cookies.isEmpty ? nil : cookies.map(\.pair).joined(separator: "; ")
     }
@@ -184,31 +184,31 @@ public struct CookieJar: Sendable {
 
     /// Removes the cookie with this one's name, domain, path and host-only flag, and tells whether there was one.
     @discardableResult
-    public mutating func remove(_ cookie: Cookie) -> Bool {
+    package mutating func remove(_ cookie: Cookie) -> Bool {
         let count = self.count
         self.removeEntries { $0.cookie.isReplaced(by: cookie) }
         return self.count < count
     }
 
     /// Removes the cookies of a domain and of those below it.
-    public mutating func removeAll(domain: String) {
+    package mutating func removeAll(domain: String) {
         guard let domain = CookieDomain.canonical(domain.utf8) else { return }
         self.removeEntries { CookieDomain.matches($0.cookie.domain, domain: domain) }
     }
 
     /// Removes all cookies.
-    public mutating func removeAll() {
+    package mutating func removeAll() {
         self.domains = [:]
         self.count = 0
     }
 
     /// Removes the cookies that have no end, as when a browser is closed.
-    public mutating func removeSessionCookies() {
+    package mutating func removeSessionCookies() {
         self.removeEntries { $0.cookie.expires == nil }
     }
 
     /// Removes the cookies that have ended.
-    public mutating func removeExpired(now: Int64) {
+    package mutating func removeExpired(now: Int64) {
         self.removeEntries { $0.cookie.isExpired(at: now) }
     }
 

@@ -1,5 +1,5 @@
 /// How many connections one file gets.
-public enum ConnectionPolicy: Sendable, Hashable {
+package enum ConnectionPolicy: Sendable, Hashable {
     /// This many as soon as the server is known to do ranges.
     case fixed(Int)
     /// One, and more up to this number as long as each proves to help.

@@ -1,5 +1,5 @@
 /// What to do where the name is taken.
-public enum IfExistsRule: String, Sendable, CaseIterable {
+package enum IfExistsRule: String, Sendable, CaseIterable {
     /// Skip what agrees with the server, resume what we began, number anything else.
     case auto
     /// Skip whatever exists.

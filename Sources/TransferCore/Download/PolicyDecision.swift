@@ -1,5 +1,5 @@
 /// What a policy is asked.
-public enum PolicyQuestion: Sendable {
+package enum PolicyQuestion: Sendable {
     /// The first response whose body is to be taken came; asked once for each transfer.
     ///
     /// `proceed` takes it, `divert` takes it to a file instead of to memory, `cancel` ends the transfer.
@@ -15,7 +15,7 @@ public enum PolicyQuestion: Sendable {
 }
 
 /// What a policy decides.
-public enum PolicyDecision: Sendable {
+package enum PolicyDecision: Sendable {
     /// As if there were no policy.
     case proceed
     /// Do not follow.
@@ -29,16 +29,16 @@ public enum PolicyDecision: Sendable {
 }
 
 /// Where a body goes that was to go to memory.
-public struct Diversion: Sendable {
+package struct Diversion: Sendable {
     /// The file's directory.
-    public var directory: String
+    package var directory: String
     /// The file's name, or `nil` to take it from the response or the URL.
-    public var name: String?
+    package var name: String?
     /// What to do where the name is taken.
-    public var ifExists: IfExistsRule
+    package var ifExists: IfExistsRule
 
     /// Creates a diversion.
-    public init(directory: String, name: String?, ifExists: IfExistsRule) {
+    package init(directory: String, name: String?, ifExists: IfExistsRule) {
         self.directory = directory
         self.name = name
         self.ifExists = ifExists

@@ -1,7 +1,7 @@
 /// Writes durations as people do.
-public enum DurationFormat {
+package enum DurationFormat {
     /// The two largest units: `12s`, `3m05s`, `1h02m`, `2d03h`; a negative duration counts as none.
-    public static func compact(seconds: Int64) -> String {
+    package static func compact(seconds: Int64) -> String {
         let seconds = max(0, seconds)
         switch seconds {
         case ..<60: return "\(seconds)s"
@@ -12,7 +12,7 @@ public enum DurationFormat {
     }
 
     /// The two largest units, rounded to the nearest second; below ten seconds with tenths: `0.3s`.
-    public static func compact(_ duration: Duration) -> String {
+    package static func compact(_ duration: Duration) -> String {
         let (seconds, attoseconds) = duration.components
         if seconds >= 0, seconds < 10, attoseconds >= 0 {
             let tenths = seconds * 10 + (attoseconds + 50_000_000_000_000_000) / 100_000_000_000_000_000

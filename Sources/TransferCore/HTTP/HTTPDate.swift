@@ -1,7 +1,7 @@
 /// Reads and writes the dates of header fields.
 ///
 /// - Source: RFC 9110 §5.6.7.
-public enum HTTPDate {
+package enum HTTPDate {
     private static let weekdays = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"]
     private static let months = [
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
@@ -11,7 +11,7 @@ public enum HTTPDate {
     ///
     /// The weekday is not compared with the date. A year of two digits (RFC 850) lies in 1970 to 2069, for there is no
     /// clock here to tell which century is nearer.
-    public static func parse(_ field: String) -> Int64? {
+    package static func parse(_ field: String) -> Int64? {
         if let seconds = self.fixed(field) { return seconds }
         let words = field.utf8.split { $0 == 0x20 || $0 == 0x2C || $0 == 0x09 }
         switch words.count {
@@ -76,7 +76,7 @@ public enum HTTPDate {
     ///
     /// - Parameter seconds: Seconds since 1970; clamped to the years 0 to 9999.
     /// - Returns: The date, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
-    public static func format(_ seconds: Int64) -> String {
+    package static func format(_ seconds: Int64) -> String {
         let seconds = min(max(seconds, -62_167_219_200), 253_402_300_799)
         let days = Int(seconds >= 0 ? seconds / 86400 : (seconds - 86399) / 86400)
         let time = Int(seconds) - days * 86400

@@ -209,10 +209,10 @@ extension HeaderFields: ExpressibleByDictionaryLiteral {
 }
 
 /// Tests and conversions of ASCII bytes.
-public enum ASCII {
+package enum ASCII {
     /// The byte with an upper-case letter made lower-case.
     @inlinable
-    public static func lowercase(_ byte: UInt8) -> UInt8 {
+    package static func lowercase(_ byte: UInt8) -> UInt8 {
         byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte
     }
 }

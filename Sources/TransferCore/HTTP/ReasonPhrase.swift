@@ -1,9 +1,9 @@
 /// The standard names of status codes.
 ///
 /// - Source: RFC 9110 §15, and the IANA HTTP status code registry.
-public enum ReasonPhrase {
+package enum ReasonPhrase {
     /// The name of a status, or that of its class where the status is not registered.
-    public static func of(_ status: Int) -> String {
+    package static func of(_ status: Int) -> String {
         if let phrase = self.registered[status] { return phrase }
         switch status {
         case 100..<200: return "Informational"

@@ -1,7 +1,7 @@
 /// Where a transfer stands.
 ///
 /// Nothing between two of these states is ever observable or persisted.
-public enum TransferState: Hashable, Sendable {
+package enum TransferState: Hashable, Sendable {
     /// It waits for its turn.
     case waiting
     /// It holds a place among the running ones.
@@ -18,7 +18,7 @@ public enum TransferState: Hashable, Sendable {
     case cancelled
 
     /// Whether nothing more will happen.
-    public var isEnded: Bool {
+    package var isEnded: Bool {
         switch self {
         case .finished, .failed, .cancelled: true
         case .waiting, .running, .retrying, .paused: false
@@ -26,7 +26,7 @@ public enum TransferState: Hashable, Sendable {
     }
 
     /// Whether a transfer may go from this state to another.
-    public func allows(_ next: TransferState) -> Bool {
+    package func allows(_ next: TransferState) -> Bool {
         switch (self, next) {
         case (.waiting, .running), (.waiting, .paused), (.waiting, .failed), (.waiting, .cancelled): true
         case (.running, .waiting), (.running, .retrying), (.running, .paused): true

@@ -1,22 +1,22 @@
 /// A resumable upload as it is stored, so that another process can resume it.
 ///
 /// It has no offset: the server reports that.
-public struct UploadRecord: Hashable, Sendable {
+package struct UploadRecord: Hashable, Sendable {
     /// The protocol that the upload's resource speaks.
-    public var speaks: ResumableProtocol
+    package var speaks: ResumableProtocol
     /// The URL of the upload's first request, without user information.
-    public var endpoint: String
+    package var endpoint: String
     /// The URL of the upload's own resource, a secret: a client that knows it can add to the upload.
-    public var resource: String
+    package var resource: String
     /// The length of the whole content in bytes.
-    public var length: Int64
+    package var length: Int64
     /// The files that are sent, in order, as they were when the upload started.
-    public var files: [FileIdentity]
+    package var files: [FileIdentity]
     /// When the server deletes the upload, in seconds since 1970; `nil` if it did not say.
-    public var expires: Int64?
+    package var expires: Int64?
 
     /// Creates a record.
-    public init(
+    package init(
         speaks: ResumableProtocol,
         endpoint: String,
         resource: String,
@@ -74,7 +74,7 @@ extension UploadRecord {
     ///
     /// A file's change time is a separate line after the file's: earlier versions ignore names that they do not know, and
     /// still read the record.
-    public var encoded: [UInt8] {
+    package var encoded: [UInt8] {
         var text = Self.firstLine + "\n"
         text += "protocol \(self.speaks.rawValue)\nendpoint \(self.endpoint)\nresource \(self.resource)\n"
         text += "length \(self.length)\n"
@@ -87,7 +87,7 @@ extension UploadRecord {
     }
 
     /// Reads a record; `nil` if the bytes are not a complete one of this format.
-    public init?(encoded bytes: [UInt8]) {
+    package init?(encoded bytes: [UInt8]) {
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
         // The last line is empty, and without the one before it the file was cut off.
         guard lines.count > 2, lines[0] == Self.firstLine, lines[lines.count - 2] == "end" else { return nil }

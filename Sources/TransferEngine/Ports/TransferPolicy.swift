@@ -4,7 +4,7 @@ public import TransferCore
 ///
 /// Called on the lanes, so no method may block. A decision that takes time is passed to a closure later; only the
 /// response in question waits for it.
-public protocol TransferPolicy: AnyObject, Sendable {
+package protocol TransferPolicy: AnyObject, Sendable {
     /// Returns additional fields for one request, such as `Cookie` and `Authorization`.
     ///
     /// A field that the transfer itself sets is not replaced. May be called under a run's lock: must not call the

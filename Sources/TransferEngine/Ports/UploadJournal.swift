@@ -1,9 +1,9 @@
-public import TransferCore
+package import TransferCore
 
 /// Stores the record with which another process resumes an upload.
 ///
 /// Called on a `BlockingPool`, one call at a time.
-public protocol UploadJournal: AnyObject, Sendable {
+package protocol UploadJournal: AnyObject, Sendable {
     /// Returns the record; `nil` if there is none, or it cannot be decoded.
     func read() throws(StorageError) -> UploadRecord?
 

@@ -1,63 +1,63 @@
 public import TransferCore
 
 /// A download: the URLs, the destination and the options.
-public struct DownloadRequest: Sendable {
+package struct DownloadRequest: Sendable {
     /// The file's URLs, at least one; more are mirrors of the same file.
-    public var sources: [HTTPURL]
+    package var sources: [HTTPURL]
 
     /// The file name chosen by the caller, or `nil` to derive it from the response or the URL.
-    public var name: String?
+    package var name: String?
 
     /// The directory for the file, or `nil` for that of ``options``.
-    public var directory: String?
+    package var directory: String?
 
     /// Digests that the finished file must have.
-    public var expected: [ExpectedDigest]
+    package var expected: [ExpectedDigest]
 
     /// Header fields of this request, in addition to those of ``options``.
-    public var fields: [(String, String)]
+    package var fields: [(String, String)]
 
     /// Whether the given name must not be numbered: adding fails while another transfer uses it.
-    public var nameIsExact = false
+    package var nameIsExact = false
 
     /// Whether a file without a given or proposed name is named by the last URL after redirects, as by aria2.
     ///
     /// A URL without a last segment then yields `index.html`. Otherwise the first URL names the file.
-    public var namesByFinalURL = false
+    package var namesByFinalURL = false
 
     /// A unique text stored with the finished file; it identifies the file as this transfer's.
     ///
     /// A caller that records finished transfers repeats one that ended just before a crash; with its mark, the repeated
     /// transfer ends immediately with the existing file.
-    public var mark: String?
+    package var mark: String?
 
     /// The method, a token; default `GET`.
     ///
     /// A request with any method other than `GET` and `HEAD` is for the whole representation, and is repeated only if
     /// the method is idempotent (RFC 9110 §9.2.2) or nothing has been sent.
-    public var method = "GET"
+    package var method = "GET"
 
     /// The content to send, or `nil` for none.
-    public var body: [UInt8]?
+    package var body: [UInt8]?
 
     /// Fields that make the request conditional (RFC 9110 §13.1), such as `If-None-Match`.
     ///
     /// Sent only with requests for the whole representation; the transfer then finishes on 304.
-    public var conditions: [(String, String)] = []
+    package var conditions: [(String, String)] = []
 
     /// The policy hooks for requests and responses, or `nil`.
-    public var policy: (any TransferPolicy)?
+    package var policy: (any TransferPolicy)?
 
     /// The options, which many requests can share.
-    public var options: DownloadOptions
+    package var options: DownloadOptions
 
     /// A value of the caller, attached to every event.
-    public var userInfo: (any Sendable)?
+    package var userInfo: (any Sendable)?
 
     /// Creates a request.
     ///
     /// - Precondition: `sources` is not empty.
-    public init(
+    package init(
         _ sources: [HTTPURL],
         name: String? = nil,
         directory: String? = nil,
@@ -78,73 +78,73 @@ public struct DownloadRequest: Sendable {
 }
 
 /// Options of transfers, shared by requests.
-public struct DownloadOptions: Sendable {
+package struct DownloadOptions: Sendable {
     /// The directory for files.
-    public var directory: String = "."
+    package var directory: String = "."
     /// The rule for a name that is taken.
-    public var ifExists: IfExists = .auto
+    package var ifExists: IfExists = .auto
     /// The destination of the bytes.
-    public var destination: Destination = .file
+    package var destination: Destination = .file
     /// Header fields for every request, `User-Agent` included; those private to the origin are not sent to another one.
-    public var fields: [(String, String)] = []
+    package var fields: [(String, String)] = []
     /// The priority: transfers of a higher one start first.
-    public var priority: Priority = .normal
+    package var priority: Priority = .normal
     /// The rate limit in bytes per second, or `nil`.
-    public var rateLimit: Int64?
+    package var rateLimit: Int64?
     /// The number of connections for one file; see ``ConnectionPolicy``.
-    public var connections: ConnectionPolicy = .adaptive(most: 4)
+    package var connections: ConnectionPolicy = .adaptive(most: 4)
     /// The size of the smallest piece for which a further connection is opened, in bytes.
-    public var minimumSplit: Int64 = 1 << 20
+    package var minimumSplit: Int64 = 1 << 20
     /// The maximum number of retries without progress.
-    public var retries: Int = 5
+    package var retries: Int = 5
     /// The minimum time between two attempts; a delay requested by the server, and the backoff, may be longer.
-    public var retryWait: Duration = .zero
+    package var retryWait: Duration = .zero
     /// The maximum duration of an outage, during which the transfer waits; `nil` treats it like any other failure.
     ///
     /// In an outage connections cannot be made or break, or no name server responds. Transfers that wait for its end
     /// use up no retries, and one attempt at a time is made for all transfers of a host.
-    public var outageTimeout: Duration?
+    package var outageTimeout: Duration?
     /// Whether attempts that fail in an outage use up retries, although the transfer waits for its end.
-    public var retriesIncludeOutages = false
+    package var retriesIncludeOutages = false
     /// The time since which the transfer has waited outside the engine, in seconds since 1970, or `nil`.
     ///
     /// A failed attempt at its host after this time counts as one of this transfer.
     package var waitsSince: Int64?
     /// The statuses on which a request is retried.
-    public var retryStatuses: Set<Int> = [408, 429, 500, 502, 503, 504]
+    package var retryStatuses: Set<Int> = [408, 429, 500, 502, 503, 504]
     /// The maximum number of redirects to follow.
-    public var maximumRedirects: Int = 20
+    package var maximumRedirects: Int = 20
     /// Whether redirects from https to http are followed.
-    public var allowsDowngrade: Bool = false
+    package var allowsDowngrade: Bool = false
     /// The timeout of name resolution, connecting and the handshake together.
-    public var connectTimeout: Duration = .seconds(30)
+    package var connectTimeout: Duration = .seconds(30)
     /// The maximum time without received or sent bytes; also that until a response head is complete.
     ///
     /// Zero disables the timeout.
-    public var stallTimeout: Duration = .seconds(60)
+    package var stallTimeout: Duration = .seconds(60)
     /// The maximum active time of a transfer: runs and the time between attempts, but not the time in the queue.
     ///
     /// Zero disables the timeout.
-    public var totalTimeout: Duration = .zero
+    package var totalTimeout: Duration = .zero
     /// Whether every file is synced to disk before it is reported as finished.
-    public var durable: Bool = false
+    package var durable: Bool = false
     /// The algorithm of the digest that is reported with each finished file.
-    public var reportDigest: DigestAlgorithm?
+    package var reportDigest: DigestAlgorithm?
     /// Whether a file that fails its digest is kept as `NAME.martlet-bad`.
-    public var keepBad: Bool = true
+    package var keepBad: Bool = true
     /// Supplies a fresh URL when a link has expired, or `nil`.
-    public var refresher: (any LinkRefresher)?
+    package var refresher: (any LinkRefresher)?
 
     /// Creates the defaults.
-    public init() {}
+    package init() {}
 
     /// The rule for a name that is taken.
-    public typealias IfExists = IfExistsRule
+    package typealias IfExists = IfExistsRule
     /// The number of connections for one file.
-    public typealias ConnectionPolicy = TransferCore.ConnectionPolicy
+    package typealias ConnectionPolicy = TransferCore.ConnectionPolicy
 
     /// The destination of the bytes.
-    public enum Destination: Sendable {
+    package enum Destination: Sendable {
         /// A file in the directory.
         case file
         /// A sink that accepts the bytes once and in order, and may block.

@@ -1,75 +1,75 @@
 public import TransferCore
 
 /// An upload: the URL, the content and the options.
-public struct UploadRequest: Sendable {
+package struct UploadRequest: Sendable {
     /// The URL to which the content is sent.
-    public var url: HTTPURL
+    package var url: HTTPURL
 
     /// The URL at which a resumable protocol creates uploads, if it is not ``url``.
-    public var collection: HTTPURL?
+    package var collection: HTTPURL?
 
     /// The content.
-    public var content: UploadContent
+    package var content: UploadContent
 
     /// The method of an upload in one request, a token; resumable protocols define their own.
-    public var method = "PUT"
+    package var method = "PUT"
 
     /// The media type of the content.
-    public var type = "application/octet-stream"
+    package var type = "application/octet-stream"
 
     /// The protocol of the upload.
-    public var way = UploadWay.plain
+    package var way = UploadWay.plain
 
     /// Metadata of the content, such as its `filename`, sent if the protocol supports it.
-    public var metadata: [(String, String)] = []
+    package var metadata: [(String, String)] = []
 
     /// The algorithm of the digest sent with each part, if the protocol and the server support it.
-    public var checksum: DigestAlgorithm?
+    package var checksum: DigestAlgorithm?
 
     /// The journal that keeps the state of a resumable upload for later processes, or `nil`.
-    public var journal: (any UploadJournal)?
+    package var journal: (any UploadJournal)?
 
     /// The record of an upload to resume; the journal's takes precedence.
-    public var record: UploadRecord?
+    package var record: UploadRecord?
 
     /// Called on a `BlockingPool` before a request that must not be repeated (RFC 9110 §9.2.2).
     ///
     /// When it returns, the note must survive the death of the process. If it throws, the upload fails.
-    public var noteUnrepeatable: (@Sendable () throws(StorageError) -> Void)?
+    package var noteUnrepeatable: (@Sendable () throws(StorageError) -> Void)?
 
     /// Receives the body of the response; `nil` discards it.
-    public var receiver: (any AnswerReceiver)?
+    package var receiver: (any AnswerReceiver)?
 
     /// The number of bytes after which the body of a success is not read any further, or `nil`.
     ///
     /// The part that passes the limit is still given to the ``receiver``. With `nil`, a receiver gets all; without one,
     /// 1 MiB is read in at most 30 seconds.
-    public var answerLimit: Int64?
+    package var answerLimit: Int64?
 
     /// The minimum length of content in bytes for which `Expect: 100-continue` is sent (RFC 9110 §10.1.1), or `nil` for
     /// never.
-    public var asksFrom: Int64? = 1 << 20
+    package var asksFrom: Int64? = 1 << 20
 
     /// The maximum time to wait for a response to `Expect` before the content is sent.
-    public var askTimeout: Duration = .seconds(1)
+    package var askTimeout: Duration = .seconds(1)
 
     /// The name of the content in events: a path.
-    public var name = ""
+    package var name = ""
 
     /// Header fields of this request, in addition to those of ``options``.
-    public var fields: [(String, String)] = []
+    package var fields: [(String, String)] = []
 
     /// The policy hooks for requests and responses, or `nil`.
-    public var policy: (any TransferPolicy)?
+    package var policy: (any TransferPolicy)?
 
     /// The options, which many requests can share; those about files and their connections have no effect.
-    public var options: DownloadOptions
+    package var options: DownloadOptions
 
     /// A value of the caller, attached to every event.
-    public var userInfo: (any Sendable)?
+    package var userInfo: (any Sendable)?
 
     /// Creates a request.
-    public init(_ url: HTTPURL, _ content: UploadContent, options: DownloadOptions = DownloadOptions()) {
+    package init(_ url: HTTPURL, _ content: UploadContent, options: DownloadOptions = DownloadOptions()) {
         self.url = url
         self.content = content
         self.options = options

@@ -31,7 +31,7 @@ extension TransferEngine {
     /// Deletes an upload of no engine at the server, if it has a record, and removes the record.
     ///
     /// Returns immediately.
-    public func giveUp(_ request: UploadRequest) {
+    package func giveUp(_ request: UploadRequest) {
         self.pool.run {
             let kept: UploadRecord? = (try? request.journal?.read()) ?? nil
             try? request.journal?.remove()

@@ -1,6 +1,7 @@
 import Martlet
 import Synchronization
 import Testing
+import TransferCore
 import TransferTesting
 
 @Suite("Challenges", .timeLimit(.minutes(1)))

@@ -1,6 +1,7 @@
 import Martlet
 import Synchronization
 import Testing
+import TransferCore
 import TransferTesting
 
 @Suite("Digest authentication", .timeLimit(.minutes(1)))
