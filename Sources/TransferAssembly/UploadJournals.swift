@@ -12,7 +12,8 @@ package enum UploadJournals {
     ///   - directory: The directory; it is created when the first record is written.
     ///   - key: Returns the values that identify this upload, such as the file's absolute path and the URL.
     /// - Returns: The journal.
-    package static func journal(in directory: String, for key: @escaping @Sendable () -> [String]) -> any UploadJournal {
+    package static func journal(in directory: String, for key: @escaping @Sendable () -> [String]) -> any UploadJournal
+    {
         DiskUploadJournal(in: directory, for: key)
     }
 

@@ -15,6 +15,7 @@ let package = Package(
             dependencies: [
                 .product(name: "Martlet", package: "martlet"),
                 .product(name: "MartletFoundation", package: "martlet"),
+                .product(name: "TransferTesting", package: "martlet"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
             ]
         )

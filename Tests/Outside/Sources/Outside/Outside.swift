@@ -3,6 +3,7 @@ import Foundation
 import HTTPTypes
 import Martlet
 import MartletFoundation
+import TransferTesting
 
 /// What a program that depends on the package does, each case by the public interface only.
 @main
@@ -11,7 +12,9 @@ enum Outside {
         let words = Array(CommandLine.arguments.dropFirst())
         do {
             switch words.first {
-            case "names": try Self.names()
+            case "names":
+                try Self.names()
+                try Self.scripted()
             case "leave" where words.count == 7: try Self.leave(words)
             case "progress" where words.count == 4: try Self.progress(words)
             case "blocking" where words.count == 2: try Self.blocking(words[1])
@@ -47,6 +50,19 @@ enum Outside {
         let request = try URL(fileURLWithPath: "/x").isFileURL ? TransferRequest("http://127.0.0.1/x") : nil
         guard request.map({ "\($0.url)" }) == "http://127.0.0.1/x" else { throw Failure("request") }
         print("names: ok")
+    }
+
+    /// A session without a network, as in a program's tests.
+    private static func scripted() throws {
+        let responses = ScriptedResponses { _ in .response(200, ["ETag": "\"1\""], body: Array("scripted".utf8)) }
+        var configuration = SessionConfiguration.ephemeral
+        configuration.transport = responses.transport
+        let session = try TransferSession(configuration: configuration)
+        let answer = try session.dataBlocking(from: "https://example.org/x", timeout: .seconds(10))
+        guard answer.text == "scripted", answer.response.entityTag == "\"1\"", responses.requests.count == 1 else {
+            throw Failure("scripted responses")
+        }
+        print("scripted: ok")
     }
 
     /// Queues downloads and uploads in a background session, and ends the process right after the last `resume()`.
