@@ -88,6 +88,37 @@ struct ProgramSessionTests {
         await bench.stop()
     }
 
+    @Test("A transfer that was paused in the spool stays paused, whatever else is in the spool")
+    func pausedInSpool() async throws {
+        for _ in 0..<10 {
+            let directory = try TemporaryDirectory()
+            let name = directory.path("spools")
+            var spool: CommandSpool? = try CommandSpool.make(
+                in: name,
+                name: "s.1",
+                opening: ["identifier": "s", "configuration": SessionBench.configuration(directory).json]
+            )
+            let id = GID.random()
+            func call(_ number: Int64, _ method: String, _ parameters: JSON) throws {
+                try spool?.append(
+                    SpooledCall(number: number, key: "\(number)", method: method, parameters: parameters)
+                )
+            }
+            let good = NewTransfer(id: id, urls: ["http://127.0.0.1:9/x"], session: "s")
+            let bad = NewTransfer(id: .random(), urls: ["nonsense"], session: "s")
+            try call(1, "martlet.add", ["entries": [good.json]])
+            try call(2, "martlet.add", ["entries": [bad.json]])
+            try call(3, "martlet.pause", ["ids": [.string(id.description)]])
+            spool = nil
+            let harness = try await CoreHarness(directory)
+            try await harness.events.wait("paused")
+            try await harness.core.save()
+            #expect(try await harness.core.record(id).state == .paused)
+            #expect(harness.core.counts.active == 0)
+            await harness.stop()
+        }
+    }
+
     @Test("What the daemon refuses from a spool is told to the program's next run as a failure")
     func refused() async throws {
         let (directory, first) = (try TemporaryDirectory(), try TemporaryDirectory())
