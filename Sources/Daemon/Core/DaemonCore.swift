@@ -70,7 +70,8 @@ package actor DaemonCore: TransferService {
     var stopWaiters: [CheckedContinuation<Void, Never>] = []
     /// The last import of spools, until it has ended; each one waits for the one before.
     var spoolImport: Task<Void, Never>?
-    /// The spools that could not be imported for a reason that may pass.
+    /// The names of spools that could not be imported for a reason that may pass, and the problems with others: logged
+    /// once.
     var keptSpools: Set<String> = []
     var lastSpoolLook = 0.0
     /// The timer for the machine's next wake-up.

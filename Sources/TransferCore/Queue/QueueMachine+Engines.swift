@@ -7,7 +7,7 @@ extension QueueMachine {
         guard let entry = self.lanes[lane]?.entries[id], entry.phase != .ended else { return false }
         self.lanes[lane]?.entries[id]?.hasBegun = true
         if entry.phase == .staged || entry.phase == .retrying { self.lanes[lane]?.move(id, to: .running) }
-        self.lanes[lane]?.withdrawals.remove(id)
+        self.beganBeforeWithdrawal(lane, id)
         self.dirty.insert(lane)
         guard !entry.hasStarted else { return false }
         self.lanes[lane]?.setStarted(id)
@@ -20,7 +20,26 @@ extension QueueMachine {
         guard let phase = self.lanes[lane]?.entries[id]?.phase, phase == .running || phase == .staged else { return }
         self.lanes[lane]?.entries[id]?.hasBegun = true
         self.lanes[lane]?.move(id, to: .retrying)
+        self.beganBeforeWithdrawal(lane, id)
         self.dirty.insert(lane)
+    }
+
+    /// Cancels a transfer whose withdrawal was decided and not performed yet when it began.
+    private mutating func beganBeforeWithdrawal(_ id: LaneID, _ transfer: ID) {
+        guard self.lanes[id]?.withdrawals.remove(transfer) != nil, var lane = self.lanes.removeValue(forKey: id) else {
+            return
+        }
+        defer { self.lanes[id] = lane }
+        self.cancelIfUnwanted(&lane, transfer)
+    }
+
+    /// Cancels a transfer that has begun although it was to be withdrawn, unless it was to be staged anew only.
+    private func cancelIfUnwanted(_ lane: inout QueueLane, _ transfer: ID) {
+        guard let entry = lane.entries[transfer] else { return }
+        let isRestarted = lane.restarts.remove(transfer) != nil
+        if entry.wish != .waits || isRestarted || entry.mayBeCut && self.cutsRunning(lane) {
+            Self.cancel(&lane, transfer)
+        }
     }
 
     /// A transfer has ended by itself.
@@ -73,7 +92,7 @@ extension QueueMachine {
         defer { self.lanes[id] = lane }
         self.dirty.insert(id)
         for transfer in asked {
-            guard let entry = lane.entries[transfer], entry.phase == .staged else { continue }
+            guard lane.entries[transfer]?.phase == .staged else { continue }
             if gone.contains(transfer) {
                 lane.remove(transfer)
                 lane.mayFindMore = true
@@ -81,10 +100,7 @@ extension QueueMachine {
             }
             lane.entries[transfer]?.hasBegun = true
             lane.move(transfer, to: .running)
-            let isRestarted = lane.restarts.remove(transfer) != nil
-            if entry.wish != .waits || isRestarted || entry.mayBeCut && self.cutsRunning(lane) {
-                Self.cancel(&lane, transfer)
-            }
+            self.cancelIfUnwanted(&lane, transfer)
         }
     }
 

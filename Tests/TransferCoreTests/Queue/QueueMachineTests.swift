@@ -185,6 +185,18 @@ struct QueueMachineTests {
         #expect(staged == [5, 2, 3, 4])
     }
 
+    @Test("A paused one that begins before its withdrawal is performed is cancelled", arguments: [true, false])
+    func begunBeforeWithdrawal(_ isStart: Bool) throws {
+        let stage = Stage(waiting: 1)
+        _ = stage.answer(try #require(stage.claim()), [1])
+        stage.count(0)
+        stage.machine.paused(nil, [1])
+        // The engine had started it; its event comes with the answer of the store.
+        if isStart { _ = stage.machine.started(nil, 1) } else { stage.machine.retrying(nil, 1) }
+        #expect(stage.next() == .cancel(nil, 1, keeping: true))
+        #expect(stage.next() == nil && stage.entries[1]?.phase == .leaving)
+    }
+
     @Test("A paused one is withdrawn if it has not begun, and cancelled if it has")
     func paused() throws {
         let stage = Stage(waiting: 3)

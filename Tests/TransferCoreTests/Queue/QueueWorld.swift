@@ -245,12 +245,14 @@ struct QueueWorld {
         self.answers.append((answer, [nil: self.counts(nil), "s": self.counts("s")]))
     }
 
-    /// The machine is notified of the first answer, or of several before its effects are performed.
+    /// The machine is notified of the first answer, or of several and of events of the engine before its effects are
+    /// performed.
     mutating func hear() {
         var asked: Set<UInt64> = []
         repeat {
             guard !self.answers.isEmpty else { break }
             self.hearOne(&asked)
+            if self.pick(3) == 0 { self.hearEvent() }
         } while self.pick(3) == 0
         self.pump()
         for id in asked where self.given[id] != nil {
@@ -331,6 +333,12 @@ struct QueueWorld {
     /// The machine hears the engine's first event.
     mutating func listen() {
         guard !self.events.isEmpty else { return }
+        self.hearEvent()
+        self.pump()
+    }
+
+    private mutating func hearEvent() {
+        guard !self.events.isEmpty else { return }
         switch self.events.removeFirst() {
         case .started(let lane, let id): _ = self.machine.started(lane, id)
         case .retrying(let lane, let id): self.machine.retrying(lane, id)
@@ -341,7 +349,6 @@ struct QueueWorld {
             }
         case .cancelled(let lane, let id): _ = self.machine.cancelled(lane, id)
         }
-        self.pump()
     }
 
     // MARK: Kills and rest

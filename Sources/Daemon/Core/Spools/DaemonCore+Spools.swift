@@ -22,13 +22,16 @@ extension DaemonCore {
     }
 
     private func performSpools() async {
-        let (directory, logger) = (self.configuration.stateDirectory + "/spools", self.configuration.logger)
-        let spools = await withCheckedContinuation { continuation in
+        let directory = self.configuration.stateDirectory + "/spools"
+        let (spools, problems) = await withCheckedContinuation { continuation in
             self.parts.pool.run {
-                continuation.resume(
-                    returning: OrphanedSpool.all(in: directory) { logger.warning("a session's spool: \($0)") }
-                )
+                var problems: [String] = []
+                let spools = OrphanedSpool.all(in: directory) { problems.append($0) }
+                continuation.resume(returning: (spools, problems))
             }
+        }
+        for problem in problems where self.keptSpools.insert(problem).inserted {
+            self.configuration.logger.warning("a session's spool: \(problem)")
         }
         for spool in spools where !self.isStopping { await self.perform(spool) }
     }
