@@ -100,9 +100,10 @@ struct ProgramSessionTests {
             )
             let id = GID.random()
             func call(_ number: Int64, _ method: String, _ parameters: JSON) throws {
-                try spool?.append(
-                    SpooledCall(number: number, key: "\(number)", method: method, parameters: parameters)
-                )
+                try spool?
+                    .append(
+                        SpooledCall(number: number, key: "\(number)", method: method, parameters: parameters)
+                    )
             }
             let good = NewTransfer(id: id, urls: ["http://127.0.0.1:9/x"], session: "s")
             let bad = NewTransfer(id: .random(), urls: ["nonsense"], session: "s")
