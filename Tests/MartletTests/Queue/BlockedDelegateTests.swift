@@ -18,6 +18,22 @@ struct BlockedDelegateTests {
         }
     }
 
+    /// Responds once a gate is open.
+    private static func server(waitingFor gate: Gate) async throws -> ScriptedServer {
+        try await ScriptedServer.start { _ in
+            Reply([.waitUntil(gate), .head(Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".utf8))])
+        }
+    }
+
+    /// A started queue with one item.
+    private static func queue(_ server: ScriptedServer) throws -> TransferQueue {
+        let queue = try TransferQueue()
+        try queue.add(server.text("x"))
+        queue.finishQueuing()
+        queue.start()
+        return queue
+    }
+
     /// Runs work on a queue, where it may block.
     private static func on<Value: Sendable>(
         _ queue: DispatchQueue,
@@ -63,13 +79,8 @@ struct BlockedDelegateTests {
     @Test("A caller's timeout is heeded, and the queue continues")
     func timeout() async throws {
         let gate = Gate()
-        let server = try await ScriptedServer.start { _ in
-            Reply([.waitUntil(gate), .head(Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".utf8))])
-        }
-        let queue = try TransferQueue()
-        try queue.add(server.text("x"))
-        queue.finishQueuing()
-        queue.start()
+        let server = try await Self.server(waitingFor: gate)
+        let queue = try Self.queue(server)
         let error = await #expect(throws: TransferError.self) {
             try await Self.on(.global()) { try queue.waitUntilFinishedBlocking(timeout: .milliseconds(50)) }
         }
@@ -88,13 +99,8 @@ struct BlockedDelegateTests {
     @Test("Cancelling the Swift task ends its wait for a queue")
     func cancelled() async throws {
         let gate = Gate()
-        let server = try await ScriptedServer.start { _ in
-            Reply([.waitUntil(gate), .head(Array("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".utf8))])
-        }
-        let queue = try TransferQueue()
-        try queue.add(server.text("x"))
-        queue.finishQueuing()
-        queue.start()
+        let server = try await Self.server(waitingFor: gate)
+        let queue = try Self.queue(server)
         let waiting = Task { try await queue.waitUntilFinished() }
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }

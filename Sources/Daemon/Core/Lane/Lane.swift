@@ -81,7 +81,7 @@ final class Lane {
     private var slots: [EngineKey: Slot] = [:]
     private var hostLimits: [String: Int]
     private let parts: EngineParts
-    private let outbox: Outbox
+    let outbox: Outbox
 
     init(
         session: String?,
@@ -356,15 +356,6 @@ final class Lane {
         if self.slots[key]?.policies.count ?? 0 >= 64 { self.slots[key]?.policies = [:] }
         self.slots[key]?.policies[wanted] = policy
         return policy
-    }
-
-    /// Reports the cookies of a session's responses, so that they outlive this lane.
-    private var cookieReport: (@Sendable ([String], RequestFacts) -> Void)? {
-        guard let session = self.session else { return nil }
-        return { [outbox = self.outbox] values, request in
-            guard let tag = request.userInfo as? RunTag else { return }
-            outbox.put(.answer { $0.receivedCookies(values, from: request.url, session, tag.id) })
-        }
     }
 
     private func makeSlot(_ key: EngineKey) throws(StagingFailure) {

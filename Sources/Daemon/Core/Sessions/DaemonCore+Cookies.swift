@@ -3,6 +3,7 @@ internal import Logging
 internal import Martlet
 internal import QueueStore
 internal import TransferCore
+internal import TransferEngine
 
 /// The cookies of sessions.
 extension DaemonCore {
@@ -36,5 +37,16 @@ extension DaemonCore {
         ]
         self.pending.items.append(.init(session: session, id: id, event: event, before: transfer))
         self.machine.recorded()
+    }
+}
+
+extension Lane {
+    /// Reports the cookies of a session's responses, so that they outlive this lane.
+    var cookieReport: (@Sendable ([String], RequestFacts) -> Void)? {
+        guard let session = self.session else { return nil }
+        return { [outbox = self.outbox] values, request in
+            guard let tag = request.userInfo as? RunTag else { return }
+            outbox.put(.answer { $0.receivedCookies(values, from: request.url, session, tag.id) })
+        }
     }
 }

@@ -103,13 +103,14 @@ enum Outside {
             guard watcher.seen.wait(timeout: .now() + 10) == .success else { throw Failure("no progress") }
             print("first progress: \(ContinuousClock.now - begun) after the resume")
             task.cancel()
-            Thread.sleep(forTimeInterval: 1.5)
+            guard watcher.ended.wait(timeout: .now() + 10) == .success else { throw Failure("no end") }
         }
         try session.handOverBlocking(timeout: .seconds(10))
     }
 
     private final class Watcher: TransferDelegate {
         let seen = DispatchSemaphore(value: 0)
+        let ended = DispatchSemaphore(value: 0)
         private let known = NSLock()
         nonisolated(unsafe) private var tasks: Set<Int> = []
 
@@ -118,16 +119,29 @@ enum Outside {
             defer { self.known.unlock() }
             if self.tasks.insert(task.id).inserted { self.seen.signal() }
         }
+
+        func task(_ task: DownloadTask, didEndWith result: Result<DownloadedFile, TransferError>) {
+            self.ended.signal()
+        }
+    }
+
+    /// Signals with the first bytes of a queue.
+    private final class Beginning: TransferQueueDelegate {
+        let seen = DispatchSemaphore(value: 0)
+
+        func queue(_ queue: TransferQueue, item: TransferQueue.Item, didReceive bytes: [UInt8]) { self.seen.signal() }
     }
 
     /// A queue whose delegate is called on the main thread, which stops it and waits for it.
     private static func blocking(_ url: String) throws {
         let queue = try TransferQueue(limit: 4)
         let observer = Observer()
+        let beginning = Beginning()
         queue.addDelegate(observer, on: .main)
+        queue.addDelegate(beginning)
         for number in 0..<20 { try queue.add("\(url)\(number)") }
         queue.start()
-        Thread.sleep(forTimeInterval: 0.3)
+        guard beginning.seen.wait(timeout: .now() + 10) == .success else { throw Failure("no bytes") }
         let time = try ContinuousClock()
             .measure {
                 queue.requestStop()
