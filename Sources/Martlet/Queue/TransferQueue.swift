@@ -32,12 +32,12 @@ public final class TransferQueue: Sendable {
         var isEndTold = false
         var waiters: [Int: @Sendable () -> Void] = [:]
         var nextWaiter = 0
-        /// The number of threads that are blocked until the queue is finished.
-        var blocked = 0
     }
 
     private let session: TransferSession
     private let state: Mutex<State>
+    /// The number of threads that are blocked until the queue is finished; read with every chunk of an item's body.
+    private let blocked = Atomic(0)
     private let delegates = DelegateList<any TransferQueueDelegate>()
     private let maximumBytes: Int
 
@@ -221,17 +221,13 @@ public final class TransferQueue: Sendable {
     ///   code off the main thread.
     public func waitUntilFinishedBlocking(timeout: Duration? = nil) throws(TransferError) {
         try BlockingCall.check()
-        let open = self.state.withLock { state in
-            state.blocked += 1
-            return Array(state.open.values)
-        }
+        self.blocked.add(1, ordering: .sequentiallyConsistent)
+        let open = self.state.withLock { Array($0.open.values) }
         for task in open { task.flow.reopen() }
         var waiter: Int?
         defer {
-            self.state.withLock { state in
-                state.blocked -= 1
-                if let waiter { state.waiters[waiter] = nil }
-            }
+            self.blocked.subtract(1, ordering: .sequentiallyConsistent)
+            if let waiter { self.state.withLock { _ = $0.waiters.removeValue(forKey: waiter) } }
         }
         try BlockingCall.wait(timeout, for: "the queue") { done in
             waiter = self.whenFinished { done(.success(())) }
@@ -240,7 +236,7 @@ public final class TransferQueue: Sendable {
     }
 
     /// Whether a thread is blocked until the queue is finished, perhaps that of a delegate.
-    fileprivate var isBlocking: Bool { self.state.withLock { $0.blocked > 0 } }
+    fileprivate var isBlocking: Bool { self.blocked.load(ordering: .sequentiallyConsistent) > 0 }
 
     /// - Returns: The waiter's number; `nil` if it was called at once.
     private func whenFinished(_ waiter: @escaping @Sendable () -> Void) -> Int? {
