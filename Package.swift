@@ -31,16 +31,17 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
+        .target(name: "Platform", swiftSettings: settings),
         .target(name: "TransferCore", swiftSettings: settings),
         .target(
             name: "TransferEngine",
-            dependencies: ["TransferCore"],
+            dependencies: ["Platform", "TransferCore"],
             swiftSettings: settings
         ),
         .target(
             name: "HTTPTransport",
             dependencies: [
-                "TransferCore", "TransferEngine",
+                "Platform", "TransferCore", "TransferEngine",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -52,20 +53,21 @@ let package = Package(
         .target(
             name: "FileStorage",
             dependencies: [
-                "TransferCore", "TransferEngine",
+                "Platform", "TransferCore", "TransferEngine",
                 .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: settings
         ),
         .target(
             name: "TransferAssembly",
-            dependencies: ["FileStorage", "HTTPTransport", "TransferCore", "TransferEngine"],
+            dependencies: ["Platform", "FileStorage", "HTTPTransport", "TransferCore", "TransferEngine"],
             swiftSettings: settings
         ),
         .target(
             name: "Martlet",
             dependencies: [
-                "Control", "FileStorage", "HTTPTransport", "TransferAssembly", "TransferCore", "TransferEngine",
+                "Platform", "Control", "FileStorage", "HTTPTransport", "TransferAssembly", "TransferCore",
+                "TransferEngine",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
@@ -75,7 +77,7 @@ let package = Package(
         .target(
             name: "Control",
             dependencies: [
-                "TransferCore", .product(name: "Crypto", package: "swift-crypto"),
+                "Platform", "TransferCore", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
@@ -84,7 +86,7 @@ let package = Package(
         .target(
             name: "QueueStore",
             dependencies: [
-                "Control", .product(name: "GRDB", package: "GRDB.swift"),
+                "Platform", "Control", .product(name: "GRDB", package: "GRDB.swift"),
                 .product(name: "GRDBSQLite", package: "GRDB.swift"),
             ],
             swiftSettings: settings
@@ -92,7 +94,8 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "Control", "FileStorage", "HTTPTransport", "Martlet", "QueueStore", "TransferAssembly", "TransferCore",
+                "Platform", "Control", "FileStorage", "HTTPTransport", "Martlet", "QueueStore", "TransferAssembly",
+                "TransferCore",
                 "TransferEngine",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
@@ -117,7 +120,7 @@ let package = Package(
         .target(
             name: "Receiver",
             dependencies: [
-                "Control", "FileStorage", "TransferCore", "TransferEngine",
+                "Platform", "Control", "FileStorage", "TransferCore", "TransferEngine",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -128,7 +131,8 @@ let package = Package(
         .target(
             name: "CommandLineTool",
             dependencies: [
-                "Control", "HTTPTransport", "Receiver", "TransferAssembly", "TransferCore", "TransferEngine",
+                "Platform", "Control", "HTTPTransport", "Receiver", "TransferAssembly", "TransferCore",
+                "TransferEngine",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings
@@ -137,14 +141,14 @@ let package = Package(
         // What a session adds to the engine: Benchmarks/peers --scenario library.
         .executableTarget(
             name: "OverheadBenchmark",
-            dependencies: ["HTTPTransport", "Martlet", "TransferAssembly", "TransferEngine"],
+            dependencies: ["Platform", "HTTPTransport", "Martlet", "TransferAssembly", "TransferEngine"],
             path: "Benchmarks/Overhead",
             swiftSettings: settings
         ),
         // A queue of a million entries: QueueBenchmark [COUNT].
         .executableTarget(
             name: "QueueBenchmark",
-            dependencies: ["Control", "QueueStore"],
+            dependencies: ["Platform", "Control", "QueueStore"],
             path: "Benchmarks/Queue",
             swiftSettings: settings
         ),
@@ -169,7 +173,7 @@ let package = Package(
         .target(
             name: "TransferTesting",
             dependencies: [
-                "TransferCore", "TransferEngine",
+                "Platform", "TransferCore", "TransferEngine",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -179,7 +183,7 @@ let package = Package(
         .testTarget(
             name: "TransferCoreTests",
             dependencies: [
-                "TransferCore", "TransferTesting", .product(name: "NIOCore", package: "swift-nio"),
+                "Platform", "TransferCore", "TransferTesting", .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOEmbedded", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: settings
@@ -192,32 +196,37 @@ let package = Package(
         .testTarget(
             name: "HTTPTransportTests",
             dependencies: [
-                "HTTPTransport", "Receiver", "TransferTesting", .product(name: "NIOCore", package: "swift-nio"),
+                "Platform", "HTTPTransport", "Receiver", "TransferTesting",
+                .product(name: "NIOCore", package: "swift-nio"),
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "FileStorageTests",
-            dependencies: ["FileStorage", "TransferTesting"],
+            dependencies: ["Platform", "FileStorage", "TransferTesting"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "ControlTests",
             dependencies: [
-                "Control", "TransferCore", "TransferTesting", .product(name: "NIOCore", package: "swift-nio"),
+                "Platform", "Control", "TransferCore", "TransferTesting",
+                .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "QueueStoreTests",
-            dependencies: ["Control", "QueueStore", "TransferTesting", .product(name: "GRDB", package: "GRDB.swift")],
+            dependencies: [
+                "Platform", "Control", "QueueStore", "TransferTesting", .product(name: "GRDB", package: "GRDB.swift"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "Control", "Daemon", "Martlet", "QueueStore", "TransferCore", "TransferEngine", "TransferTesting",
+                "Platform", "Control", "Daemon", "Martlet", "QueueStore", "TransferCore", "TransferEngine",
+                "TransferTesting",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
             ],
@@ -225,13 +234,13 @@ let package = Package(
         ),
         .testTarget(
             name: "CommandLineToolTests",
-            dependencies: ["CommandLineTool", "Control", "Receiver", "TransferTesting"],
+            dependencies: ["Platform", "CommandLineTool", "Control", "Receiver", "TransferTesting"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "ReceiverTests",
             dependencies: [
-                "Control", "FileStorage", "Receiver", "TransferCore", "TransferTesting",
+                "Platform", "Control", "FileStorage", "Receiver", "TransferCore", "TransferTesting",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
@@ -241,7 +250,7 @@ let package = Package(
             name: "IntegrationTests",
             // The draft's server is of nio-extras, which brings full Foundation: here only.
             dependencies: [
-                "FileStorage", "TransferAssembly", "TransferTesting",
+                "Platform", "FileStorage", "TransferAssembly", "TransferTesting",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -262,7 +271,7 @@ let package = Package(
         .testTarget(
             name: "MartletTests",
             dependencies: [
-                "Control", "Martlet", "MartletFoundation", "TransferCore", "TransferTesting",
+                "Platform", "Control", "Martlet", "MartletFoundation", "TransferCore", "TransferTesting",
                 .product(name: "InMemoryLogging", package: "swift-log"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),

@@ -1,6 +1,6 @@
 import Dispatch
 import FoundationEssentials
-import Glibc
+import Platform
 import HTTPTransport
 import Martlet
 import Synchronization

@@ -1,6 +1,6 @@
 import Control
 import FoundationEssentials
-import Glibc
+import Platform
 import QueueStore
 
 // A queue of many entries: adds them in batches of a thousand, lists pages at the beginning, in the middle and at the end,

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 public import TransferCore
 public import TransferEngine
 

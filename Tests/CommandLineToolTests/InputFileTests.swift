@@ -3,11 +3,7 @@ import TransferCore
 
 @testable import CommandLineTool
 
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import Platform
 
 @Suite struct InputFileTests {
     private func read(_ text: String) -> [InputFileParser.Event] {

@@ -1,5 +1,5 @@
 import Crypto
-import Glibc
+import Platform
 import Testing
 import TransferCore
 import TransferEngine

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import Platform
 import NIOCore
 import Testing
 import TransferCore
@@ -36,7 +32,7 @@ struct ErrnoTests {
 
     @Test("a name without an address is told apart from name servers that do not respond")
     func names() {
-        // EAI_NODATA and EAI_ADDRFAMILY are -5 and -9 in Glibc.
+        // EAI_NODATA and EAI_ADDRFAMILY are -5 and -9 in Platform.
         for code in [EAI_NONAME, -5, -9] { #expect(TransportError.isUnknownName(Int(code))) }
         for code in [EAI_AGAIN, EAI_FAIL, EAI_SYSTEM, EAI_MEMORY] { #expect(!TransportError.isUnknownName(Int(code))) }
         #expect(!TransferFailure(TransportError(.unknownName, "")).isRetryable)

@@ -2,13 +2,7 @@ import Martlet
 import Testing
 import TransferTesting
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
+import Platform
 
 @Suite("The file of a list of downloads", .timeLimit(.minutes(1)))
 struct OfflineJournalTests {

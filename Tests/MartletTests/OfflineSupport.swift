@@ -2,13 +2,7 @@ import Martlet
 import Synchronization
 import TransferTesting
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
+import Platform
 
 /// A place for a list and its files, and a server whose first answers for a target may stop on the way.
 struct OfflineStage: Sendable {

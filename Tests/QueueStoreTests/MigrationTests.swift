@@ -1,6 +1,6 @@
 import Control
 import GRDB
-import Glibc
+import Platform
 import Testing
 import TransferTesting
 

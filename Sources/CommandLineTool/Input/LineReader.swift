@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import Platform
 
 /// Reads a descriptor line by line through a buffer of fixed size, which bounds the memory for lists of any length.
 struct LineReader: ~Copyable {

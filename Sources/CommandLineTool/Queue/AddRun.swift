@@ -1,9 +1,5 @@
 import Control
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import Platform
 
 /// Adds the transfers of a plan in batches, so that a list of any length needs little memory.
 struct AddRun {

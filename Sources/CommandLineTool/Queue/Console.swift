@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import Platform
 import Synchronization
 
 /// The output of a queue command: the standard streams, or memory in tests.

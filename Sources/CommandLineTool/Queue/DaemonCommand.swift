@@ -1,10 +1,6 @@
 import ArgumentParser
 import Control
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import Platform
 
 /// `martlet daemon`: starts martletd.
 struct DaemonCommand: QueueCommand {

@@ -1,10 +1,6 @@
 import ArgumentParser
 import Control
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import Platform
 
 /// `martlet list`: prints the daemon's transfers.
 struct ListCommand: QueueCommand {

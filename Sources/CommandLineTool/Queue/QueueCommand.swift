@@ -1,11 +1,7 @@
 import ArgumentParser
 import Control
 import Dispatch
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import Platform
 import Synchronization
 
 /// A command that calls the daemon.

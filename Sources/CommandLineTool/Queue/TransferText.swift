@@ -1,9 +1,5 @@
 import Control
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import Platform
 
 /// Formats all details of a transfer for a person.
 enum TransferText {

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import Platform
 
 /// Starts threads that may block, unlike those of Swift's concurrency pool.
 enum PosixThread {

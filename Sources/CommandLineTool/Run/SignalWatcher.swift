@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import Platform
 
 /// Handles the signals that stop a run, on a separate thread, so that blocked output cannot delay them.
 struct SignalWatcher {

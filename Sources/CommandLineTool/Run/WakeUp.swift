@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import Platform
 
 /// Wakes a waiting thread from any other thread.
 final class WakeUp: Sendable {

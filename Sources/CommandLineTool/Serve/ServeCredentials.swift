@@ -1,9 +1,5 @@
 import Control
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import Platform
 import Receiver
 
 /// Loads the credentials that clients may present.

@@ -1,9 +1,5 @@
 import Control
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import Platform
 import Receiver
 
 /// One run of `martlet serve`.
@@ -109,10 +105,6 @@ enum ServeLog {
     }
 
     private static func systemOpenLog(_ path: String) -> Int32 {
-        #if canImport(Glibc)
-        Glibc.open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o640)
-        #else
-        Darwin.open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o640)
-        #endif
+        Platform.open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o640)
     }
 }

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import Platform
 import Synchronization
 
 /// Writes text to a descriptor; stops silently if the reader has closed it, or is stalled while the run stops.

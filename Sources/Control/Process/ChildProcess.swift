@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
+internal import Platform
 
 /// A child process in a new process group, which inherits the user and standard error but no other descriptor.
 package struct ChildProcess: Sendable {
@@ -77,13 +71,7 @@ package struct ChildProcess: Sendable {
     }
 
     private static func systemPipe(_ ends: inout [Int32]) -> Int32 {
-        #if canImport(Glibc)
-        Glibc.pipe(&ends)
-        #elseif canImport(Musl)
-        Musl.pipe(&ends)
-        #else
-        Darwin.pipe(&ends)
-        #endif
+        Platform.pipe(&ends)
     }
 
     private static func spawn(
@@ -173,13 +161,7 @@ package struct ChildProcess: Sendable {
     package func signal(_ number: Int32) { _ = kill(-self.id, number) }
 
     private static func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
-        #if canImport(Glibc)
-        Glibc.write(descriptor, bytes, count)
-        #elseif canImport(Musl)
-        Musl.write(descriptor, bytes, count)
-        #else
-        Darwin.write(descriptor, bytes, count)
-        #endif
+        Platform.write(descriptor, bytes, count)
     }
 
     /// Ignores SIGPIPE, once for the whole process: a child that does not read its input must not kill this process.

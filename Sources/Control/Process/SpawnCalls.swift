@@ -1,5 +1,5 @@
 #if canImport(Darwin)
-internal import Darwin
+internal import Platform
 
 typealias SpawnActions = posix_spawn_file_actions_t?
 typealias SpawnAttributes = posix_spawnattr_t?
@@ -18,11 +18,7 @@ enum SpawnCalls {
     }
 }
 #else
-#if canImport(Glibc)
-internal import Glibc
-#else
-internal import Musl
-#endif
+internal import Platform
 
 typealias SpawnActions = posix_spawn_file_actions_t
 typealias SpawnAttributes = posix_spawnattr_t

@@ -3,13 +3,7 @@ internal import Dispatch
 internal import Logging
 internal import Synchronization
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
+internal import Platform
 
 /// Runs the user's commands, a few at a time; the queue never waits for a command.
 final class HookRunner: Sendable {

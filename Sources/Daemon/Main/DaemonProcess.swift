@@ -4,13 +4,7 @@ internal import QueueStore
 internal import ServiceLifecycle
 internal import UnixSignals
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
+internal import Platform
 
 /// Assembles the components of `martletd` and runs them.
 enum DaemonProcess {

@@ -1,13 +1,7 @@
 internal import Control
 internal import Logging
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
+internal import Platform
 
 /// The validated settings from the arguments and the environment.
 struct DaemonSettings: Sendable {

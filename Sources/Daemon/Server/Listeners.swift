@@ -1,5 +1,5 @@
 internal import Control
-internal import Glibc
+internal import Platform
 internal import Hummingbird
 internal import HummingbirdCore
 internal import Logging

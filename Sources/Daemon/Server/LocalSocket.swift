@@ -1,4 +1,4 @@
-internal import Glibc
+internal import Platform
 
 /// The file of the Unix socket, which is bound under a provisional name and renamed when it is ready.
 ///

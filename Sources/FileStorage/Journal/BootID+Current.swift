@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 extension BootID {
     /// The boot id from `/proc/sys/kernel/random/boot_id`; unknown if that cannot be read.

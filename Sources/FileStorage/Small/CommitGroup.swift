@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 import Synchronization
 internal import TransferCore
 import TransferEngine

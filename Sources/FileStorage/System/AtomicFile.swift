@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 public import TransferCore
 
 /// Reads and atomically replaces small files, such as a cookie jar.
@@ -57,7 +57,7 @@ public enum AtomicFile {
         var bytes: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         while true {
-            let count = buffer.withUnsafeMutableBytes { Glibc.read(file.raw, $0.baseAddress, $0.count) }
+            let count = buffer.withUnsafeMutableBytes { Platform.read(file.raw, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else {
                 throw StorageError(errno: errno, otherwise: .inputOutput, "cannot read", path)
@@ -72,7 +72,7 @@ public enum AtomicFile {
 
     private static func open(_ path: String) throws(StorageError) -> FileDescriptor? {
         while true {
-            let raw = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+            let raw = Platform.open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
             if raw >= 0 { return FileDescriptor(raw) }
             if errno == ENOENT { return nil }
             if errno != EINTR { throw StorageError(errno: errno, otherwise: .cannotOpen, "cannot open", path) }

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 internal import TransferCore
 import TransferEngine
 

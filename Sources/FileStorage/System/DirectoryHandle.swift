@@ -1,4 +1,4 @@
-package import Glibc
+package import Platform
 import Synchronization
 package import TransferCore
 
@@ -47,10 +47,10 @@ package final class DirectoryHandle: Sendable {
     }
 
     private static func openExisting(_ path: String) throws(StorageError) -> FileDescriptor? {
-        var raw = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        var raw = Platform.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if raw < 0, errno == EACCES {
             // A directory without read permission; it cannot be synced.
-            raw = Glibc.open(path, LinuxCalls.pathOnly | O_DIRECTORY | O_CLOEXEC)
+            raw = Platform.open(path, LinuxCalls.pathOnly | O_DIRECTORY | O_CLOEXEC)
         }
         if raw >= 0 { return FileDescriptor(raw) }
         if errno == ENOENT { return nil }

@@ -1,4 +1,4 @@
-package import Glibc
+package import Platform
 import Synchronization
 import TransferEngine
 
@@ -26,7 +26,7 @@ package final class FileDescriptor: Sendable {
         let raw = self.number.exchange(-1, ordering: .relaxed)
         guard raw >= 0 else { return 0 }
         // On Linux, close(2) releases the descriptor even if it fails with EINTR, so it is never repeated.
-        return Glibc.close(raw) == 0 || errno == EINTR ? 0 : errno
+        return Platform.close(raw) == 0 || errno == EINTR ? 0 : errno
     }
 
     /// The result of fstat(2), or `nil` if it fails.

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 public import TransferCore
 
 /// Moves finished files to their destinations.

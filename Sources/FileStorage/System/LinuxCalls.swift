@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 /// Linux calls that the Glibc module does not expose to Swift, because they need `_GNU_SOURCE`.
 ///

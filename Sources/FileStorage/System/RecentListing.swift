@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 import Synchronization
 
 /// A recent listing of a directory, so that looking up missing names costs no system call.

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 package import TransferCore
 import TransferEngine
 

@@ -5,13 +5,7 @@ internal import Logging
 internal import Synchronization
 internal import TransferEngine
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
+internal import Platform
 
 /// The connection to the daemon: starting the daemon, opening the session, reading, writing and reconnecting.
 extension BackgroundRunner {

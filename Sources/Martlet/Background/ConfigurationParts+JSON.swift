@@ -1,13 +1,7 @@
 internal import Control
 internal import TransferAssembly
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
+internal import Platform
 
 extension CookieAcceptance {
     var name: String {

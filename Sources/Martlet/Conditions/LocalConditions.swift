@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
+internal import Platform
 internal import FileStorage
 
 /// The conditions as reported by Linux: `/sys/class/power_supply`, and the device of the default route.

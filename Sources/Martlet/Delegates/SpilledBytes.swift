@@ -1,13 +1,7 @@
 internal import Synchronization
 internal import TransferEngine
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
+internal import Platform
 
 /// Bytes of one body that their recipients cannot take yet, in a temporary file without a name.
 final class SpilledBytes: Sendable {

@@ -1,11 +1,5 @@
-#if canImport(Glibc)
+internal import Platform
 internal import TransferCore
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
 
 /// The directory for downloads without a destination.
 enum TemporaryPlace {

@@ -2,13 +2,7 @@ internal import Dispatch
 internal import HTTPTransport
 internal import Synchronization
 
-#if canImport(Glibc)
-internal import Glibc
-#elseif canImport(Musl)
-internal import Musl
-#else
-internal import Darwin
-#endif
+internal import Platform
 
 /// Blocking calls, for scripts and synchronous code.
 ///

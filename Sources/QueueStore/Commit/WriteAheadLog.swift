@@ -1,9 +1,5 @@
 internal import GRDB
-#if canImport(Glibc)
-internal import Glibc
-#else
-internal import Darwin
-#endif
+internal import Platform
 
 internal import GRDBSQLite
 internal import Synchronization

@@ -1,9 +1,5 @@
 internal import Synchronization
-#if canImport(Glibc)
-internal import Glibc
-#else
-internal import Darwin
-#endif
+internal import Platform
 
 /// A file next to the database that records the database's identity and progress, to detect its loss.
 ///

@@ -1,9 +1,5 @@
 internal import Synchronization
-#if canImport(Glibc)
-internal import Glibc
-#else
-internal import Darwin
-#endif
+internal import Platform
 
 /// A snapshot of transfers in an unnamed file.
 ///

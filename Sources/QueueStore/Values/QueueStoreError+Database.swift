@@ -1,10 +1,6 @@
 internal import GRDB
 internal import GRDBSQLite
-#if canImport(Glibc)
-internal import Glibc
-#else
-internal import Darwin
-#endif
+internal import Platform
 
 extension QueueStoreError {
     /// Translates an error of GRDB.

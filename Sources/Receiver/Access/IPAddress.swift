@@ -1,4 +1,4 @@
-internal import Glibc
+internal import Platform
 
 /// Parses numeric addresses.
 ///

@@ -1,4 +1,4 @@
-internal import Glibc
+internal import Platform
 
 /// Limits the number of connections by the process's file descriptor limit.
 enum DescriptorLimit {

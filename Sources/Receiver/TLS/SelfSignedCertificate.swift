@@ -1,5 +1,5 @@
 internal import Crypto
-internal import Glibc
+internal import Platform
 internal import TransferCore
 
 /// The fingerprints by which a client verifies a self-signed certificate.

@@ -1,5 +1,5 @@
 internal import FileStorage
-internal import Glibc
+internal import Platform
 
 /// openat2(2): resolves a complete path without leaving a directory.
 ///

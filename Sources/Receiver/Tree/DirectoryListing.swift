@@ -1,5 +1,5 @@
 internal import FileStorage
-internal import Glibc
+internal import Platform
 
 /// The contents of a directory.
 struct DirectoryListing: Sendable, Hashable {

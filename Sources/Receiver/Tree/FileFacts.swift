@@ -1,4 +1,4 @@
-internal import Glibc
+internal import Platform
 internal import TransferCore
 
 /// The metadata of a regular file, from fstat(2).

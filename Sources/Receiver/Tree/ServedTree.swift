@@ -1,5 +1,5 @@
 internal import FileStorage
-internal import Glibc
+internal import Platform
 internal import TransferCore
 
 /// The served directory.
@@ -24,7 +24,7 @@ final class ServedTree: Sendable {
     ///
     /// - Throws: ``ReceiverError`` with `directory` if it is missing, is not a directory or cannot be read.
     init(_ path: String, servesHidden: Bool = false) throws(ReceiverError) {
-        let raw = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        let raw = Platform.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard raw >= 0 else {
             let reason = errno
             let remedy =

@@ -1,5 +1,5 @@
 internal import FileStorage
-internal import Glibc
+internal import Platform
 
 /// An open file or directory below the served directory.
 enum TreeEntry: Sendable {

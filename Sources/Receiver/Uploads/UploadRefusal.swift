@@ -1,4 +1,4 @@
-internal import Glibc
+internal import Platform
 internal import TransferCore
 
 /// The reason for refusing to create or resume an upload, as an HTTP status and a message.

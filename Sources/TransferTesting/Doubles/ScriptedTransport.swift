@@ -2,13 +2,7 @@ import Synchronization
 internal import TransferCore
 public import TransferEngine
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
+import Platform
 
 /// A transport without a network: a test acts as the server of every exchange.
 ///

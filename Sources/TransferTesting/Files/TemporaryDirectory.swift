@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
+import Platform
 
 /// A new, empty directory that is deleted with its contents at deinitialization.
 public final class TemporaryDirectory: Sendable {
@@ -97,23 +91,11 @@ public final class TemporaryDirectory: Sendable {
     }
 
     private static func readSome(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
-        #if canImport(Glibc)
-        Glibc.read(descriptor, buffer.baseAddress, buffer.count)
-        #elseif canImport(Musl)
-        Musl.read(descriptor, buffer.baseAddress, buffer.count)
-        #else
-        Darwin.read(descriptor, buffer.baseAddress, buffer.count)
-        #endif
+        Platform.read(descriptor, buffer.baseAddress, buffer.count)
     }
 
     private static func writeSome(_ descriptor: Int32, _ buffer: UnsafeRawBufferPointer) -> Int {
-        #if canImport(Glibc)
-        Glibc.write(descriptor, buffer.baseAddress, buffer.count)
-        #elseif canImport(Musl)
-        Musl.write(descriptor, buffer.baseAddress, buffer.count)
-        #else
-        Darwin.write(descriptor, buffer.baseAddress, buffer.count)
-        #endif
+        Platform.write(descriptor, buffer.baseAddress, buffer.count)
     }
 
     /// The sorted names of the entries of a directory, including hidden ones.

@@ -2,13 +2,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
+import Platform
 
 /// Runs the steps of a connection's replies in order, as fast as the peer reads.
 final class ScriptedConnection: ChannelInboundHandler {

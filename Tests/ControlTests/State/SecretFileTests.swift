@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-import Glibc
-#else
-import Darwin
-#endif
+import Platform
 import Testing
 import TransferTesting
 
@@ -73,6 +69,6 @@ import TransferTesting
         let raw = open(self.path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
         defer { close(raw) }
         let bytes = Array(text.utf8)
-        try #require(Glibc.write(raw, bytes, bytes.count) == bytes.count)
+        try #require(Platform.write(raw, bytes, bytes.count) == bytes.count)
     }
 }

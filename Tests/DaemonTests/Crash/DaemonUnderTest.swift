@@ -1,5 +1,5 @@
 import Control
-import Glibc
+import Platform
 import NIOPosix
 import Testing
 import TransferTesting

@@ -1,5 +1,5 @@
 import Control
-import Glibc
+import Platform
 import Logging
 import Testing
 import TransferTesting

@@ -1,5 +1,5 @@
 import Dispatch
-import Glibc
+import Platform
 import TransferTesting
 
 /// A named pipe that commands write to, each message with a zero byte behind it.
@@ -32,7 +32,7 @@ struct NamedPipe: Sendable {
             var buffer = [UInt8](repeating: 0, count: 65536)
             var readable: Int32
             repeat { readable = poll(&wanted, 1, 30_000) } while readable < 0 && errno == EINTR
-            guard readable == 1, case let read = Glibc.read(self.descriptor, &buffer, buffer.count),
+            guard readable == 1, case let read = Platform.read(self.descriptor, &buffer, buffer.count),
                 read > 0
             else { throw TestSupportError("only \(parts.count - 1) of \(count) messages came") }
             bytes += buffer[..<read]
@@ -40,5 +40,5 @@ struct NamedPipe: Sendable {
     }
 
     /// To be called at the end.
-    func close() { _ = Glibc.close(self.descriptor) }
+    func close() { _ = Platform.close(self.descriptor) }
 }

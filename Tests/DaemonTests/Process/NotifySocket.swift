@@ -1,5 +1,5 @@
 import Dispatch
-import Glibc
+import Platform
 import TransferTesting
 
 /// A datagram socket as systemd has it for services that tell how they are doing: sd_notify(3).

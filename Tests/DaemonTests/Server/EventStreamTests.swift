@@ -1,5 +1,5 @@
 import Control
-import Glibc
+import Platform
 import Synchronization
 import Testing
 import TransferTesting

@@ -3,13 +3,7 @@ import Martlet
 import Testing
 import TransferTesting
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
+import Platform
 
 @Suite("A list of downloads on a background session", .timeLimit(.minutes(1)))
 struct OfflineBackgroundTests {

@@ -1,13 +1,7 @@
 import Dispatch
 import TransferTesting
 
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#else
-import Darwin
-#endif
+import Platform
 
 /// What tests ask the system about files.
 enum Files {

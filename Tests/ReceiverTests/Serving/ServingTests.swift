@@ -1,7 +1,7 @@
 import Control
 import Dispatch
 import FileStorage
-import Glibc
+import Platform
 import NIOPosix
 import Testing
 import TransferCore

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 import TransferCore
 import TransferTesting
 
@@ -20,7 +20,7 @@ final class RawClient {
 
     /// Connects; nothing that is read or written takes longer than 20 seconds.
     init(port: Int, receiveBuffer: Int32? = nil) throws {
-        self.socket = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        self.socket = Platform.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         if var size = receiveBuffer { setsockopt(self.socket, SOL_SOCKET, SO_RCVBUF, &size, 4) }
         var patience = timeval(tv_sec: 20, tv_usec: 0)
         setsockopt(self.socket, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
@@ -45,7 +45,7 @@ final class RawClient {
         var sent = 0
         while sent < bytes.count {
             let count = bytes[sent...]
-                .withUnsafeBytes { Glibc.send(self.socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+                .withUnsafeBytes { Platform.send(self.socket, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
             if count < 0, errno == EINTR { continue }
             guard count > 0 else { return false }
             sent += count
@@ -63,7 +63,7 @@ final class RawClient {
     /// Breaks the connection off, as a crash would.
     func reset() {
         var linger = linger(l_onoff: 1, l_linger: 0)
-        setsockopt(self.socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Glibc.linger>.size))
+        setsockopt(self.socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<Platform.linger>.size))
         shutdown(self.socket, Int32(SHUT_RDWR))
     }
 

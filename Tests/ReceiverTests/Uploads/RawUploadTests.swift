@@ -1,6 +1,6 @@
 import Control
 import Dispatch
-import Glibc
+import Platform
 import Synchronization
 import Testing
 import TransferCore

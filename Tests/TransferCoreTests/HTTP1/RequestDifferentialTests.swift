@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 import NIOCore
 import NIOEmbedded
 import NIOHTTP1

@@ -1,6 +1,6 @@
 internal import Control
 internal import FileStorage
-internal import Glibc
+internal import Platform
 internal import TransferAssembly
 internal import TransferCore
 internal import TransferEngine

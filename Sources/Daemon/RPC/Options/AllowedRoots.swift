@@ -1,5 +1,5 @@
 internal import Control
-internal import Glibc
+internal import Platform
 
 /// The directories that callers over the network may access.
 ///

@@ -1,5 +1,5 @@
 internal import Control
-internal import Glibc
+internal import Platform
 internal import TransferCore
 
 /// Martlet's own methods for the daemon itself.

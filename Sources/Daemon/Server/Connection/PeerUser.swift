@@ -1,4 +1,4 @@
-internal import Glibc
+internal import Platform
 internal import NIOCore
 
 /// The user of the peer of a Unix socket.

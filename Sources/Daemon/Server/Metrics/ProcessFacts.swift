@@ -1,4 +1,4 @@
-internal import Glibc
+internal import Platform
 
 /// Memory and processor time of this process.
 struct ProcessFacts: Sendable, Hashable {

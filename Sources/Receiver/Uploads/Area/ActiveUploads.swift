@@ -1,4 +1,4 @@
-internal import Glibc
+internal import Platform
 internal import Synchronization
 
 /// The uploads that requests are writing to, each with a way to abort its request: one writer per upload.

@@ -1,6 +1,6 @@
 internal import Control
 internal import FileStorage
-internal import Glibc
+internal import Platform
 internal import TransferCore
 internal import TransferEngine
 
@@ -193,7 +193,7 @@ extension UploadArea {
         let copy = openat(self.directory.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard copy >= 0 else { return [] }
         guard let stream = fdopendir(copy) else {
-            Glibc.close(copy)
+            Platform.close(copy)
             return []
         }
         defer { closedir(stream) }

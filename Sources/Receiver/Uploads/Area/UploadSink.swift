@@ -1,5 +1,5 @@
 internal import FileStorage
-internal import Glibc
+internal import Platform
 internal import Synchronization
 internal import TransferCore
 
