@@ -12,7 +12,6 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .executable(name: "martlet", targets: ["MartletExecutable"]),
-        .executable(name: "martletd", targets: ["DaemonExecutable"]),
         .library(name: "Martlet", targets: ["Martlet"]),
         .library(name: "MartletFoundation", targets: ["MartletFoundation"]),
         .library(name: "TransferTesting", targets: ["TransferTesting"]),
@@ -97,7 +96,6 @@ let package = Package(
                 "Platform", "Control", "FileStorage", "HTTPTransport", "Martlet", "QueueStore", "TransferAssembly",
                 "TransferCore",
                 "TransferEngine",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -115,7 +113,6 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .executableTarget(name: "DaemonExecutable", dependencies: ["Daemon"], swiftSettings: settings),
         .target(name: "MartletFoundation", dependencies: ["Martlet"], swiftSettings: settings),
         .target(
             name: "Receiver",
@@ -131,9 +128,10 @@ let package = Package(
         .target(
             name: "CommandLineTool",
             dependencies: [
-                "Platform", "Control", "HTTPTransport", "Receiver", "TransferAssembly", "TransferCore",
+                "Platform", "Control", "Daemon", "HTTPTransport", "Receiver", "TransferAssembly", "TransferCore",
                 "TransferEngine",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
         ),
@@ -234,7 +232,10 @@ let package = Package(
         ),
         .testTarget(
             name: "CommandLineToolTests",
-            dependencies: ["Platform", "CommandLineTool", "Control", "Receiver", "TransferTesting"],
+            dependencies: [
+                "Platform", "CommandLineTool", "Control", "Daemon", "Receiver", "TransferTesting",
+                .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(

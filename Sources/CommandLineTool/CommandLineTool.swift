@@ -4,16 +4,24 @@ import Platform
 /// The entry point of the command line tool.
 public enum CommandLineTool {
     /// Parses the process's arguments, runs the command and exits.
+    ///
+    /// Called by the name `martletd`, usually a link, the program is `martlet daemon`.
     public static func main() -> Never {
         OpenFiles.fillStandardStreams()
         if let shortage = OpenFiles.shortage {
             OutputStream(STDERR_FILENO).write("martlet: \(shortage)\n")
             exit(ExitStatus.usage)
         }
-        let (status, output, errors) = self.run(Array(CommandLine.arguments.dropFirst()))
+        let (status, output, errors) = self.run(self.words(of: CommandLine.arguments))
         OutputStream(STDOUT_FILENO).write(output)
         OutputStream(STDERR_FILENO).write(errors)
         exit(status)
+    }
+
+    /// The words after the program's name, with the subcommand that the name stands for.
+    static func words(of arguments: [String]) -> [String] {
+        let name = arguments.first?.split(separator: "/").last
+        return (name == "martletd" ? ["daemon"] : []) + arguments.dropFirst()
     }
 
     /// Parses arguments and runs the command.

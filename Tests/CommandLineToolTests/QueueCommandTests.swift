@@ -1,4 +1,6 @@
 import Control
+import Daemon
+import Logging
 import Testing
 import TransferCore
 import TransferTesting
@@ -488,7 +490,7 @@ import TransferTesting
         #expect(DisplayWidth.of(TransferTable(columns: 40).line(record)) < 40)
     }
 
-    @Test func theDaemonIsToldWhatMartletDaemonWasTold() throws {
+    @Test func aDetachedDaemonGetsTheSameOptions() throws {
         let command = try #require(
             try QueueRun.command([
                 "daemon", "--detach", "--dir", "down", "--listen", "none", "--allow-dir", "/a", "--allow-dir", "b",
@@ -501,13 +503,39 @@ import TransferTesting
         )
         #expect(
             command.arguments == [
-                "--dir=" + PosixPath.absolute("down"), "--listen=none", "--on-start=--dashes", "--on-finish=echo done",
-                "--on-download-complete=./done", "--save-session=" + PosixPath.absolute("session"),
-                "--save-session-interval=60", "--log-level=debug", "--max-concurrent-downloads=3", "--allow-dir=/a",
-                "--allow-dir=" + PosixPath.absolute("b"), "--rpc-allow-host=h", "--insecure-notifications",
+                "--dir=" + PosixPath.absolute("down"), "--save-session=" + PosixPath.absolute("session"),
+                "--save-session-interval=60", "--allow-dir=/a", "--allow-dir=" + PosixPath.absolute("b"),
+                "--listen=none", "--rpc-allow-host=h", "--max-concurrent-downloads=3", "--on-start=--dashes",
+                "--on-finish=echo done", "--on-download-complete=./done", "--log-level=debug",
+                "--insecure-notifications",
             ]
         )
         #expect(!command.arguments.contains { $0.contains("token") })
+        // Read by the daemon itself, they mean the same.
+        let first = try command.settings()
+        let other = try #require(try QueueRun.command(["daemon"] + command.arguments) as? DaemonCommand)
+        let second = try other.settings()
+        #expect(first.directory == second.directory && first.allowedDirectories == second.allowedDirectories)
+        #expect(first.listening == .none && second.listening == .none && first.hooks == second.hooks)
+        #expect(first.options == second.options && first.logLevel == .debug && second.logLevel == .debug)
+        #expect(second.hooks.own == [.start: "--dashes", .finish: "echo done"])
+        #expect(second.hooks.aria2 == [.complete: "./done"] && second.allowsOpenNotifications)
+    }
+
+    @Test func theNameMartletdIsTheDaemon() throws {
+        for name in ["martletd", "/usr/bin/martletd", "./martletd"] {
+            #expect(CommandLineTool.words(of: [name, "-j", "3"]) == ["daemon", "-j", "3"])
+        }
+        #expect(CommandLineTool.words(of: ["/usr/bin/martlet", "get"]) == ["get"])
+        #expect(CommandLineTool.words(of: []) == [])
+        let version = CommandLineTool.run(["daemon", "--version"])
+        #expect(version.status == 0 && version.output == "martletd \(MartletVersion.text)\n")
+    }
+
+    @Test(arguments: ["1 h", "70000", "[::1", "::1:6800", "x:"])
+    func anAddressThatCannotBeListenedOnIsRefused(_ text: String) async throws {
+        let result = try await commandResult(["daemon", "--listen", text])
+        #expect(result.status == 28 && result.errors.contains("--listen '\(text)'"))
     }
 
     @Test func aTokenIsGivenInOneWayOnly() async throws {

@@ -1,8 +1,13 @@
 internal import Platform
 
-/// Finds the program `martletd`.
+/// Finds the daemon's executable: `martlet`, or `martletd`, which is a link to it.
 package enum DaemonExecutable {
-    /// The program's path: `MARTLET_DAEMON`, else the one next to the running program, else the first on `PATH`.
+    /// The names of the executable in a directory, in the order in which they are looked for.
+    private static let names = [Self.command, "martletd"]
+    /// The executable that is the daemon only with the subcommand `daemon`.
+    private static let command = "martlet"
+
+    /// The executable's path: `MARTLET_DAEMON`, else the one next to the running program, else the first on `PATH`.
     ///
     /// - Parameters:
     ///   - environment: Returns the value of an environment variable.
@@ -18,8 +23,8 @@ package enum DaemonExecutable {
             guard self.isProgram(path) else {
                 throw ControlError(
                     .notInstalled,
-                    "MARTLET_DAEMON names '\(path)', which is no program",
-                    remedy: "set it to the path of martletd, or take it away"
+                    "MARTLET_DAEMON is '\(path)', which is not an executable file",
+                    remedy: "set it to the path of martlet, or unset it"
                 )
             }
             return path
@@ -28,14 +33,18 @@ package enum DaemonExecutable {
         // A relative entry would run a program from the current working directory.
         directories += (environment("PATH") ?? "").split(separator: ":").filter { $0.hasPrefix("/") }.map(String.init)
         for directory in directories {
-            let path = directory + "/martletd"
-            if self.isProgram(path) { return path }
+            for name in self.names where self.isProgram(directory + "/" + name) { return directory + "/" + name }
         }
         throw ControlError(
             .notInstalled,
-            "the program martletd is not found, neither beside this program nor on PATH",
-            remedy: "install it there (it is a product of the package martlet), or name it by MARTLET_DAEMON"
+            "the executable martlet, which contains the daemon, was found neither next to this program nor in PATH",
+            remedy: "install it there (it is a product of the package martlet), or set MARTLET_DAEMON to its path"
         )
+    }
+
+    /// The first words of the command line of a daemon: the path, and the subcommand if the path needs it.
+    static func words(_ path: String) -> [String] {
+        path.split(separator: "/").last.map(String.init) == self.command ? [path, "daemon"] : [path]
     }
 
     /// The path of the running program, symbolic links resolved; `nil` if the system does not report it.
@@ -59,8 +68,8 @@ package enum DaemonExecutable {
         guard self.isProgram(path) else {
             throw ControlError(
                 .notInstalled,
-                "there is no program '\(path)' to start as the daemon",
-                remedy: "install martletd there, or name another path"
+                "'\(path)', the daemon's executable, does not exist or is not an executable file",
+                remedy: "install martlet there, or give another path"
             )
         }
         return path

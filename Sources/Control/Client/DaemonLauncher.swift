@@ -92,7 +92,7 @@ package struct DaemonLauncher: Sendable {
                     throw ControlError(
                         .unreachable,
                         "the daemon ended as soon as it was started (status \(status))\(log.text())",
-                        remedy: "mend that, or run martlet daemon in the foreground to see more"
+                        remedy: "fix that, or run martlet daemon in the foreground to see more"
                     )
                 }
             } else if clock.now > again {
@@ -127,7 +127,7 @@ package struct DaemonLauncher: Sendable {
 
     private func spawn(_ program: String, _ state: StateDirectory) throws(ControlError) -> DetachedProcess {
         let home = StateDirectory.environment("HOME") ?? "/"
-        var words = [program, "--state-dir", state.path, "--detached"] + self.arguments
+        var words = DaemonExecutable.words(program) + ["--state-dir", state.path, "--detached"] + self.arguments
         guard let secret = self.secret else {
             return try .start(words, log: state.logPath, directory: Self.isDirectory(home) ? home : "/")
         }

@@ -35,6 +35,22 @@ package enum SecretFile {
         return secret
     }
 
+    /// Reads the token from an open descriptor until its end, and closes it.
+    ///
+    /// - Throws: ``ControlError`` with `badParameter` if what can be read is not a token.
+    package static func read(_ descriptor: Int32) throws(ControlError) -> String {
+        defer { close(descriptor) }
+        var bytes = [UInt8](repeating: 0, count: self.limit + 2)
+        var length = 0
+        while length < bytes.count {
+            let count = bytes[length...].withUnsafeMutableBytes { systemRead(descriptor, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { break }
+            length += count
+        }
+        return try self.token(bytes[..<length], from: "descriptor \(descriptor)")
+    }
+
     private static func readIfThere(_ path: String) throws(ControlError) -> String? {
         // Non-blocking, so that a named pipe in its place causes an error instead of a hang.
         let raw = systemOpen(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)

@@ -1,17 +1,16 @@
 internal import Control
 internal import Logging
+internal import Platform
 internal import QueueStore
 internal import ServiceLifecycle
 internal import UnixSignals
 
-internal import Platform
-
-/// Assembles the components of `martletd` and runs them.
-enum DaemonProcess {
+/// Assembles the components of the daemon and runs them.
+package enum DaemonProcess {
     /// Runs until a signal or a client stops it.
     ///
     /// - Throws: ``ControlError`` if it cannot start; the error of a service that ends early.
-    static func run(_ settings: DaemonSettings) async throws {
+    package static func run(_ settings: DaemonSettings) async throws {
         try self.prepare()
         LoggingSystem.bootstrap { label in
             var handler = StreamLogHandler.standardError(label: label)
@@ -113,7 +112,7 @@ enum DaemonProcess {
         configuration.started = CoreClock().now()
         if case .tcp(let host, let port, _) = settings.listening {
             configuration.listen = .init(host: host, port: port)
-            configuration.token = try settings.secret()
+            configuration.token = try settings.token()
         }
         return configuration
     }

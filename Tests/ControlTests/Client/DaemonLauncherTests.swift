@@ -100,7 +100,7 @@ import TransferTesting
 
     @Test func theProgramIsFoundByNameBesideOrOnPath() throws {
         let program = try self.program("martletd", "exit 0")
-        let beside = self.temporary.path("martlet")
+        let beside = self.temporary.path("a.out")
         #expect(try DaemonExecutable.find(environment: { _ in nil }, beside: beside) == program)
         #expect(
             try DaemonExecutable.find(
@@ -119,5 +119,14 @@ import TransferTesting
             #expect(error?.code == .notInstalled)
         }
         #expect(DaemonExecutable.own() != nil)
+        // The executable itself is preferred to a link or an older separate daemon.
+        let martlet = try self.program("martlet", "exit 0")
+        #expect(try DaemonExecutable.find(environment: { _ in nil }, beside: beside) == martlet)
+    }
+
+    @Test func onlyTheNameMartletNeedsTheSubcommand() {
+        #expect(DaemonExecutable.words("/usr/bin/martlet") == ["/usr/bin/martlet", "daemon"])
+        #expect(DaemonExecutable.words("/usr/bin/martletd") == ["/usr/bin/martletd"])
+        #expect(DaemonExecutable.words("/opt/wrapper") == ["/opt/wrapper"])
     }
 }

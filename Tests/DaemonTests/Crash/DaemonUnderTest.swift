@@ -6,7 +6,7 @@ import TransferTesting
 
 @testable import Daemon
 
-/// A real martletd, as it was built beside the tests, on a state directory of its own.
+/// A real daemon in the executable `martlet`, as it was built beside the tests, on a state directory of its own.
 final class DaemonUnderTest: Sendable {
     let client: ControlClient
     private let process: ChildProcess
@@ -15,7 +15,7 @@ final class DaemonUnderTest: Sendable {
     static var program: String {
         let bundle = CommandLine.arguments.first ?? ""
         let directory = bundle.split(separator: "/", omittingEmptySubsequences: false).dropLast()
-        return directory.joined(separator: "/") + "/martletd"
+        return directory.joined(separator: "/") + "/martlet"
     }
 
     /// Starts a daemon, and returns when it has said that it is ready.
@@ -23,7 +23,7 @@ final class DaemonUnderTest: Sendable {
         let state = try StateDirectory(directory.path("state"))
         let socket = try NotifySocket(directory.path("notify"))
         let process = try ChildProcess.start(
-            [Self.program, "--state-dir", state.path, "--dir", directory.path("files"), "--listen", "none"]
+            [Self.program, "daemon", "--state-dir", state.path, "--dir", directory.path("files"), "--listen", "none"]
                 + ["--log-level", "error"] + more,
             environment: ["NOTIFY_SOCKET": socket.path]
         )
@@ -32,7 +32,7 @@ final class DaemonUnderTest: Sendable {
             try await socket.waitUntilReady()
         } catch {
             process.signal(SIGKILL)
-            throw TestSupportError("martletd is not ready, and ended with \(process.wait()): \(error)")
+            throw TestSupportError("the daemon is not ready, and ended with \(process.wait()): \(error)")
         }
         let client = ControlClient(state, on: MultiThreadedEventLoopGroup.singleton.next())
         return DaemonUnderTest(process, client)

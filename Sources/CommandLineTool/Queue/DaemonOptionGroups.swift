@@ -1,0 +1,252 @@
+import ArgumentParser
+import Control
+import Daemon
+
+/// An option without its dashes, and its value.
+typealias OptionWord = (name: String, value: String)
+
+/// The directories of `martlet daemon`.
+struct DirectoryOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The directory for files whose transfer names none. (default: ~/Downloads if it exists, else ~)",
+            valueName: "dir"
+        ),
+        completion: .directory
+    )
+    var dir: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "A further directory that clients over TCP may name; may be repeated.",
+            discussion: "Without it, what they name must be inside --dir. Programs on the socket may name any.",
+            valueName: "dir"
+        ),
+        completion: .directory
+    )
+    var allowDir: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "A file to which unfinished downloads are saved when the daemon stops, as aria2 does.",
+            discussion: "The queue itself is always stored. aria2c -i and martlet get -i read the file.",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var saveSession: String?
+
+    @Option(
+        help: ArgumentHelp("Also save the file of --save-session at this interval.", valueName: "seconds"),
+        transform: { try WholeNumber.parse($0, in: 0...1_000_000_000) }
+    )
+    var saveSessionInterval: Int?
+
+    /// The options with values, for another process: paths are absolute.
+    var words: [OptionWord] {
+        let single = [
+            ("dir", self.dir.map(PosixPath.absolute)), ("save-session", self.saveSession.map(PosixPath.absolute)),
+            ("save-session-interval", self.saveSessionInterval.map { "\($0)" }),
+        ]
+        return single.compactMap { name, value in value.map { (name, $0) } }
+            + self.allowDir.map { ("allow-dir", PosixPath.absolute($0)) }
+    }
+}
+
+/// How the daemon is reached over TCP.
+struct RemoteOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The address of the RPC, a port alone on 127.0.0.1, or none. (default: 127.0.0.1:6800)",
+            discussion: """
+                If the default port is in use, the daemon logs a warning and runs without TCP. On any address but loopback \
+                everyone who can reach it may try a token, and tokens are sent unencrypted.
+                """,
+            valueName: "address:port"
+        )
+    )
+    var listen: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The file with the token, mode 0600. (default: rpc-secret in the state directory)",
+            valueName: "file"
+        ),
+        completion: .file()
+    )
+    var rpcSecretFile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The token. Others can see it in the list of processes until the daemon has started.",
+            valueName: "token"
+        )
+    )
+    var rpcSecret: String?
+
+    @Option(
+        help: ArgumentHelp("A descriptor to read the token from.", valueName: "number"),
+        transform: { try WholeNumber.parse($0, in: 0...65535) }
+    )
+    var rpcSecretFd: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "An origin whose web pages may use the RPC, such as https://example.org; may be repeated.",
+            valueName: "origin"
+        )
+    )
+    var rpcAllowOrigin: [String] = []
+
+    @Option(
+        help: ArgumentHelp("A further host name that requests may have in Host; may be repeated.", valueName: "name")
+    )
+    var rpcAllowHost: [String] = []
+
+    @Flag(help: "Send aria2's notifications on loopback to WebSockets without a token, as aria2 does.")
+    var insecureNotifications = false
+
+    /// Where the token is.
+    var secret: DaemonSettings.Secret {
+        if let token = self.rpcSecret { return .token(token) }
+        if let descriptor = self.rpcSecretFd { return .descriptor(Int32(descriptor)) }
+        return self.rpcSecretFile.map { .file(PosixPath.absolute($0)) } ?? .own
+    }
+
+    /// The number of options that name a token.
+    var secretOptions: Int {
+        [self.rpcSecret != nil, self.rpcSecretFd != nil, self.rpcSecretFile != nil].count(where: { $0 })
+    }
+
+    /// Whether another process must get the token itself: from this process's arguments or descriptors.
+    var hasSecretToPass: Bool { self.rpcSecret != nil || self.rpcSecretFd != nil }
+
+    /// The options with values, for another process; never the token.
+    var words: [OptionWord] {
+        let single = [
+            ("listen", self.listen), ("rpc-secret-file", self.rpcSecretFile.map(PosixPath.absolute)),
+        ]
+        return single.compactMap { name, value in value.map { (name, $0) } }
+            + self.rpcAllowOrigin.map { ("rpc-allow-origin", $0) } + self.rpcAllowHost.map { ("rpc-allow-host", $0) }
+    }
+}
+
+/// Initial settings of the queue, unless settings were stored while the daemon ran.
+struct QueueOptions: ParsableArguments {
+    @Option(
+        name: [.customShort("j", allowingJoined: true), .long],
+        help: ArgumentHelp("The most transfers at once. (default: 5, or what was set last)", valueName: "number"),
+        transform: { try WholeNumber.parse($0, in: 1...10000) }
+    )
+    var maxConcurrentDownloads: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "How many finished and removed transfers the history keeps. (default: 1000, or what was set last)",
+            valueName: "number"
+        ),
+        transform: { try WholeNumber.parse($0, in: 0...10_000_000) }
+    )
+    var maxDownloadResult: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            "How long transfers wait while their host or the network is unreachable. (default: 86400, or what was set last)",
+            discussion: "With 0 an outage is a failure like any other.",
+            valueName: "seconds"
+        ),
+        transform: { text in
+            _ = try Seconds.parse(text)
+            return text.hasSuffix("s") ? String(text.dropLast()) : text
+        }
+    )
+    var outageTimeout: String?
+
+    /// The options with values, for another process.
+    var words: [OptionWord] {
+        [
+            ("max-concurrent-downloads", self.maxConcurrentDownloads.map { "\($0)" }),
+            ("max-download-result", self.maxDownloadResult.map { "\($0)" }), ("outage-timeout", self.outageTimeout),
+        ]
+        .compactMap { name, value in value.map { (name, $0) } }
+    }
+}
+
+/// The commands that the daemon runs on events.
+struct HookOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Run this when a transfer starts.",
+            discussion: """
+                Each of these four is given to /bin/sh -c, with the transfer in MARTLET_ID, _STATE, _URL, _PATH, _DIR, \
+                _BYTES, _TOTAL, _ERROR_CODE, _ERROR and _SESSION, the event in MARTLET_EVENT, and all of it as JSON on \
+                standard input. MARTLET_KIND is download or upload; the file of an upload is in MARTLET_SOURCE. Transfers \
+                do not wait for commands; four commands run at once, each for at most five minutes.
+                """,
+            valueName: "command"
+        )
+    )
+    var onStart: String?
+
+    @Option(help: ArgumentHelp("Run this when a download or upload has finished.", valueName: "command"))
+    var onFinish: String?
+
+    @Option(help: ArgumentHelp("Run this when a transfer has failed.", valueName: "command"))
+    var onFailure: String?
+
+    @Option(help: ArgumentHelp("Run this when no transfer waits or runs any more.", valueName: "command"))
+    var onDrain: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Run this program when a download starts, with aria2's arguments: identifier, number of files, path.",
+            valueName: "program"
+        )
+    )
+    var onDownloadStart: String?
+
+    @Option(help: ArgumentHelp("The same when a download was paused.", valueName: "program"))
+    var onDownloadPause: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The same when a download finished, failed or was removed, unless one of the next two is run.",
+            valueName: "program"
+        )
+    )
+    var onDownloadStop: String?
+
+    @Option(help: ArgumentHelp("The same when a download finished.", valueName: "program"))
+    var onDownloadComplete: String?
+
+    @Option(help: ArgumentHelp("The same when a download failed.", valueName: "program"))
+    var onDownloadError: String?
+
+    private var own: [(hook: Hook, name: String, command: String?)] {
+        [
+            (.start, "on-start", self.onStart), (.finish, "on-finish", self.onFinish),
+            (.failure, "on-failure", self.onFailure), (.drain, "on-drain", self.onDrain),
+        ]
+    }
+
+    private var aria2: [(hook: Aria2Hook, command: String?)] {
+        [
+            (.start, self.onDownloadStart), (.pause, self.onDownloadPause), (.stop, self.onDownloadStop),
+            (.complete, self.onDownloadComplete), (.error, self.onDownloadError),
+        ]
+    }
+
+    /// The commands by their events.
+    var commands: HookCommands {
+        var commands = HookCommands()
+        for (hook, _, command) in self.own { commands.own[hook] = command }
+        for (hook, command) in self.aria2 { commands.aria2[hook] = command }
+        return commands
+    }
+
+    /// The options with values, for another process.
+    var words: [OptionWord] {
+        self.own.compactMap { _, name, command in command.map { (name, $0) } }
+            + self.aria2.compactMap { hook, command in command.map { (hook.rawValue, $0) } }
+    }
+}

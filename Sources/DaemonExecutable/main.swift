@@ -1,3 +1,0 @@
-import Daemon
-
-await DaemonProgram.main()
