@@ -37,6 +37,15 @@ final class Console: Sendable {
     /// Writes a line to standard output.
     func print(_ line: String) { self.print([line]) }
 
+    /// Writes whole lines in UTF-8 to standard output.
+    func print(lines: [UInt8]) {
+        if let streams = self.streams {
+            streams.output.write(lines)
+        } else {
+            self.kept.withLock { $0.output += String(decoding: lines, as: UTF8.self) }
+        }
+    }
+
     /// Writes a line to standard error, above the live region.
     func tell(_ line: String) {
         let line = DisplayText.clean(line, asciiOnly: !Terminal.isUnicode)

@@ -63,6 +63,8 @@ struct ListCommand: QueueCommand {
         }
         let stored = self.state.contains(.active) ? self.state + [.waiting] : self.state
         let list = try await client.openList(states: stored, session: self.session).list
+        // Without a filter of states, each line is what the daemon wrote.
+        if self.json, self.state.isEmpty { return try await self.copy(list, client, console) }
         let wanted = Set(self.state.isEmpty ? TransferRecord.State.allCases : self.state)
         var left = self.limit ?? .max
         var isFirst = true
@@ -76,6 +78,19 @@ struct ListCommand: QueueCommand {
             isFirst = isFirst && shown.isEmpty
             left -= min(left, shown.count)
             records = try await following
+        }
+        return ExitStatus.success
+    }
+
+    /// Prints a list as JSON without parsing it.
+    private func copy(_ list: String, _ client: ControlClient, _ console: Console) async throws -> Int32 {
+        var left = self.limit ?? .max
+        var page = try await client.readListText(list, limit: Self.page)
+        while !console.isBroken, left > 0, !page.ranges.isEmpty {
+            async let following = client.readListText(list, limit: Self.page)
+            console.print(lines: page.lines(left))
+            left -= min(left, page.ranges.count)
+            page = try await following
         }
         return ExitStatus.success
     }

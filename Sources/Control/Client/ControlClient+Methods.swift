@@ -64,6 +64,11 @@ extension ControlClient {
         try await self.records("martlet.readList", ["list": .string(list), "limit": .integer(Int64(limit))])
     }
 
+    /// The next transfers of a list as JSON text, as the daemon wrote it; empty at its end.
+    package func readListText(_ list: String, limit: Int) async throws(ControlError) -> JSONElements {
+        try await self.elements("martlet.readList", ["list": .string(list), "limit": .integer(Int64(limit))])
+    }
+
     /// The number of transfers in each state.
     package func counts() async throws(ControlError) -> QueueCounts {
         QueueCounts(json: try await self.call("martlet.counts"))
@@ -117,7 +122,7 @@ extension ControlClient {
         return records
     }
 
-    private static func strange(_ method: String) -> ControlError {
+    static func strange(_ method: String) -> ControlError {
         ControlError(
             .protocolMismatch,
             "the daemon's answer to \(method) has another form than this version knows",

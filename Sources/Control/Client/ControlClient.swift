@@ -75,6 +75,23 @@ package final class ControlClient: Sendable {
         _ params: JSON = .object([]),
         timeout: Duration? = nil
     ) async throws(ControlError) -> JSON {
+        try await self.answer(method, params, timeout).result(of: method)
+    }
+
+    /// Calls a method whose result is an array, and returns the elements as they were received; see
+    /// ``call(_:_:timeout:)``.
+    package func elements(_ method: String, _ params: JSON) async throws(ControlError) -> JSONElements {
+        let answer = try await self.answer(method, params, nil)
+        if answer.status == 200, let elements = JSONElements(of: "result", in: answer.body) { return elements }
+        _ = try answer.result(of: method)
+        throw Self.strange(method)
+    }
+
+    private func answer(
+        _ method: String,
+        _ params: JSON,
+        _ timeout: Duration?
+    ) async throws(ControlError) -> ControlAnswer {
         let call = ControlCall(
             .call(method, params),
             patience: timeout.map { TimeAmount($0) } ?? self.configuration.answerTimeout
@@ -89,7 +106,7 @@ package final class ControlClient: Sendable {
         } onCancel: {
             self.loop.execute { call.cancel() }
         }
-        return try answer.get().result(of: method)
+        return try answer.get()
     }
 
     /// Opens a stream of server-sent events on a separate connection.

@@ -14,7 +14,7 @@ extension JSON {
         switch self {
         case .null: bytes.append(contentsOf: "null".utf8)
         case .bool(let value): bytes.append(contentsOf: (value ? "true" : "false").utf8)
-        case .integer(let value): bytes.append(contentsOf: "\(value)".utf8)
+        case .integer(let value): Self.write(value, to: &bytes)
         case .number(let value):
             bytes.append(contentsOf: (value.isFinite ? "\(value)" : "null").utf8)
         case .string(let value): Self.write(value, to: &bytes)
@@ -35,6 +35,17 @@ extension JSON {
             }
             bytes.append(0x7D)
         }
+    }
+
+    private static func write(_ integer: Int64, to bytes: inout [UInt8]) {
+        if integer < 0 { bytes.append(UInt8(ascii: "-")) }
+        let start = bytes.count
+        var rest = integer.magnitude
+        repeat {
+            bytes.append(UInt8(truncatingIfNeeded: 0x30 + rest % 10))
+            rest /= 10
+        } while rest > 0
+        bytes[start...].reverse()
     }
 
     private static func write(_ string: String, to bytes: inout [UInt8]) {
