@@ -10,7 +10,7 @@ extension SessionConfiguration {
         set { self.directory = newValue.filePath }
     }
 
-    /// The file URL of `martletd` for background sessions; see ``daemonPath``.
+    /// The file URL of the executable `martlet` for background sessions; see ``daemonPath``.
     public var daemonURL: URL? {
         get { self.daemonPath.map { URL(fileURLWithPath: $0) } }
         set { self.daemonPath = newValue?.filePath }

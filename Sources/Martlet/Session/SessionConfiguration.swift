@@ -110,9 +110,10 @@ public struct SessionConfiguration: Sendable {
     /// When the events of a background session count as handled.
     public var acknowledgesEvents = AcknowledgementMode.automatically
 
-    /// The path of `martletd` for background sessions.
+    /// The path of the executable `martlet`, which contains the daemon of background sessions.
     ///
-    /// `nil` takes the path in the variable `MARTLET_DAEMON`, else `martletd` next to the program, else that on `PATH`.
+    /// `nil` uses the path in the variable `MARTLET_DAEMON`, else `martlet` or `martletd` next to the program, else that
+    /// in `PATH`. A file with another name than `martlet` is started without the subcommand `daemon`.
     public var daemonPath: String?
 
     /// The identity and directory of a background session, or `nil`.
