@@ -8,48 +8,47 @@ enum JSONEvents {
     static func line(_ report: EventMailbox.Report, algorithm: DigestAlgorithm? = nil) -> String? {
         let event = report.event
         switch event.kind {
-        case .started: return self.object("started", report).text
+        case .started: return self.text(self.object("started", report))
         case .response(let response):
             var object = self.object("response", report)
             object.add("status", Int64(response.status))
             object.add("bytes", response.resumedFrom)
-            self.add("total", response.expected, to: &object)
-            return object.text
+            object.add("total", response.expected)
+            return self.text(object)
         case .progress(let progress):
             var object = self.object("progress", report)
             object.add("bytes", progress.bytes)
-            self.add("total", progress.total, to: &object)
+            object.add("total", progress.total)
             object.add("rate", progress.rate)
-            if let left = progress.secondsLeft { object.add("left", left) } else { object.addNull("left") }
+            if let left = progress.secondsLeft { object.add("left", left) } else { object.add("left", .null) }
             object.add("connections", Int64(progress.connections))
             if let sent = progress.sent {
                 object.add("sent", sent)
-                self.add("acknowledged", progress.acknowledged, to: &object)
+                object.add("acknowledged", progress.acknowledged)
             }
-            return object.text
+            return self.text(object)
         case .retrying(let failure, let attempt, let delay):
             var object = self.object("retrying", report)
             object.add("attempt", Int64(attempt))
             object.add("delay", Quantity.seconds(delay))
-            object.add("error", self.error(failure))
-            return object.text
-        case .paused: return self.object("paused", report).text
+            object.add("error", .object(self.error(failure)))
+            return self.text(object)
+        case .paused: return self.text(self.object("paused", report))
         case .finished(let completion): return self.finished(completion, report, algorithm)
         case .failed(let failure):
             var object = self.object("failed", report)
             if let line = report.line { object.add("line", Int64(line)) }
-            object.add("error", self.error(failure))
-            return object.text
-        case .cancelled: return self.object("cancelled", report).text
+            object.add("error", .object(self.error(failure)))
+            return self.text(object)
+        case .cancelled: return self.text(self.object("cancelled", report))
         case .note(let text):
             var object = self.object("note", report)
             object.add("message", text)
-            return object.text
+            return self.text(object)
         case .missed(let count):
-            var object = JSONObject()
-            object.add("event", "missed")
+            var object = [JSON.Member("event", .string("missed"))]
             object.add("count", Int64(count))
-            return object.text
+            return self.text(object)
         case .held(let hold): return self.hold("held", hold)
         case .released(let hold): return self.hold("released", hold)
         case .drained: return nil
@@ -57,25 +56,23 @@ enum JSONEvents {
     }
 
     private static func hold(_ event: String, _ hold: HostHold) -> String {
-        var object = JSONObject()
-        object.add("event", event)
+        var object = [JSON.Member("event", .string(event))]
         if let origin = hold.origin {
             object.add("origin", "\(origin.scheme.name)://\(hold.place)")
         } else {
-            object.addNull("origin")
+            object.add("origin", .null)
         }
         object.add("reason", hold.reason.rawValue)
         object.add("cause", hold.code.rawValue)
         object.add("message", hold.message)
         object.add("since", hold.since)
-        self.add("nextTry", hold.nextTry, to: &object)
-        return object.text
+        object.add("nextTry", hold.nextTry)
+        return self.text(object)
     }
 
     /// The last line of a run.
     static func end(_ summary: Summary, status: Int32) -> String {
-        var object = JSONObject()
-        object.add("event", "end")
+        var object = [JSON.Member("event", .string("end"))]
         object.add("finished", Int64(summary.finished))
         object.add("skipped", Int64(summary.skipped))
         object.add("failed", Int64(summary.failed))
@@ -84,7 +81,7 @@ enum JSONEvents {
         object.add("seconds", Quantity.seconds(summary.elapsed))
         object.add("rate", summary.rate)
         object.add("status", Int64(status))
-        return object.text
+        return self.text(object)
     }
 
     private static func finished(
@@ -101,7 +98,7 @@ enum JSONEvents {
         object.add("rate", seconds > 0 ? Double(completion.sent ?? completion.received) / seconds : 0)
         if let sent = completion.sent {
             object.add("sent", sent)
-            self.add("status", completion.status.map(Int64.init), to: &object)
+            object.add("status", completion.status.map(Int64.init))
         }
         object.add("skipped", completion.skipped)
         object.add("verified", completion.verified)
@@ -109,20 +106,19 @@ enum JSONEvents {
         if let digest = completion.digest, let algorithm {
             object.add("digest", algorithm.rawValue + ":" + Hexadecimal.encode(digest))
         }
-        return object.text
+        return self.text(object)
     }
 
-    private static func object(_ event: String, _ report: EventMailbox.Report) -> JSONObject {
-        var object = JSONObject()
-        object.add("event", event)
-        if let id = report.event.id { object.add("id", Int64(clamping: id.rawValue)) } else { object.addNull("id") }
+    private static func object(_ event: String, _ report: EventMailbox.Report) -> [JSON.Member] {
+        var object = [JSON.Member("event", .string(event))]
+        if let id = report.event.id { object.add("id", Int64(clamping: id.rawValue)) } else { object.add("id", .null) }
         object.add("url", report.event.url)
         object.add("path", report.path)
         return object
     }
 
-    private static func error(_ failure: TransferFailure) -> JSONObject {
-        var object = JSONObject()
+    private static func error(_ failure: TransferFailure) -> [JSON.Member] {
+        var object: [JSON.Member] = []
         object.add("code", Int64(Aria2ExitStatus(failure.code).number))
         object.add("reason", failure.code.rawValue)
         object.add("message", failure.message)
@@ -132,7 +128,28 @@ enum JSONEvents {
         return object
     }
 
-    private static func add(_ key: StaticString, _ value: Int64?, to object: inout JSONObject) {
-        if let value { object.add(key, value) } else { object.addNull(key) }
+    private static func text(_ object: [JSON.Member]) -> String { JSON.object(object).text }
+}
+
+extension [JSON.Member] {
+    fileprivate mutating func add(_ name: String, _ value: JSON) { self.append(JSON.Member(name, value)) }
+
+    fileprivate mutating func add(_ name: String, _ value: String) { self.add(name, .string(value)) }
+
+    fileprivate mutating func add(_ name: String, _ value: Int64) { self.add(name, .integer(value)) }
+
+    fileprivate mutating func add(_ name: String, _ value: Int64?) { self.add(name, .optional(value)) }
+
+    fileprivate mutating func add(_ name: String, _ value: Bool) { self.add(name, .bool(value)) }
+
+    fileprivate mutating func add(_ name: String, _ value: Double) { self.add(name, .decimal(value)) }
+}
+
+extension JSON {
+    /// A number with at most three decimals; infinities, NaN and magnitudes from 1e15 become null.
+    static func decimal(_ value: Double) -> JSON {
+        guard value.isFinite, value.magnitude < 1e15 else { return .null }
+        let rounded = (value * 1000).rounded() / 1000
+        return Int64(exactly: rounded).map { .integer($0) } ?? .number(rounded)
     }
 }
