@@ -25,7 +25,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
-        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
@@ -82,12 +81,21 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"])]),
+        .target(
+            name: "SQLite",
+            dependencies: ["CSQLite"],
+            swiftSettings: settings,
+            // Static on Linux, so that the programs stay single files; its functions for mathematics need libm.
+            linkerSettings: [
+                .linkedLibrary(":libsqlite3.a", .when(platforms: [.linux])),
+                .linkedLibrary("m", .when(platforms: [.linux])),
+                .linkedLibrary("sqlite3", .when(platforms: [.macOS])),
+            ]
+        ),
         .target(
             name: "QueueStore",
-            dependencies: [
-                "Platform", "Control", .product(name: "GRDB", package: "GRDB.swift"),
-                .product(name: "GRDBSQLite", package: "GRDB.swift"),
-            ],
+            dependencies: ["Platform", "Control", "SQLite"],
             swiftSettings: settings
         ),
         .target(
@@ -214,10 +222,13 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "SQLiteTests",
+            dependencies: ["Platform", "SQLite", "TransferTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "QueueStoreTests",
-            dependencies: [
-                "Platform", "Control", "QueueStore", "TransferTesting", .product(name: "GRDB", package: "GRDB.swift"),
-            ],
+            dependencies: ["Platform", "Control", "QueueStore", "SQLite", "TransferTesting"],
             swiftSettings: settings
         ),
         .testTarget(

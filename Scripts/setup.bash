@@ -74,7 +74,7 @@ missing_packages() {
     if ! compgen -G '/usr/include/c++/*/vector' >/dev/null || ! compgen -G '/usr/lib/gcc/*/*/crtbegin.o' >/dev/null; then
         apt_first libstdc++-14-dev libstdc++-12-dev libstdc++-13-dev g++
     fi
-    # libsqlite3-dev: the daemon's queue.
+    # libsqlite3-dev: the daemon's queue; see require_sqlite.
     for package in libc6-dev binutils git ca-certificates libsqlite3-dev "$@"; do
         debian_has "$package" || echo "$package"
     done
@@ -121,9 +121,29 @@ require_packages() {
     rm -f "$log"
 }
 
+# SQLite is linked statically, so that the daemon is one file. Debian has the library in libsqlite3-dev; other
+# distributions have it in a package of its own, or not at all.
+require_sqlite() {
+    [ "$(uname -s)" = Linux ] || return 0
+    local tool clang
+    tool=$(command -v swift) || return 0
+    clang=$(dirname "$(readlink -f "$tool")")/clang
+    # swiftly's `swift` is a proxy with no compiler beside it: the build itself will say what it lacks.
+    [ -x "$clang" ] || return 0
+    # The compiler prints the bare name of a library that it does not find.
+    if [ "$("$clang" -print-file-name=libsqlite3.a 2>/dev/null)" = libsqlite3.a ] ||
+        ! printf '#include <sqlite3.h>\n' | "$clang" -fsyntax-only -x c - >/dev/null 2>&1; then
+        say "the daemon needs SQLite's static library and its header: libsqlite3.a and sqlite3.h."
+        say "Debian and Ubuntu have them in libsqlite3-dev, Alpine in sqlite-static and sqlite-dev. Elsewhere build them from"
+        say "https://sqlite.org/download.html:  ./configure --disable-shared && make && sudo make install"
+        return 1
+    fi
+}
+
 require_toolchain() {
     require_swift
     require_packages "$@"
+    require_sqlite
     if ! swift --version >/dev/null 2>&1; then
         say "\`swift --version\` fails:"
         swift --version 2>&1 | tail -n 5 >&2

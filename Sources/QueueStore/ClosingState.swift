@@ -7,7 +7,7 @@ struct ClosingState: Sendable {
         /// Perform the pending writes and checkpoint.
         case drain
         /// Close the connections.
-        case closePool
+        case closeConnections
         /// Resume the callers of ``QueueStore/close()``.
         case resume([CheckedContinuation<Void, Never>])
     }
@@ -49,7 +49,7 @@ struct ClosingState: Sendable {
     }
 
     /// The connections were closed.
-    mutating func poolClosed() -> Action {
+    mutating func connectionsClosed() -> Action {
         self.phase = .closed
         defer { self.waiting = [] }
         return .resume(self.waiting)
@@ -58,6 +58,6 @@ struct ClosingState: Sendable {
     private mutating func closeIfIdle() -> Action {
         guard self.phase == .drained, self.reads == 0 else { return .nothing }
         self.phase = .closing
-        return .closePool
+        return .closeConnections
     }
 }

@@ -1,39 +1,58 @@
-internal import GRDB
+internal import SQLite
 
 extension QueueStore {
-    /// Opens and migrates the file, and returns the connections for reading and writing.
+    /// Opens and migrates the file, and returns the connection for writing.
     static func open(
         _ path: String,
         _ migrations: [Migration],
         _ log: WriteAheadLog,
         _ marker: StateMarker
-    ) throws(QueueStoreError) -> DatabasePool {
+    ) throws(QueueStoreError) -> SQLiteConnection {
         try marker.checkFile()
         try DatabaseFile.prepare(path)
-        let result: Result<DatabasePool, QueueStoreError>
-        do {
-            // Opening a pool writes: files of a later version or of another program are refused before.
-            try DatabaseQueue(path: path, configuration: Self.configuration(cacheBytes: 1 << 20))
-                .inDatabase {
-                    let connection = Connection(database: $0, path: path, fault: nil)
-                    try marker.check(connection)
-                    try migrations.run(connection)
-                    Self.makeShrinkable(connection)
-                }
-            let pool = try DatabasePool(path: path, configuration: Self.configuration(cacheBytes: 2 << 20))
-            // With GRDB's default, NORMAL, a power failure may lose the last commits.
-            try pool.writeWithoutTransaction {
-                try $0.execute(sql: "PRAGMA synchronous = FULL")
-                log.observe($0)
-                marker.advance(Connection(database: $0, path: path, fault: nil))
-            }
-            result = .success(pool)
-        } catch let error as QueueStoreError {
-            result = .failure(error)
-        } catch {
-            result = .failure(QueueStoreError(error, path: path))
+        let connection = try Self.connect(path, .readWrite, busyMilliseconds: 5000)
+        // A power failure must not lose a commit: NORMAL does not sync the log.
+        try connection.run("PRAGMA synchronous = FULL")
+        try connection.run("PRAGMA journal_size_limit = \(WriteAheadLog.keptBytes)")
+        try connection.addHostFunction()
+        // Nothing is written before this: files of a later version or of another program are refused.
+        try marker.check(connection)
+        try migrations.run(connection)
+        Self.makeShrinkable(connection)
+        // Stored in the file; this is its first commit in the log, so that readers find one.
+        guard try connection.first("PRAGMA journal_mode = WAL", [], { $0.text(0) }) == "wal" else {
+            throw QueueStoreError(
+                .inputOutput,
+                "the database '\(path)' cannot have a write-ahead log; its file system must have locks and shared memory"
+            )
         }
-        return try result.get()
+        log.observe(connection.sqlite)
+        marker.advance(connection)
+        return connection.sqlite
+    }
+
+    /// Opens a connection for reading.
+    ///
+    /// It waits longer than the writing one for another process that restores the log after a kill, or closes the
+    /// database.
+    static func openReader(_ path: String) throws(QueueStoreError) -> SQLiteConnection {
+        try Self.connect(path, .readOnly, busyMilliseconds: 10_000).sqlite
+    }
+
+    private static func connect(
+        _ path: String,
+        _ access: SQLiteConnection.Access,
+        busyMilliseconds: Int32
+    ) throws(QueueStoreError) -> Connection {
+        let sqlite: SQLiteConnection
+        do throws(SQLiteError) {
+            sqlite = try SQLiteConnection(path: path, access: access, busyMilliseconds: busyMilliseconds)
+        } catch { throw QueueStoreError(error, path: path) }
+        let connection = Connection(sqlite: sqlite, path: path, fault: nil)
+        try connection.run("PRAGMA cache_size = -\(Self.cacheBytes >> 10)")
+        // A mapped file that is cut, or a disk that fails, would be a signal instead of an error.
+        try connection.run("PRAGMA mmap_size = 0")
+        return connection
     }
 
     /// Enables incremental vacuum in a file of an earlier version, if its content is small enough to be copied.
@@ -50,27 +69,6 @@ extension QueueStore {
     /// The maximum number of pages to copy: 16 MiB.
     private static let copiedPages: Int64 = 4096
 
-    private static func configuration(cacheBytes: Int) -> Configuration {
-        var configuration = Configuration()
-        configuration.maximumReaderCount = 2
-        configuration.foreignKeysEnabled = false
-        configuration.busyMode = .timeout(5)
-        // A transaction that cannot be rolled back on a broken disk must not trap; see ``Transaction``.
-        configuration.allowsUnsafeTransactions = true
-        configuration.label = "martlet.queue"
-        configuration.prepareDatabase { database in
-            try database.execute(
-                sql: """
-                    PRAGMA cache_size = -\(cacheBytes >> 10);
-                    PRAGMA mmap_size = 0;
-                    """
-            )
-            Connection(database: database, path: "", fault: nil).addHostFunction()
-            guard !database.configuration.readonly else { return }
-            try database.execute(
-                sql: "PRAGMA journal_size_limit = \(WriteAheadLog.keptBytes)"
-            )
-        }
-        return configuration
-    }
+    /// The maximum size of each connection's page cache.
+    private static let cacheBytes = 2 << 20
 }

@@ -1,5 +1,4 @@
-internal import Dispatch
-internal import GRDB
+internal import SQLite
 internal import Synchronization
 
 /// The durable queue in one SQLite file: transfers and their order, sessions with their events, and settings.
@@ -7,7 +6,9 @@ internal import Synchronization
 /// Writes are grouped: writes that are requested during a commit share the next transaction, so that many small changes
 /// cost one sync. A write that throws is undone alone; the others of its group are kept.
 package final class QueueStore: Sendable {
-    private let pool: DatabasePool
+    private let writer: WritingThread
+    private let readers: ReadingThreads
+    private let path: String
     private let commits: GroupCommit
     private let state = Mutex(ClosingState())
     private let health = WriteHealth()
@@ -35,9 +36,11 @@ package final class QueueStore: Sendable {
         self.directory = DatabaseFile.directory(of: path)
         self.marker = StateMarker(path: path)
         self.log = log ?? WriteAheadLog(path: path)
-        self.pool = try Self.open(path, migrations, self.log, self.marker)
+        self.path = path
+        self.writer = WritingThread(try Self.open(path, migrations, self.log, self.marker), path: path)
+        self.readers = ReadingThreads(path: path) { () throws(QueueStoreError) in try Self.openReader(path) }
         self.commits = GroupCommit(
-            pool: self.pool,
+            thread: self.writer,
             log: self.log,
             longest: longestGroup,
             health: self.health,
@@ -87,19 +90,13 @@ package final class QueueStore: Sendable {
     package func read<T: Sendable>(
         _ work: @escaping @Sendable (borrowing QueueReader) throws(QueueStoreError) -> T
     ) async throws(QueueStoreError) -> T {
-        guard self.state.withLock({ $0.readBegins() }) else {
-            throw QueueStoreError(.closed, "the database '\(self.pool.path)' is closed")
-        }
-        let path = self.pool.path
+        guard self.state.withLock({ $0.readBegins() }) else { throw .closed(self.path) }
+        let path = self.path
         let result: Result<T, QueueStoreError> = await withCheckedContinuation { continuation in
-            self.pool.asyncRead { opened in
+            self.readers.perform { opened in
                 do throws(QueueStoreError) {
-                    let connection: Connection
-                    switch opened {
-                    case .success(let database):
-                        connection = Connection(database: database, path: path, fault: nil)
-                    case .failure(let error): throw QueueStoreError(error, path: path)
-                    }
+                    // Swift 6.3.1 fails to compile a reader made of a connection that is not made here.
+                    let connection = Connection(sqlite: try opened.get(), path: path, fault: nil)
                     continuation.resume(returning: .success(try work(QueueReader(connection: connection))))
                 } catch {
                     continuation.resume(returning: .failure(error))
@@ -122,20 +119,17 @@ package final class QueueStore: Sendable {
         case .nothing: break
         case .drain:
             self.commits.close()
-            self.pool.asyncWriteWithoutTransaction { database in
-                self.commits.run(database)
-                _ = try? database.checkpoint(.truncate)
+            self.writer.perform { connection in
+                self.commits.run(connection)
+                try? connection.sqlite.checkpoint(.truncate)
                 self.marker.stop()
                 self.perform(self.state.withLock { $0.drained() })
             }
-        case .closePool:
-            // Closing the pool waits for its queues, and this may run on one of them.
-            DispatchQueue.global()
-                .async {
-                    // Connections that cannot be closed now are closed with their last reference.
-                    try? self.pool.close()
-                    self.perform(self.state.withLock { $0.poolClosed() })
-                }
+        case .closeConnections:
+            // The writing one last: it copies the log and deletes it.
+            self.readers.close {
+                self.writer.close { self.perform(self.state.withLock { $0.connectionsClosed() }) }
+            }
         case .resume(let waiting):
             for continuation in waiting { continuation.resume() }
         }
@@ -151,8 +145,8 @@ package final class QueueStore: Sendable {
     /// For tests.
     package func finishChores() async {
         await withCheckedContinuation { continuation in
-            self.pool.asyncWriteWithoutTransaction { database in
-                self.commits.finishChores(database)
+            self.writer.perform { connection in
+                self.commits.finishChores(connection)
                 continuation.resume()
             }
         }
@@ -163,11 +157,8 @@ package final class QueueStore: Sendable {
     /// For tests.
     package func limitPages(_ count: Int) async {
         await withCheckedContinuation { continuation in
-            self.pool.asyncWriteWithoutTransaction { database in
-                _ = try? Int64.fetchOne(
-                    database,
-                    sql: "PRAGMA max_page_count = \(count == 0 ? Int(Int32.max) - 1 : count)"
-                )
+            self.writer.perform { connection in
+                _ = try? connection.integer("PRAGMA max_page_count = \(count == 0 ? Int(Int32.max) - 1 : count)")
                 continuation.resume()
             }
         }

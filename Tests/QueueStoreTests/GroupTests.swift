@@ -1,17 +1,9 @@
 import Control
 import Dispatch
-import GRDB
 import Synchronization
 import Testing
 
 @testable import QueueStore
-
-/// Something that happens once.
-private final class Flag: Sendable {
-    private let state = Atomic(false)
-    var isRaised: Bool { self.state.load(ordering: .relaxed) }
-    func raise() { self.state.store(true, ordering: .relaxed) }
-}
 
 /// A write of a group.
 private struct Member: Sendable {

@@ -1,6 +1,6 @@
 import Control
-import GRDB
 import Platform
+import SQLite
 import Testing
 import TransferTesting
 
@@ -9,7 +9,16 @@ import TransferTesting
 @Suite struct MigrationTests {
     /// Writes a database as a version left it.
     private func write(_ sql: String, _ path: String) throws {
-        try DatabaseQueue(path: path).write { try $0.execute(sql: sql) }
+        try SQLiteConnection(path: path).execute("BEGIN; \(sql); COMMIT")
+    }
+
+    /// The first column of all rows.
+    private func texts(_ connection: SQLiteConnection, _ sql: String) throws -> [String?] {
+        let statement = try connection.statement(sql)
+        defer { statement.finish() }
+        var texts: [String?] = []
+        while try statement.step() { texts.append(statement.text(0)) }
+        return texts
     }
 
     private func code(_ body: () throws -> Void) -> QueueStoreError? {
@@ -81,13 +90,13 @@ import TransferTesting
             let directory = try ScratchStore.makeDirectory()
             defer { ScratchStore.remove(directory) }
             try self.write(Fixtures.all[index], directory + "/queue.db")
-            let made = try DatabaseQueue()
-            try made.inDatabase {
-                try Array(Migration.all.prefix(index + 1)).run(Connection(database: $0, path: "", fault: nil))
-            }
+            let made = try SQLiteConnection(path: nil)
+            let connection = Connection(sqlite: made, path: "", fault: nil)
+            try connection.addHostFunction()
+            try Array(Migration.all.prefix(index + 1)).run(connection)
             let schema = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name"
-            let expected = try made.read { try String.fetchAll($0, sql: schema) }
-            let fixture = try DatabaseQueue(path: directory + "/queue.db").read { try String.fetchAll($0, sql: schema) }
+            let expected = try self.texts(made, schema)
+            let fixture = try self.texts(SQLiteConnection(path: directory + "/queue.db"), schema)
             #expect(fixture == expected)
         }
     }
@@ -143,10 +152,7 @@ import TransferTesting
         let path = directory + "/queue.db"
         try self.write("CREATE TABLE theirs (a); INSERT INTO theirs VALUES (1);", path)
         #expect(self.code { _ = try QueueStore(path: path) }?.code == .damaged)
-        let tables = try DatabaseQueue(path: path)
-            .read {
-                try String.fetchAll($0, sql: "SELECT name FROM sqlite_master")
-            }
+        let tables = try self.texts(SQLiteConnection(path: path), "SELECT name FROM sqlite_master")
         #expect(tables == ["theirs"])
     }
 

@@ -1,4 +1,3 @@
-import GRDB
 import Testing
 
 @testable import QueueStore
@@ -19,7 +18,8 @@ import Testing
                 """
                 EXPLAIN QUERY PLAN SELECT priority, position, id, number FROM transfers \(Heads.line) \(range)
                 ORDER BY priority DESC, position LIMIT 1
-                """
+                """,
+                Array(repeating: nil, count: keys.count { $0 == "?" })
             ) { $0.text(3) ?? "" }
         }
         #expect(plan == ["SEARCH transfers USING COVERING INDEX ready \(keys)"])

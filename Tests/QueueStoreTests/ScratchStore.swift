@@ -151,3 +151,10 @@ final class Gate: Sendable {
         }
     }
 }
+
+/// Something that happens once.
+final class Flag: Sendable {
+    private let state = Atomic(false)
+    var isRaised: Bool { self.state.load(ordering: .relaxed) }
+    func raise() { self.state.store(true, ordering: .relaxed) }
+}

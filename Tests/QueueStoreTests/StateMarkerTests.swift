@@ -1,6 +1,6 @@
 import Control
-import GRDB
 import Platform
+import SQLite
 import Testing
 
 @testable import QueueStore
@@ -74,7 +74,9 @@ import Testing
         try await scratch.add(transfers(1...10))
         let copy = try scratch.killed()
         defer { ScratchStore.remove(copy) }
-        try DatabaseQueue(path: copy + "/queue.db").close()
+        let other = try SQLiteConnection(path: copy + "/queue.db")
+        try other.execute("SELECT * FROM facts")
+        other.close()
         #expect(access(copy + "/queue.db-wal", F_OK) != 0)
         #expect(try await self.count(copy) == 10)
     }

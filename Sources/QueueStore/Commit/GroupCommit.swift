@@ -1,9 +1,8 @@
-internal import GRDB
 internal import Synchronization
 
 /// Combines concurrent writes in one transaction, each in its savepoint, so that they cost one sync.
 ///
-/// Runs on the queue of GRDB's writing connection, as one job while there is work. Background work, see ``Chores``,
+/// Runs on the writing thread, as one job while there is work. Background work, see ``Chores``,
 /// runs between groups in short transactions.
 final class GroupCommit: Sendable {
     private struct State {
@@ -15,7 +14,7 @@ final class GroupCommit: Sendable {
         var handler: RemovalHandler?
     }
 
-    private let pool: DatabasePool
+    private let thread: WritingThread
     private let log: WriteAheadLog
     private let health: WriteHealth
     private let marker: StateMarker
@@ -26,8 +25,14 @@ final class GroupCommit: Sendable {
     /// The minimum interval between two background steps while there are writes.
     private static let pause = Duration.milliseconds(50)
 
-    init(pool: DatabasePool, log: WriteAheadLog, longest: Duration, health: WriteHealth, marker: StateMarker) {
-        self.pool = pool
+    init(
+        thread: WritingThread,
+        log: WriteAheadLog,
+        longest: Duration,
+        health: WriteHealth,
+        marker: StateMarker
+    ) {
+        self.thread = thread
         self.log = log
         self.longest = longest
         self.health = health
@@ -41,9 +46,7 @@ final class GroupCommit: Sendable {
             state.works.append(work)
             return true
         }
-        guard isTaken else {
-            return work.refuse(QueueStoreError(.closed, "the database '\(self.pool.path)' is closed"))
-        }
+        guard isTaken else { return work.refuse(.closed(self.thread.path)) }
         self.start()
     }
 
@@ -54,7 +57,7 @@ final class GroupCommit: Sendable {
             state.isRunning = true
             return true
         }
-        if isNeeded { self.pool.asyncWriteWithoutTransaction { self.run($0) } }
+        if isNeeded { self.thread.perform { self.run($0) } }
     }
 
     /// Sets the handler of removed transfers; without it they are kept.
@@ -66,9 +69,8 @@ final class GroupCommit: Sendable {
     /// Refuses all later writes.
     func close() { self.state.withLock { $0.isClosed = true } }
 
-    /// Performs all enqueued writes and background work; must be called on the writing connection's queue.
-    func run(_ database: Database) {
-        let connection = Connection(database: database, path: self.pool.path, fault: nil)
+    /// Performs all enqueued writes and background work; must be called on the writing thread.
+    func run(_ connection: Connection) {
         let clock = ContinuousClock()
         var chores = Chores(connection)
         var last = clock.now
@@ -89,7 +91,7 @@ final class GroupCommit: Sendable {
             switch step {
             case .works(let works, let hasChores):
                 var left = works[...]
-                while !left.isEmpty { left = left.dropFirst(self.commit(left, database)) }
+                while !left.isEmpty { left = left.dropFirst(self.commit(left, connection)) }
                 if !hasChores { self.setChores(chores.isNeeded(withHandler: self.handler != nil)) }
                 // Writes precede background work, but do not delay it forever.
                 guard hasChores, clock.now - last >= Self.pause else { continue }
@@ -103,9 +105,9 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// Performs all background work; must be called on the writing connection's queue.
-    func finishChores(_ database: Database) {
-        var chores = Chores(Connection(database: database, path: self.pool.path, fault: nil))
+    /// Performs all background work; must be called on the writing thread.
+    func finishChores(_ connection: Connection) {
+        var chores = Chores(connection)
         repeat { self.step(&chores) } while self.state.withLock { $0.hasChores }
     }
 
@@ -125,8 +127,7 @@ final class GroupCommit: Sendable {
     }
 
     /// Performs the first of `works`, as many as one transaction may hold, and returns their number.
-    private func commit(_ works: ArraySlice<Work>, _ database: Database) -> Int {
-        let connection = Connection(database: database, path: self.pool.path, fault: nil)
+    private func commit(_ works: ArraySlice<Work>, _ connection: Connection) -> Int {
         var group = Transaction(connection: connection, isSingle: works.count == 1)
         guard group.begin() else {
             self.health.committed(group.failure)
@@ -151,7 +152,7 @@ final class GroupCommit: Sendable {
 
     /// Limits the size of the log; after a checkpoint advances the marker, so that the loss of a later log is detected.
     private func limit(_ connection: Connection, after pages: Int = WriteAheadLog.pages) {
-        guard self.log.limit(connection.database, after: pages) else { return }
+        guard self.log.limit(connection.sqlite, after: pages) else { return }
         self.marker.advance(connection)
     }
 }

@@ -1,5 +1,3 @@
-internal import GRDB
-
 /// One group of writes: those that throw are undone, the others are stored together or not at all.
 struct Transaction {
     private let connection: Connection
@@ -18,7 +16,7 @@ struct Transaction {
     /// Begins the transaction; if this returns false, every work must be refused.
     mutating func begin() -> Bool {
         // Only after a failed rollback.
-        if self.connection.database.isInsideTransaction { self.rollback() }
+        if self.connection.isInTransaction { self.rollback() }
         self.run("BEGIN IMMEDIATE")
         return self.failure == nil
     }
@@ -36,7 +34,7 @@ struct Transaction {
         let outcome = work.perform(self.connection)
         self.outcomes.append(outcome)
         // SQLite may have rolled back the whole transaction on a full disk.
-        guard self.connection.database.isInsideTransaction else {
+        guard self.connection.isInTransaction else {
             self.failure = outcome.error ?? QueueStoreError(.inputOutput, "the transaction was rolled back")
             return
         }
@@ -50,8 +48,8 @@ struct Transaction {
 
     /// Commits the group.
     mutating func end() {
-        if self.failure == nil, self.connection.database.isInsideTransaction { self.run("COMMIT") }
-        if self.connection.database.isInsideTransaction { self.rollback() }
+        if self.failure == nil, self.connection.isInTransaction { self.run("COMMIT") }
+        if self.connection.isInTransaction { self.rollback() }
         self.diskFailure = self.failure ?? self.outcomes.lazy.compactMap(\.error).first(where: \.isOfTheDisk)
     }
 

@@ -1,8 +1,6 @@
-internal import GRDB
-
 /// One write that waits for its transaction, with its result type erased.
 struct Work: Sendable {
-    /// Performs the write, on the database's queue.
+    /// Performs the write, on the writing thread.
     let perform: @Sendable (Connection) -> Outcome
     /// Reports to the caller that the write was not performed.
     let refuse: @Sendable (QueueStoreError) -> Void

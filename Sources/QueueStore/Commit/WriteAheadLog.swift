@@ -1,7 +1,5 @@
-internal import GRDB
 internal import Platform
-
-internal import GRDBSQLite
+internal import SQLite
 internal import Synchronization
 
 /// Checkpoints the write-ahead log, and limits its growth under continuous readers.
@@ -27,26 +25,15 @@ final class WriteAheadLog: Sendable {
         self.limit = limit
     }
 
-    /// Installs a hook that counts the pages of a connection's commits and replaces SQLite's automatic checkpoints.
-    ///
-    /// This object must outlive all use of the connection.
-    func observe(_ database: Database) {
-        sqlite3_wal_hook(
-            database.sqliteConnection,
-            { context, _, _, pages in
-                guard let context else { return SQLITE_OK }
-                Unmanaged<WriteAheadLog>.fromOpaque(context).takeUnretainedValue()
-                    .count.store(Int(pages), ordering: .relaxed)
-                return SQLITE_OK
-            },
-            Unmanaged.passUnretained(self).toOpaque()
-        )
+    /// Counts the pages of a connection's commits, and replaces SQLite's automatic checkpoints.
+    func observe(_ connection: SQLiteConnection) {
+        connection.onCommit { [self] pages in self.count.store(pages, ordering: .relaxed) }
     }
 
     /// Checkpoints a long log; waits for current readers only if the log exceeds its limit.
     ///
     /// - Returns: Whether a checkpoint was performed.
-    func limit(_ database: Database, after pages: Int = WriteAheadLog.pages) -> Bool {
+    func limit(_ connection: SQLiteConnection, after pages: Int = WriteAheadLog.pages) -> Bool {
         let count = self.count.load(ordering: .relaxed)
         // After a checkpoint the next commit restarts the log, unless a reader still uses it.
         if count < self.checked.load(ordering: .relaxed) { self.checked.store(0, ordering: .relaxed) }
@@ -55,7 +42,7 @@ final class WriteAheadLog: Sendable {
         self.checked.store(count, ordering: .relaxed)
         do {
             // Tried again later if it fails now.
-            _ = try database.checkpoint(isLong ? .truncate : .passive)
+            try connection.checkpoint(isLong ? .truncate : .passive)
             return true
         } catch { return false }
     }

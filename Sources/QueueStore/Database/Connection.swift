@@ -1,13 +1,12 @@
-internal import GRDB
-internal import GRDBSQLite
+internal import SQLite
 
 /// Runs cached statements on one SQLite connection, and translates errors.
 struct Connection {
     /// The values of a statement's parameters, in order.
     typealias Arguments = [(any Bindable)?]
 
-    /// GRDB's connection; may only be used on its queue.
-    let database: Database
+    /// SQLite's connection; may only be used on its thread.
+    let sqlite: SQLiteConnection
     /// The database's path, for messages.
     let path: String
     /// Records an error that requires the whole work to be undone, even if the work catches it.
@@ -21,38 +20,36 @@ struct Connection {
         var error: QueueStoreError?
     }
 
-    /// Runs a statement without parameters and result rows.
-    func run(_ sql: String) throws(QueueStoreError) {
-        try self.checkFault()
-        do {
-            try self.database.cachedStatement(sql: sql).execute()
-        } catch { throw self.translate(error) }
-    }
-
     /// Runs a statement without result rows.
-    func run(_ sql: String, _ arguments: Arguments) throws(QueueStoreError) {
+    func run(_ sql: String, _ arguments: Arguments = []) throws(QueueStoreError) {
         try self.each(sql, arguments) { _ in true }
     }
 
     /// Runs a statement without result rows; returns false if it violates a unique index.
     func insert(_ sql: String, _ arguments: Arguments) throws(QueueStoreError) -> Bool {
         try self.checkFault()
-        do {
-            try self.step(sql, arguments) { _ in true }
+        do throws(SQLiteError) {
+            let statement = try self.sqlite.statement(sql)
+            defer { statement.finish() }
+            try statement.bind(arguments)
+            while try statement.step() {}
             return true
-        } catch let error as DatabaseError where error.extendedResultCode == .SQLITE_CONSTRAINT_UNIQUE {
-            return false
-        } catch { throw self.translate(error) }
+        } catch {
+            guard error.kind != .duplicate else { return false }
+            throw self.translate(error)
+        }
     }
 
     /// Runs statements that are separated by semicolons in a transaction.
     func transaction(_ sql: String) throws(QueueStoreError) {
-        do {
-            try self.database.inTransaction(.immediate) {
-                try self.database.execute(sql: sql)
-                return .commit
-            }
-        } catch { throw self.translate(error) }
+        do throws(SQLiteError) {
+            try self.sqlite.execute("BEGIN IMMEDIATE")
+            try self.sqlite.execute(sql)
+            try self.sqlite.execute("COMMIT")
+        } catch {
+            if self.sqlite.isInTransaction { try? self.sqlite.execute("ROLLBACK") }
+            throw self.translate(error)
+        }
     }
 
     /// Calls `body` for each row until it returns false.
@@ -62,43 +59,15 @@ struct Connection {
         _ body: (StatementRow) throws(QueueStoreError) -> Bool
     ) throws(QueueStoreError) {
         try self.checkFault()
-        do {
-            try self.step(sql, arguments, body)
-        } catch { throw self.translate(error) }
-    }
-
-    // GRDB prepares and caches the statement; parameters and rows use SQLite directly, which takes half the time for
-    // such small statements (decision 0008).
-    private func step(
-        _ sql: String,
-        _ arguments: Arguments,
-        _ body: (StatementRow) throws(QueueStoreError) -> Bool
-    ) throws {
-        let statement = try self.database.cachedStatement(sql: sql).sqliteStatement
-        defer {
-            sqlite3_reset(statement)
-            sqlite3_clear_bindings(statement)
-        }
-        var index: Int32 = 0
-        for argument in arguments {
-            index += 1
-            // An unbound parameter is NULL.
-            let code = argument?.bind(to: statement, at: index) ?? SQLITE_OK
-            guard code == SQLITE_OK else { throw self.error(code, sql) }
-        }
+        let statement: SQLiteStatement
+        do throws(SQLiteError) { statement = try self.sqlite.statement(sql) } catch { throw self.translate(error) }
+        defer { statement.finish() }
+        do throws(SQLiteError) { try statement.bind(arguments) } catch { throw self.translate(error) }
         while true {
-            let code = sqlite3_step(statement)
-            switch code {
-            case SQLITE_ROW: guard try body(StatementRow(statement: statement)) else { return }
-            case SQLITE_DONE: return
-            default: throw self.error(code, sql)
-            }
+            let hasRow: Bool
+            do throws(SQLiteError) { hasRow = try statement.step() } catch { throw self.translate(error) }
+            guard hasRow, try body(StatementRow(statement: statement)) else { return }
         }
-    }
-
-    private func error(_ code: Int32, _ sql: String) -> DatabaseError {
-        let message = self.database.sqliteConnection.flatMap { sqlite3_errmsg($0) }.map { String(cString: $0) }
-        return DatabaseError(resultCode: ResultCode(rawValue: code), message: message, sql: sql)
     }
 
     /// Returns the first row, converted by `read`, or `nil`.
@@ -135,27 +104,27 @@ struct Connection {
     }
 
     /// The rowid of the last inserted row.
-    var insertedNumber: Int64 { self.database.lastInsertedRowID }
+    var insertedNumber: Int64 { self.sqlite.lastInsertedRow }
     /// The number of rows that the last statement changed.
-    var changes: Int { self.database.changesCount }
+    var changes: Int { self.sqlite.changes }
+    /// Whether there is a transaction; SQLite ends it itself after some errors.
+    var isInTransaction: Bool { self.sqlite.isInTransaction }
 
     /// Adds the SQL function `martlet_host(urls)`, which returns the ``HostKey`` of a row's URLs.
-    func addHostFunction() {
-        self.database.add(
-            function: DatabaseFunction("martlet_host", argumentCount: 1, pure: true) { values in
-                let urls = String.fromDatabaseValue(values[0]).flatMap { TransferColumns.urls($0) }
-                return HostKey(urls ?? []).rawValue
+    func addHostFunction() throws(QueueStoreError) {
+        do throws(SQLiteError) {
+            try self.sqlite.addFunction("martlet_host") { text in
+                HostKey(text.flatMap { TransferColumns.urls($0) } ?? []).rawValue
             }
-        )
+        } catch { throw self.translate(error) }
     }
 
     private func checkFault() throws(QueueStoreError) {
         if let error = self.fault?.error { throw error }
     }
 
-    private func translate(_ error: any Error) -> QueueStoreError {
-        if let error = error as? QueueStoreError { return error }
-        let translated = QueueStoreError(error, path: self.path, connection: self.database.sqliteConnection)
+    private func translate(_ error: SQLiteError) -> QueueStoreError {
+        let translated = QueueStoreError(error, path: self.path)
         self.fault?.error = translated
         return translated
     }

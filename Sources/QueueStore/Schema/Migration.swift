@@ -37,7 +37,6 @@ extension [Migration] {
         }
         guard version >= 0 else { throw .damaged(path, "its version is \(version)") }
         guard version < self.count else { return }
-        connection.addHostFunction()
         // Only effective before the first table is created.
         if isEmpty { try connection.run("PRAGMA auto_vacuum = INCREMENTAL") }
         for (index, migration) in self.enumerated().dropFirst(Int(version)) {

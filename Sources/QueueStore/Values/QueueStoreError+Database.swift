@@ -1,50 +1,47 @@
-internal import GRDB
-internal import GRDBSQLite
 internal import Platform
+internal import SQLite
 
 extension QueueStoreError {
-    /// Translates an error of GRDB.
-    ///
-    /// - Source: SQLite, "Result and Error Codes".
-    init(_ error: any Error, path: String, connection: OpaquePointer? = nil) {
-        guard let error = error as? DatabaseError else {
-            self.init(.inputOutput, "the database '\(path)' failed: \(error)")
-            return
-        }
-        let reason = error.message ?? error.resultCode.description
-        switch error.resultCode {
-        case .SQLITE_FULL:
+    /// Translates an error of SQLite.
+    init(_ error: SQLiteError, path: String) {
+        let reason = error.message
+        switch error.kind {
+        case .full:
             self = .full(path, "disk full")
-        case .SQLITE_IOERR:
+        case .inputOutput:
             // SQLite reports only ENOSPC as a full disk.
-            let number = connection.map { sqlite3_system_errno($0) } ?? 0
-            switch number {
-            case ENOSPC, EDQUOT, EFBIG: self = .full(path, String(cString: strerror(number)))
-            default:
+            switch error.systemNumber {
+            case ENOSPC, EDQUOT, EFBIG: self = .full(path, String(cString: strerror(error.systemNumber)))
+            case let number:
                 let cause = number == 0 ? "" : ": " + String(cString: strerror(number))
                 self.init(
                     .inputOutput,
                     "the database '\(path)' cannot be read or written (\(reason)\(cause)); look at the disk"
                 )
             }
-        case .SQLITE_NOTADB, .SQLITE_CORRUPT:
+        case .damaged:
             self = .damaged(path, reason)
-        case .SQLITE_BUSY, .SQLITE_LOCKED:
+        case .busy:
             self.init(
                 .busy,
                 "the database '\(path)' is held by another process; end that one, or use another state directory"
             )
-        case .SQLITE_MISUSE:
-            self.init(.closed, "the database '\(path)' is closed")
-        case .SQLITE_CANTOPEN, .SQLITE_PERM, .SQLITE_READONLY, .SQLITE_AUTH:
+        case .closed:
+            self = .closed(path)
+        case .inaccessible:
             self.init(
                 .inputOutput,
                 "the database '\(path)' cannot be opened for writing (\(reason)); "
                     + "its directory must be there and belong to this user"
             )
-        default:
+        case .duplicate, .other:
             self.init(.inputOutput, "the database '\(path)' failed (\(reason))")
         }
+    }
+
+    /// The store was closed.
+    static func closed(_ path: String) -> QueueStoreError {
+        QueueStoreError(.closed, "the database '\(path)' is closed")
     }
 
     /// The disk is full, or a quota or the file size limit is reached.
