@@ -166,7 +166,7 @@ extension DaemonCore {
         if transfer.upload != nil { lane.live[id]?.response = .object(response) }
         let json = JSON.object(
             [.init("kind", "response"), .init("id", .string(id.description))] + response
-                + [.init("total", .optional(info.expected))]
+                + [.init("total", .optional(info.expected)), .init("resumedFrom", .integer(info.resumedFrom))]
         )
         self.pending.items.append(.init(session: lane.session, id: id, event: json, before: transfer))
         self.machine.recorded()

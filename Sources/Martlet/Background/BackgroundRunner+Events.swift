@@ -148,6 +148,7 @@ extension BackgroundRunner {
             }
         case "response":
             task.tell(Self.response(event, to: task))
+            task.resumed(at: event["resumedFrom"]?.integer ?? 0, expected: event["total"]?.integer)
         case "finished":
             let path = event["path"]?.string ?? ""
             var completion = TransferEvent.Completion(

@@ -27,6 +27,17 @@ public protocol TransferDelegate: AnyObject, Sendable {
         decide: @escaping @Sendable (ResponseDecision) -> Void
     )
 
+    /// A download continues with bytes that are already present: from resume data, from an earlier run of the program,
+    /// or after an interruption.
+    ///
+    /// Called after the response and before the first progress of each attempt that continues.
+    ///
+    /// - Parameters:
+    ///   - task: The task.
+    ///   - offset: The number of bytes present, greater than 0; they are not received again.
+    ///   - expected: The length of the whole file in bytes, or `nil` if it is unknown.
+    func task(_ task: DownloadTask, didResumeAt offset: Int64, expected: Int64?)
+
     /// Bytes of a data task's body have arrived, in order.
     ///
     /// The transfer pauses while more than about 1 MiB was delivered and has not been processed.
@@ -100,6 +111,9 @@ extension TransferDelegate {
         didReceive response: TransferResponse,
         decide: @escaping @Sendable (ResponseDecision) -> Void
     ) { decide(.allow) }
+
+    /// Does nothing.
+    public func task(_ task: DownloadTask, didResumeAt offset: Int64, expected: Int64?) {}
 
     /// Does nothing.
     public func task(_ task: DataTask, didReceive bytes: [UInt8]) {}

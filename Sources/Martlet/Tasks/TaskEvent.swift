@@ -1,10 +1,13 @@
 /// An event of one task.
 ///
-/// Order: any number of `sent`, then `response`, then any number of `data` or `progress`, then exactly one of
+/// Order: any number of `sent`, then `response`, then any number of `data`, `resumed` or `progress`, then exactly one of
 /// `finished` and `failed`.
 public enum TaskEvent: Sendable {
     /// The head of the response whose body will be received.
     case response(TransferResponse)
+    /// A download continues with this many bytes that are already present; before the first progress of each attempt
+    /// that continues. `expected` is the length of the whole file, or `nil` if it is unknown.
+    case resumed(at: Int64, expected: Int64?)
     /// Bytes of a data task's body, in order.
     case data([UInt8])
     /// Progress of the body; sampled, at most about five times a second.

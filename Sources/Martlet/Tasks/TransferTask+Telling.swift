@@ -19,8 +19,17 @@ extension TransferTask {
         case .cancelled:
             self.isOver.store(true, ordering: .releasing)
             self.wasCancelled(event.target)
-        case .started, .response, .retrying, .paused, .note, .held, .released, .drained, .missed: break
+        case .response(let response): self.resumed(at: response.resumedFrom, expected: response.expected)
+        case .started, .retrying, .paused, .note, .held, .released, .drained, .missed: break
         }
+    }
+
+    /// Reports that a download continues, if bytes of it were present.
+    func resumed(at offset: Int64, expected: Int64?) {
+        guard offset > 0, let download = self as? DownloadTask else { return }
+        let sequences = self.facts.withLock { $0.sequences }
+        for sequence in sequences { sequence.mailbox?.put(.resumed(at: offset, expected: expected)) }
+        for member in self.hearers { member.tell { $0.task(download, didResumeAt: offset, expected: expected) } }
     }
 
     /// Stores the head of a response whose body is not delivered.

@@ -180,6 +180,26 @@ struct BackgroundSessionTests {
 
     // MARK: Events
 
+    @Test("a download that continues in the daemon reports so before its first progress")
+    func continued() async throws {
+        try await self.daemon.start()
+        let observer = BackgroundObserver()
+        let session = try TransferSession(configuration: self.daemon.configuration(), delegate: observer)
+        let task = try session.downloadTask(for: "http://example.com/a", to: .file("/tmp/x/a"))
+        task.description = "a"
+        task.resume()
+        await self.daemon.calls.wait { FakeDaemon.added($0).count == 1 }
+        let id = self.daemon.added[0]
+        self.daemon.emit([
+            "kind": "response", "id": .string(id), "status": 206, "url": "http://example.com/a", "fields": [],
+            "total": 9, "resumedFrom": 4,
+        ])
+        self.daemon.tell(["kind": "progress", "id": .string(id), "bytes": 6, "total": 9, "rate": 1])
+        await observer.log.wait(for: "progress 6 a")
+        let story = observer.log.entries.filter { $0 != "all events" }
+        #expect(story == ["response 206 a", "resumed 4 of 9 a", "progress 6 a"])
+    }
+
     @Test("events come in order, and are acknowledged only after the handlers have returned")
     func acknowledged() async throws {
         try await self.daemon.start()

@@ -120,7 +120,7 @@ struct CallbackOrderTests {
             switch event {
             case .response(let response): story.append("response \(response.status)")
             case .data(let bytes): body += bytes
-            case .progress, .sent: break
+            case .progress, .sent, .resumed: break
             case .finished(.data(let response)): story.append("finished \(response.body.count)")
             case .finished(.file), .failed: story.append("wrong")
             }
@@ -208,7 +208,7 @@ struct CallbackOrderTests {
             for await event in events {
                 switch event {
                 case .response(let response): story.append("response \(response.status)")
-                case .data, .progress, .sent: break
+                case .data, .progress, .sent, .resumed: break
                 case .finished: story.append("end")
                 case .failed(let error): story.append("failed \(error.code)")
                 }

@@ -61,6 +61,42 @@ struct ResumeDataTests {
         #expect(server.requests.last?["Range"] == "bytes=2097152-" && server.requests.last?["X-Own"] == "1")
     }
 
+    @Test("A download that continues reports so after its response and before its first progress")
+    func reportsThatItContinues() async throws {
+        let server = try await self.server()
+        let harness = try Harness()
+        let data = try await self.cut(harness, server.text("a"), to: .file(harness.path("file")))
+        let observer = Observer()
+        let task = try harness.session.downloadTask(resuming: data)
+        task.addDelegate(observer)
+        let events = task.events
+        task.resume()
+        var story: [String] = []
+        for await event in events {
+            switch event {
+            case .response(let response): story.append("response \(response.status)")
+            case .resumed(let offset, let expected): story.append("resumed \(offset) \(expected ?? -1)")
+            case .progress: if story.last != "progress" { story.append("progress") }
+            case .finished: story.append("end")
+            case .failed, .sent, .data: story.append("wrong")
+            }
+        }
+        #expect(story == ["response 206", "resumed 2097152 4194304", "progress", "end"])
+        await observer.waitForEnds()
+        #expect(Array(observer.story.prefix(3)) == ["response 206", "resumed 2097152 4194304", "progress"])
+    }
+
+    @Test("A download from its beginning does not report that it continues")
+    func reportsNoContinuation() async throws {
+        let server = try await ScriptedServer.start { .file(Self.whole, $0) }
+        let harness = try Harness()
+        let observer = Observer()
+        harness.session.addDelegate(observer)
+        _ = try await harness.session.download(from: server.text("a"), to: .file(harness.path("file")))
+        await observer.waitForEnds()
+        #expect(observer.story.first == "response 200" && !observer.story.contains { $0.hasPrefix("resumed") })
+    }
+
     @Test("A failed download's error has resume data")
     func failed() async throws {
         let server = try await self.server(.closeAfter(2 << 20))

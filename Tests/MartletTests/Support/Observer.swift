@@ -57,6 +57,10 @@ final class Observer: TransferDelegate {
         self.script.response(response, decide)
     }
 
+    func task(_ task: DownloadTask, didResumeAt offset: Int64, expected: Int64?) {
+        self.note("resumed \(offset) \(expected ?? -1)")
+    }
+
     func task(_ task: DataTask, didReceive bytes: [UInt8]) {
         self.body.withLock { $0 += bytes }
         self.script.data(task, bytes)

@@ -27,6 +27,10 @@ final class BackgroundObserver: TransferDelegate {
         self.log.add("response \(response.status) \(task.description)")
     }
 
+    func task(_ task: DownloadTask, didResumeAt offset: Int64, expected: Int64?) {
+        self.log.add("resumed \(offset) of \(expected ?? -1) \(task.description)")
+    }
+
     func task(_ task: TransferTask, didMake progress: TransferProgress) {
         self.log.add("progress \(progress.bytesReceived) \(task.description)")
     }
