@@ -118,9 +118,21 @@ let package = Package(
         .executableTarget(name: "DaemonExecutable", dependencies: ["Daemon"], swiftSettings: settings),
         .target(name: "MartletFoundation", dependencies: ["Martlet"], swiftSettings: settings),
         .target(
+            name: "HTTPServer",
+            dependencies: [
+                "Platform", "FileStorage", "TransferCore",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "Receiver",
             dependencies: [
-                "Platform", "Control", "FileStorage", "TransferCore", "TransferEngine",
+                "Platform", "Control", "FileStorage", "HTTPServer", "TransferCore", "TransferEngine",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -240,7 +252,7 @@ let package = Package(
         .testTarget(
             name: "ReceiverTests",
             dependencies: [
-                "Platform", "Control", "FileStorage", "Receiver", "TransferCore", "TransferTesting",
+                "Platform", "Control", "FileStorage", "HTTPServer", "Receiver", "TransferCore", "TransferTesting",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
