@@ -217,7 +217,8 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
             handler = self.core.application.handler(for: &request)
             self.request = request
         } else {
-            handler = ImmediateHandler(.message(400, "this is no target for a server"))
+            // Bytes that follow, such as those of CONNECT, are not requests to this server.
+            handler = ImmediateHandler(.message(400, "this is no target for a server").closing())
             self.request = nil
         }
         self.isFirst = false
@@ -370,6 +371,10 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
         if !sent {
             response.meter?.ended(arrived: 0)
             self.end()
+        }
+        if self.discardsInput {
+            self.input.clear()
+            self.read()
         }
         self.arm()
     }

@@ -22,18 +22,6 @@ package struct WebSocket: Sendable {
         }
     }
 
-    private init(
-        inbound: NIOAsyncChannelInboundStream<WebSocketFrame>,
-        outbound: NIOAsyncChannelOutboundWriter<WebSocketFrame>,
-        channel: any Channel,
-        limit: Int
-    ) {
-        self.inbound = inbound
-        self.outbound = outbound
-        self.channel = channel
-        self.limit = limit
-    }
-
     /// Receives messages until the WebSocket closes; responds to pings and to violations of the protocol.
     ///
     /// Can be called once.

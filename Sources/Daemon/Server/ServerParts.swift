@@ -1,11 +1,10 @@
 internal import Control
+internal import HTTPServer
 internal import Logging
-internal import NIOCore
-internal import NIOHTTP1
 internal import Synchronization
 internal import TransferCore
 
-/// The state that all connections share.
+/// The state that all requests share.
 final class ServerParts: Sendable {
     let configuration: ServerConfiguration
     let service: any TransferService
@@ -13,7 +12,7 @@ final class ServerParts: Sendable {
     let access: TokenCheck?
     let metrics = ServerMetrics()
     let dispatcher: RPCDispatcher
-    let bodies: BodyBudget
+    let bodies: ByteBudget
     let health: @Sendable () -> String?
     let logger: Logger
     private let throttle = Mutex(FailureThrottle())
@@ -40,45 +39,40 @@ final class ServerParts: Sendable {
             access: self.access,
             metrics: self.metrics
         )
-        self.bodies = BodyBudget(limit: configuration.limits.bodies)
+        self.bodies = ByteBudget(limit: configuration.limits.bodies)
         self.health = health
         self.logger = logger
     }
 
-    /// Returns the caller, the permissions and the address of a WebSocket handshake.
-    func opening(_ head: HTTPRequestHead, isLocal: Bool, address: SocketAddress?) -> WebSocketOpening {
-        let isRight = RequestCredential.isRight(
-            authorization: head.headers.first(name: "Authorization"),
-            query: QueryItems(target: head.uri),
+    /// Returns whether a request is permitted: always over the Unix socket, otherwise with the token in its head.
+    func isAuthenticated(_ request: RoutedRequest) async -> Bool {
+        if request.isLocal || self.hasCredential(request) { return true }
+        await self.failedAuthentication(request)
+        return false
+    }
+
+    /// Returns whether a request has a valid token in its head.
+    func hasCredential(_ request: RoutedRequest) -> Bool {
+        RequestCredential.isRight(
+            authorization: request.fields["Authorization"],
+            query: QueryItems(target: request.target),
             access: self.access
-        )
-        let isAuthenticated = isLocal || isRight == true
-        return WebSocketOpening(
-            caller: Caller(isLocal: isLocal, isAuthenticated: isAuthenticated),
-            hearsNotifications: isAuthenticated
-                || self.configuration.allowsOpenNotifications && address?.isLoopback == true,
-            address: address?.ipAddress ?? "the Unix socket"
-        )
+        ) == true
     }
 
     /// Logs a message without a valid token, and delays its response if there were many.
-    func failedAuthentication(from address: String) async {
+    func failedAuthentication(_ request: RoutedRequest) async {
         self.metrics.failedAuthentication()
         let action = self.throttle.withLock { $0.failed(at: .now) }
         if let count = action.logged {
             self.logger.warning(
                 "calls without the right token",
-                metadata: ["count": .stringConvertible(count), "address": .string(address)]
+                metadata: [
+                    "count": .stringConvertible(count),
+                    "address": .string(request.isLocal ? "the Unix socket" : request.peer),
+                ]
             )
         }
         if action.delay > .zero { try? await Task.sleep(for: action.delay) }
-    }
-}
-
-extension SocketAddress {
-    /// Whether it is a loopback address.
-    var isLoopback: Bool {
-        guard let text = self.ipAddress else { return false }
-        return text == "::1" || text.hasPrefix("127.") || text.hasPrefix("::ffff:127.")
     }
 }
