@@ -18,23 +18,23 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
     let eventLoop: any EventLoop
     let core: ListenerCore
     let isLocal: Bool
-    private var isSecure: Bool { self.core.configuration.tls != nil }
-    private var parser: RequestParser
+    var isSecure: Bool { self.core.configuration.tls != nil }
+    var parser: RequestParser
     var machine: ConnectionMachine
-    private var clock = DateField()
+    var clock = DateField()
     var context: ChannelHandlerContext?
-    private var peer = "-"
+    var peer = "-"
     private var localAddress: String?
     private var isFirst = true
     /// Received bytes, not parsed yet.
-    private var input = ByteBuffer()
+    var input = ByteBuffer()
     private var isProcessing = false
     private var isReading = false
     private var isInputClosed = false
     /// Whether the end of the last request cannot be determined; the bytes after it cannot be parsed.
-    private var isBroken = false
-    private var timer: Scheduled<Void>?
-    private var timerDeadline = NIODeadline.distantFuture
+    var isBroken = false
+    var timer: Scheduled<Void>?
+    var timerDeadline = NIODeadline.distantFuture
     /// The number of acknowledged bytes at the last check.
     var acknowledged: UInt64 = 0
     /// The number of bytes acknowledged before the content of a response with a meter.
@@ -44,13 +44,13 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
     var unsent = Int.max
 
     // The request that is being handled.
-    private var request: Request?
-    private var handler: (any RequestHandler)?
+    var request: Request?
+    var handler: (any RequestHandler)?
     private var holds = 0
-    private var hasResponded = false
-    private var mustContinue = false
-    private var bodyLeft: Int64?
-    private(set) var pump: (any ContentPump)?
+    var hasResponded = false
+    var mustContinue = false
+    var bodyLeft: Int64?
+    var pump: (any ContentPump)?
 
     init(core: ListenerCore, eventLoop: any EventLoop, isLocal: Bool) {
         self.core = core
@@ -133,7 +133,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
 
     // MARK: Requests
 
-    private func read() {
+    func read() {
         guard !self.isReading, !self.isInputClosed, let context = self.context else { return }
         self.isReading = true
         context.read()
@@ -230,7 +230,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
     private var isStreamingEvents: Bool { self.pump is WriterPump }
 
     /// Whether input is read and discarded: only reading shows that the client of a stream of events has disconnected.
-    private var discardsInput: Bool { self.isStreamingEvents && !self.machine.takesRequests }
+    var discardsInput: Bool { self.isStreamingEvents && !self.machine.takesRequests }
 
     /// Responds to a request that cannot be parsed, and closes the connection.
     private func refuse(_ error: RequestError) {
@@ -258,7 +258,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
 
     private var parserWantsBody: Bool { !self.parser.isAtStart && !self.parser.isInHead }
 
-    private func follow(_ next: ConnectionMachine.Next) {
+    func follow(_ next: ConnectionMachine.Next) {
         switch next {
         case .wait: return
         case .nextRequest:
@@ -312,15 +312,6 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
         self.process()
     }
 
-    func interim(_ status: Int, _ fields: HeaderFields) {
-        guard let context = self.context, !self.hasResponded, self.request?.head.minorVersion != 0 else { return }
-        var response = Response(status, fields)
-        if !fields.isEmpty { self.core.application.prepare(&response, to: self.request) }
-        var buffer = context.channel.allocator.buffer(capacity: 256)
-        ResponseSerializer.write(interim: status, response.fields, to: &buffer)
-        context.writeAndFlush(self.wrapOutboundOut(.byteBuffer(buffer)), promise: nil)
-    }
-
     func abort() { self.end() }
 
     func task(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> { self.core.task(operation) }
@@ -336,104 +327,5 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
                 if case .success(let value) = result { then(value) } else { self.abort() }
                 self.release()
             }
-    }
-
-    func respond(_ response: Response) {
-        guard !self.hasResponded, let context = self.context else {
-            response.meter?.ended(arrived: 0)
-            return
-        }
-        self.hasResponded = true
-        var response = response
-        self.core.application.prepare(&response, to: self.request)
-        if case .webSocket(let upgrade) = response.content { return self.become(upgrade, response.fields, context) }
-        if self.request?.head.minorVersion == 0, response.content.isUnbounded { response.closes = true }
-        // A client that gets no 100 (Continue) may not send its content at all, so there is nothing to wait for.
-        let mayDrain = !self.mustContinue && self.bodyLeft.map { $0 <= 256 << 10 } ?? false
-        let closes = self.machine.responseBegan(closes: response.closes, mayDrain: mayDrain, now: .now())
-        if response.meter != nil { self.beginMeasuring() }
-        let writer = ResponseWriter(context: context, core: self.core, isSecure: self.isSecure)
-        let sent = writer.write(
-            response,
-            isHead: self.request?.head.method == "HEAD",
-            isOld: self.request?.head.minorVersion == 0,
-            closes: closes,
-            date: self.clock.now().text
-        ) { [self] pump in
-            self.pump = pump
-        } done: { [self, response] bytes in
-            if let bytes, response.meter != nil {
-                self.awaitArrival(response, bytes)
-            } else {
-                self.responseEnded(response, bytes)
-            }
-        }
-        if !sent {
-            response.meter?.ended(arrived: 0)
-            self.end()
-        }
-        if self.discardsInput {
-            self.input.clear()
-            self.read()
-        }
-        self.arm()
-    }
-
-    func responseEnded(_ response: Response, _ bytes: Int64?) {
-        self.pump = nil
-        if let meter = response.meter { meter.ended(arrived: bytes ?? self.arrived(of: response.content.length)) }
-        let now = self.clock.now().seconds
-        self.core.application.responded(
-            response,
-            to: self.request,
-            Transmission(peer: self.peer, time: now, bytes: bytes)
-        )
-        if bytes == nil { self.end() } else { self.follow(self.machine.responseEnded(now: .now())) }
-    }
-
-    // MARK: Time
-
-    func arm() {
-        let deadline = self.machine.deadline
-        if self.timer != nil, self.timerDeadline <= deadline { return }
-        self.timer?.cancel()
-        self.timer = nil
-        guard deadline < .distantFuture, self.context != nil else { return }
-        self.timerDeadline = deadline
-        self.timer = self.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { self.timerFired() }
-    }
-
-    private func timerFired() {
-        self.timer = nil
-        switch self.machine.timerFired(now: .now()) {
-        case .wait: self.arm()
-        case .close: self.end()
-        case .respondTimeout:
-            guard self.machine.isBusy || self.parser.isInHead else {
-                self.end()
-                return
-            }
-            if self.machine.isBusy { self.giveUpSlowSender() } else { self.refuseLateHead() }
-        case .lookAtProgress: self.lookAtProgress()
-        }
-    }
-
-    private func giveUpSlowSender() {
-        self.handler?.lost()
-        self.handler = nil
-        self.respondLate("the content came too slowly")
-    }
-
-    private func refuseLateHead() {
-        self.isBroken = true
-        self.machine.headEnded(keepsAlive: false, now: .now())
-        self.request = nil
-        self.hasResponded = false
-        self.bodyLeft = nil
-        self.respondLate("the request's head came too slowly")
-    }
-
-    private func respondLate(_ text: String) {
-        self.respond(.message(408, text).closing())
     }
 }
