@@ -25,7 +25,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
-        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
@@ -101,21 +100,13 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "Platform", "Control", "FileStorage", "HTTPTransport", "Martlet", "QueueStore", "TransferAssembly",
-                "TransferCore",
-                "TransferEngine",
+                "Platform", "Control", "FileStorage", "HTTPServer", "HTTPTransport", "Martlet", "QueueStore",
+                "TransferAssembly", "TransferCore", "TransferEngine",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "HTTPTypes", package: "swift-http-types"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
-                .product(name: "NIOHTTPTypesHTTP1", package: "swift-nio-extras"),
                 .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOWebSocket", package: "swift-nio"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
@@ -123,9 +114,21 @@ let package = Package(
         ),
         .target(name: "MartletFoundation", dependencies: ["Martlet"], swiftSettings: settings),
         .target(
+            name: "HTTPServer",
+            dependencies: [
+                "Platform", "FileStorage", "TransferCore",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOWebSocket", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "Receiver",
             dependencies: [
-                "Platform", "Control", "FileStorage", "TransferCore", "TransferEngine",
+                "Platform", "Control", "FileStorage", "HTTPServer", "TransferCore", "TransferEngine",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -252,7 +255,7 @@ let package = Package(
         .testTarget(
             name: "ReceiverTests",
             dependencies: [
-                "Platform", "Control", "FileStorage", "Receiver", "TransferCore", "TransferTesting",
+                "Platform", "Control", "FileStorage", "HTTPServer", "Receiver", "TransferCore", "TransferTesting",
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],

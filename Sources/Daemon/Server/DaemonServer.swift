@@ -18,9 +18,12 @@ package final class DaemonServer: Service {
     }
 
     private struct State {
-        var group: ServiceGroup?
+        var end: AsyncStream<Void>.Continuation?
         var isStopped = false
     }
+
+    /// The time that running calls get when the server stops: one that hangs must not keep the daemon from stopping.
+    private static let grace = Duration.seconds(3)
 
     private let configuration: ServerConfiguration
     private let service: any TransferService
@@ -74,37 +77,34 @@ package final class DaemonServer: Service {
 
     /// Stops the server: closes idle connections, event streams and WebSockets at once, others after their response.
     package func stop() async {
-        let group = self.state.withLock { state in
+        let end = self.state.withLock { state in
             state.isStopped = true
-            return state.group
+            return state.end
         }
-        await group?.triggerGracefulShutdown()
+        end?.finish()
     }
 
     private func serve(_ loops: MultiThreadedEventLoopGroup) async throws {
-        let listeners = Listeners(
-            parts: ServerParts(
-                configuration: self.configuration,
-                service: self.service,
-                health: self.health,
-                logger: self.logger
-            ),
-            loops: loops,
-            logger: self.logger,
-            onReady: self.onReady
-        )
-        var group = ServiceGroupConfiguration(
-            services: [.init(service: listeners, successTerminationBehavior: .gracefullyShutdownGroup)],
-            logger: self.logger
-        )
-        // A call that hangs must not keep the daemon from stopping.
-        group.maximumGracefulShutdownDuration = .seconds(3)
-        let services = ServiceGroup(configuration: group)
+        let (ended, end) = AsyncStream.makeStream(of: Void.self)
         let isStopped = self.state.withLock { state in
-            state.group = services
+            state.end = end
             return state.isStopped
         }
         guard !isStopped else { return }
-        try await services.run()
+        let parts = ServerParts(
+            configuration: self.configuration,
+            service: self.service,
+            health: self.health,
+            logger: self.logger
+        )
+        let listeners = try await DaemonListeners.start(parts, on: loops)
+        self.onReady(listeners.bound)
+        await withGracefulShutdownHandler {
+            // Ends with the cancellation of this task, too.
+            for await _ in ended {}
+        } onGracefulShutdown: {
+            end.finish()
+        }
+        await listeners.stop(grace: Self.grace)
     }
 }

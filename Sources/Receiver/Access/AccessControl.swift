@@ -1,3 +1,4 @@
+internal import HTTPServer
 internal import Control
 internal import Synchronization
 internal import TransferCore
@@ -9,7 +10,7 @@ final class AccessControl: Sendable {
         /// The request is allowed; the user is known if the credentials name one.
         case allowed(user: String?)
         /// The request is refused with this response.
-        case refused(Answer)
+        case refused(Response)
     }
 
     private let credentials: [Credential]
@@ -34,7 +35,7 @@ final class AccessControl: Sendable {
     ///
     /// Prevents cross-site request forgery (a page of another origin writes with the user's credentials) and DNS
     /// rebinding (a page reads through a name that was made to resolve to this machine).
-    func refusal(_ head: RequestHead, localAddress: String?) -> Answer? {
+    func refusal(_ head: RequestHead, localAddress: String?) -> Response? {
         let hosts = head.fields.values("Host")
         // HTTP/1.0 does not require Host; HTTP/1.1 requires exactly one (RFC 9112 §3.2).
         if head.minorVersion == 0, hosts.isEmpty, head.fields["Origin"] == nil { return nil }
@@ -113,7 +114,7 @@ final class AccessControl: Sendable {
         return !shown.isEmpty
     }
 
-    private func challenge(_ message: String) -> Answer {
+    private func challenge(_ message: String) -> Response {
         var fields = HeaderFields()
         if self.credentials.contains(where: { $0.kind == .token }) {
             fields.append("WWW-Authenticate", "Bearer realm=\"martlet\"")

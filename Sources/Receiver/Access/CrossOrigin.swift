@@ -1,3 +1,4 @@
+internal import HTTPServer
 internal import TransferCore
 
 /// Allows pages of configured origins to read responses (CORS), as tus clients in browsers require.

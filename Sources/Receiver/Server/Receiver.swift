@@ -1,3 +1,4 @@
+internal import HTTPServer
 internal import FileStorage
 internal import Platform
 internal import NIOCore
@@ -18,7 +19,7 @@ public final class Receiver: Sendable {
 
     let core: ReceiverCore
     private let group: MultiThreadedEventLoopGroup
-    private let channel: any Channel
+    let listener: HTTPListener
     private let chores: [RepeatedTask]
 
     private init(
@@ -26,14 +27,14 @@ public final class Receiver: Sendable {
         sharePaths: [String],
         core: ReceiverCore,
         group: MultiThreadedEventLoopGroup,
-        channel: any Channel,
+        listener: HTTPListener,
         chores: [RepeatedTask]
     ) {
         self.address = address
         self.sharePaths = sharePaths
         self.core = core
         self.group = group
-        self.channel = channel
+        self.listener = listener
         self.chores = chores
     }
 
@@ -51,7 +52,14 @@ public final class Receiver: Sendable {
     ) async throws(ReceiverError) -> Receiver {
         try Self.check(configuration)
         let tls = try configuration.certificate.map { (certificate) throws(ReceiverError) in
-            try TLSContext.make(certificate)
+            do {
+                return try TLSContext.make(chain: certificate.chain, key: certificate.key)
+            } catch {
+                throw ReceiverError(
+                    .certificate,
+                    "the certificate or its key cannot be used (\(error)); both must be PEM and belong together"
+                )
+            }
         }
         var tree: ServedTree?
         if let directory = configuration.directory {
@@ -78,14 +86,14 @@ public final class Receiver: Sendable {
             area: area,
             shares: shares,
             access: Self.access(configuration),
-            router: Router(),
+            router: ReceiverRoutes(),
             pool: pool,
             log: log
         )
         core.listings.pool.start()
-        let channel: any Channel
+        let listener: HTTPListener
         do {
-            channel = try await Self.bind(core, group, tls)
+            listener = try await HTTPListener.start(Self.listening(configuration, pool, tls), core, on: group)
         } catch {
             try? await core.listings.pool.shutdownGracefully()
             try? await pool.shutdownGracefully()
@@ -93,7 +101,7 @@ public final class Receiver: Sendable {
             throw Self.cannotListen(configuration.listen, error)
         }
         var address = configuration.listen
-        if let port = channel.localAddress?.port { address.port = port }
+        if let port = listener.port { address.port = port }
         var chores: [RepeatedTask] = []
         if let log {
             chores.append(
@@ -116,7 +124,7 @@ public final class Receiver: Sendable {
             sharePaths: shares.paths,
             core: core,
             group: group,
-            channel: channel,
+            listener: listener,
             chores: chores
         )
     }
@@ -124,16 +132,7 @@ public final class Receiver: Sendable {
     /// Stops: accepts no connection, closes idle ones, and lets running requests finish within the configured grace
     /// period.
     public func stop() async {
-        try? await self.channel.close()
-        for channel in self.core.connections {
-            channel.pipeline.fireUserInboundEventTriggered(ConnectionHandler.Stop())
-        }
-        let clock = ContinuousClock()
-        let deadline = clock.now + self.core.configuration.limits.grace
-        while !self.core.connections.isEmpty, clock.now < deadline { try? await Task.sleep(for: .milliseconds(10)) }
-        // All at once: over TLS, each close may wait for the client's close_notify.
-        let ends = self.core.connections.map { $0.close() }
-        for end in ends { try? await end.get() }
+        await self.listener.stop(grace: self.core.configuration.limits.grace)
         for chore in self.chores { chore.cancel() }
         // Work submitted earlier runs to its end, such as the sync of a file; its completions run on the event loops.
         try? await self.core.pool.shutdownGracefully()
@@ -174,47 +173,27 @@ public final class Receiver: Sendable {
         )
     }
 
-    private static func bind(
-        _ core: ReceiverCore,
-        _ group: MultiThreadedEventLoopGroup,
+    private static func listening(
+        _ configuration: ReceiverConfiguration,
+        _ pool: NIOThreadPool,
         _ tls: NIOSSLContext?
-    ) async throws -> any Channel {
-        let listen = core.configuration.listen
-        return try await ServerBootstrap(group: group)
-            .serverChannelOption(.backlog, value: 1024)
-            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-            // Without free descriptors, a pending connection keeps the socket readable: accepting pauses.
-            .serverChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    let rest = AcceptBackoffHandler(shouldForwardIOErrorCaught: false) { _ in .milliseconds(200) }
-                    try channel.pipeline.syncOperations.addHandler(rest)
-                }
-            }
-            .childChannelOption(.autoRead, value: false)
-            .childChannelOption(.allowRemoteHalfClosure, value: true)
-            .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
-            .childChannelOption(
-                .recvAllocator,
-                value: AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 4096, maximum: 256 << 10)
-            )
-            .childChannelOption(.writeBufferWaterMark, value: .init(low: 256 << 10, high: 1 << 20))
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    let pipeline = channel.pipeline.syncOperations
-                    guard core.opened(channel) else {
-                        try pipeline.addHandler(FullHouse())
-                        return
-                    }
-                    // Also runs if the channel closes before it is used.
-                    channel.closeFuture.whenComplete { _ in core.closed(channel) }
-                    if let tls { try pipeline.addHandler(NIOSSLServerHandler(context: tls)) }
-                    try pipeline.addHandler(
-                        ConnectionHandler(core: core, eventLoop: channel.eventLoop, isSecure: tls != nil)
-                    )
-                }
-            }
-            .bind(host: listen.host, port: listen.port)
-            .get()
+    ) -> HTTPListener.Configuration {
+        let limits = configuration.limits
+        var listening = HTTPListener.Configuration(
+            address: .tcp(host: configuration.listen.host, port: configuration.listen.port),
+            times: ConnectionTimes(
+                head: TimeAmount(limits.headTime),
+                keepAlive: TimeAmount(limits.keepAlive),
+                idle: TimeAmount(limits.idle),
+                upload: limits.uploadTime.map { TimeAmount($0) },
+                slowest: limits.slowest
+            ),
+            pool: pool
+        )
+        listening.parser = limits.parser
+        listening.connections = DescriptorLimit.connections(limits.connections)
+        listening.tls = tls
+        return listening
     }
 
     private static func cannotListen(_ address: ListenAddress, _ error: any Error) -> ReceiverError {

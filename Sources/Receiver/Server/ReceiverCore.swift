@@ -1,11 +1,12 @@
+internal import HTTPServer
 internal import FileStorage
 internal import NIOCore
 internal import NIOPosix
 internal import Synchronization
 internal import TransferCore
 
-/// The state that all connections share.
-final class ReceiverCore: Sendable {
+/// The state that all requests share, and the receiver's side of its HTTP server.
+final class ReceiverCore: HTTPApplication {
     let configuration: ReceiverConfiguration
     let tree: ServedTree?
     /// The upload area, or `nil` if uploads are refused.
@@ -17,11 +18,8 @@ final class ReceiverCore: Sendable {
     let crossOrigin: CrossOrigin
     let pool: NIOThreadPool
     let log: AccessLog?
-    let router: Router
-    let times: ConnectionMachine.Times
-    private let mostConnections: Int
+    let router: ReceiverRoutes
     private let isDigesting = Atomic<Bool>(false)
-    private let open = Mutex<[ObjectIdentifier: any Channel]>([:])
 
     init(
         configuration: ReceiverConfiguration,
@@ -29,7 +27,7 @@ final class ReceiverCore: Sendable {
         area: UploadArea?,
         shares: ShareTable,
         access: AccessControl,
-        router: Router,
+        router: ReceiverRoutes,
         pool: NIOThreadPool,
         log: AccessLog?
     ) {
@@ -42,15 +40,6 @@ final class ReceiverCore: Sendable {
         self.router = router
         self.pool = pool
         self.log = log
-        let limits = configuration.limits
-        self.mostConnections = DescriptorLimit.connections(limits.connections)
-        self.times = ConnectionMachine.Times(
-            head: TimeAmount(limits.headTime),
-            keepAlive: TimeAmount(limits.keepAlive),
-            idle: TimeAmount(limits.idle),
-            upload: limits.uploadTime.map { TimeAmount($0) },
-            slowest: limits.slowest
-        )
     }
 
     /// Computes a digest in the background; does nothing if another computation is running.
@@ -64,18 +53,27 @@ final class ReceiverCore: Sendable {
         }
     }
 
-    /// Registers a connection; returns false if the limit is reached.
-    func opened(_ channel: any Channel) -> Bool {
-        self.open.withLock { open in
-            guard open.count < self.mostConnections else { return false }
-            open[ObjectIdentifier(channel)] = channel
-            return true
-        }
+    // MARK: HTTPApplication
+
+    func handler(for request: inout Request) -> any RequestHandler { self.router.handler(for: &request, self) }
+
+    func prepare(_ response: inout Response, to request: Request?) {
+        guard let request else { return }
+        AbsoluteLocation.resolve(&response.fields, status: response.status, request)
+        guard self.crossOrigin.isUsed, response.status >= 200 else { return }
+        for (name, value) in self.crossOrigin.fields(for: request.head) { response.fields.append(name, value) }
     }
 
-    /// Unregisters a connection.
-    func closed(_ channel: any Channel) { self.open.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(channel)) } }
-
-    /// The open connections.
-    var connections: [any Channel] { self.open.withLock { Array($0.values) } }
+    func responded(_ response: Response, to request: Request?, _ transmission: Transmission) {
+        self.log?
+            .append(
+                LogEntry(
+                    request,
+                    from: transmission.peer,
+                    time: transmission.time,
+                    status: response.status,
+                    bytes: transmission.bytes
+                )
+            )
+    }
 }

@@ -1,25 +1,26 @@
+internal import HTTPServer
 internal import TransferCore
 
-/// Selects the exchange for requests that upload.
+/// Selects the handler for requests that upload.
 struct UploadRoutes {
     let core: ReceiverCore
 
-    /// Returns the exchange for a PUT or POST.
+    /// Returns the handler for a PUT or POST.
     ///
     /// PUT, and POST to a file's path, store the file under that name. POST to a directory (the path ends in a slash,
     /// or is a directory) chooses a free name. A valid name that a tus upload proposes is used exactly, as with PUT, so
     /// that the result does not depend on the protocol.
-    func exchange(_ path: TreePath, _ request: inout Request) -> any Exchange {
-        guard let area = self.core.area else { return ImmediateExchange(.message(403, "nothing is taken here")) }
+    func handler(_ path: TreePath, _ request: inout Request) -> any RequestHandler {
+        guard let area = self.core.area else { return ImmediateHandler(.message(403, "nothing is taken here")) }
         if let refusal = self.refusal(&request) { return refusal }
         let fields = request.head.fields
         let isPost = request.head.method == "POST"
         let type = fields["Content-Type"]
         do throws(UploadRefusal) {
             try Self.check(fields)
-            if let refusal = Self.lengthRefusal(request.head) { return ImmediateExchange(refusal) }
+            if let refusal = Self.lengthRefusal(request.head) { return ImmediateHandler(refusal) }
             if isPost, let boundary = try FormBoundary.of(type) {
-                return UploadExchange(FormUpload(area, try self.directory(path), boundary, request))
+                return UploadHandler(FormUpload(area, try self.directory(path), boundary, request))
             }
             let isTus = isPost && TusProtocol.isSpoken(fields)
             let original =
@@ -39,15 +40,15 @@ struct UploadRoutes {
             let cut = CutSwitch()
             if isTus {
                 let session = AppendSession(area) { cut.cut() }
-                return UploadExchange(TusUpload(.create(place, facts), request, session), cut: cut)
+                return UploadHandler(TusUpload(.create(place, facts), request, session), cut: cut)
             }
             if let version = DraftVersion(fields: fields), version.isComplete(fields) != nil {
                 let session = AppendSession(area) { cut.cut() }
-                return UploadExchange(DraftUpload(.create(place, facts), version, request, session), cut: cut)
+                return UploadHandler(DraftUpload(.create(place, facts), version, request, session), cut: cut)
             }
-            return UploadExchange(RawUpload(area, place, request, facts))
+            return UploadHandler(RawUpload(area, place, request, facts))
         } catch {
-            return ImmediateExchange((TusProtocol.isSpoken(fields) ? TusProtocol.told(error) : error).answer)
+            return ImmediateHandler((TusProtocol.isSpoken(fields) ? TusProtocol.told(error) : error).response)
         }
     }
 
@@ -80,34 +81,34 @@ struct UploadRoutes {
     /// an empty file would be stored.
     ///
     /// - Source: RFC 9110 §15.5.12.
-    private static func lengthRefusal(_ head: RequestHead) -> Answer? {
+    private static func lengthRefusal(_ head: RequestHead) -> Response? {
         let fields = head.fields
         let isIncomplete = TusProtocol.isSpoken(fields) || DraftVersion(fields: fields)?.isComplete(fields) == false
         guard head.framing == .none, !fields.contains("Content-Length"), !isIncomplete else { return nil }
-        var answer = Answer.message(411, "declare the length: Content-Length, or Transfer-Encoding: chunked")
-        answer.closes = true
-        return answer
+        var response = Response.message(411, "declare the length: Content-Length, or Transfer-Encoding: chunked")
+        response.closes = true
+        return response
     }
 
-    /// Returns the exchange for a HEAD, GET, PATCH or DELETE of an upload's resource.
-    func resource(_ path: TreePath, _ request: inout Request) -> any Exchange {
+    /// Returns the handler for a HEAD, GET, PATCH or DELETE of an upload's resource.
+    func resource(_ path: TreePath, _ request: inout Request) -> any RequestHandler {
         guard let area = self.core.area, path.names.count == 2, let name = UploadName(path.names[1]) else {
-            return ImmediateExchange(.failure(.notFound))
+            return ImmediateHandler(.failure(.notFound))
         }
         if let refusal = self.refusal(&request) { return refusal }
         let fields = request.head.fields
         let resource = UploadResource(area: area, name: name, fields: fields)
         switch request.head.method {
-        case "HEAD", "GET": return BlockingExchange { resource.head() }
-        case "DELETE": return BlockingExchange { resource.delete() }
+        case "HEAD", "GET": return BlockingHandler { resource.head() }
+        case "DELETE": return BlockingHandler { resource.delete() }
         case "PATCH":
             let cut = CutSwitch()
             let session = AppendSession(area) { cut.cut() }
             if TusProtocol.isSpoken(fields) {
-                return UploadExchange(TusUpload(.append(name), request, session), cut: cut)
+                return UploadHandler(TusUpload(.append(name), request, session), cut: cut)
             }
             guard let version = DraftVersion(fields: fields) else {
-                return ImmediateExchange(
+                return ImmediateHandler(
                     .message(
                         400,
                         "say which protocol this is: Tus-Resumable, or \(DraftVersion.field) 3, 5 or 6",
@@ -115,20 +116,20 @@ struct UploadRoutes {
                     )
                 )
             }
-            return UploadExchange(DraftUpload(.append(name), version, request, session), cut: cut)
+            return UploadHandler(DraftUpload(.append(name), version, request, session), cut: cut)
         default:
-            return ImmediateExchange(
+            return ImmediateHandler(
                 .message(405, "an upload knows HEAD, PATCH and DELETE", ["Allow": "HEAD, PATCH, DELETE"])
             )
         }
     }
 
-    private func refusal(_ request: inout Request) -> (any Exchange)? {
+    private func refusal(_ request: inout Request) -> (any RequestHandler)? {
         switch self.core.access.verdict(request.head.fields, needs: .write, from: request.peer) {
         case .allowed(let user):
             request.user = user
             return nil
-        case .refused(let answer): return ImmediateExchange(answer)
+        case .refused(let response): return ImmediateHandler(response)
         }
     }
 

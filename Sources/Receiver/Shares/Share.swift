@@ -1,3 +1,5 @@
+internal import HTTPServer
+
 /// Limits how often, and until when, a file may be downloaded by its link.
 ///
 /// Pure value. Bytes are counted. A client's first request claims one of the link's downloads; the claim is bound to the

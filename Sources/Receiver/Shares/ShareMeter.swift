@@ -1,7 +1,8 @@
+internal import HTTPServer
 internal import Synchronization
 
 /// Counts the bytes of one response on a claim of a link.
-final class ShareMeter: AnswerMeter {
+final class ShareMeter: ResponseMeter {
     private let table: ShareTable
     private let token: String
     private let claim: Share.ClaimID

@@ -1,3 +1,4 @@
+internal import HTTPServer
 internal import FileStorage
 internal import Platform
 internal import Synchronization
@@ -63,7 +64,7 @@ final class ShareTable: Sendable {
     ///   - request: The request.
     ///   - now: The current time, in seconds since 1970.
     /// - Returns: The response, with its meter if it counts.
-    func answer(_ path: TreePath, _ request: Request, now: Int64) -> Answer {
+    func response(_ path: TreePath, _ request: Request, now: Int64) -> Response {
         let fields = request.head.fields
         guard request.isRead else { return .message(405, "a link supports GET and HEAD", ["Allow": "GET, HEAD"]) }
         guard path.names.count == 3 else { return .failure(.notFound) }
@@ -73,18 +74,18 @@ final class ShareTable: Sendable {
             // The file may be written to while it is shared: use its current metadata.
             if let status = entry.file.status() { entry.facts = FileFacts(status) }
             let length = entry.facts.length
-            var plan = FileAnswer(name: entry.name, facts: entry.facts, isAttachment: true)
+            var plan = FileResponse(name: entry.name, facts: entry.facts, isAttachment: true)
             plan.hasRanges = request.head.method == "GET"
-            var answer = plan.answer(fields, entry.file, now: now)
+            var response = plan.response(fields, entry.file, now: now)
             if LinkPreview.isUserAgent(fields["User-Agent"]) {
-                answer = .message(
+                response = .message(
                     200,
                     "\(entry.name) (\(ByteCount.binary(length)))",
                     ["Cache-Control": "no-store"]
                 )
             }
             let isHead = request.head.method == "HEAD"
-            let count = isHead ? 0 : answer.content.fileLength
+            let count = isHead ? 0 : response.content.fileLength
             let client = Share.Client(
                 ticket: RequestCookies.all(fields).first { $0.name == Self.ticketCookie }?.value,
                 address: request.peer
@@ -93,23 +94,23 @@ final class ShareTable: Sendable {
             // A response without content of the file claims nothing, but there must be something to claim.
             let wanted = count > 0 ? count : isHead ? length : 1
             switch share.requested(wanted, of: length, by: client, offering: Self.token(), now: now) {
-            case .serve: return answer
+            case .serve: return response
             case .gone: return .message(410, "this link has been used up or has expired")
             case .busy: return .message(503, "the last download is running", ["Retry-After": "10"])
             case .claim(let claim):
-                guard count > 0 else { return answer }
+                guard count > 0 else { return response }
                 entry.share = share
                 entries[token] = entry
-                answer.meter = ShareMeter(self, token: token, claim: claim, length: length)
-                answer.fields.append("Cache-Control", "private, no-store")
+                response.meter = ShareMeter(self, token: token, claim: claim, length: length)
+                response.fields.append("Cache-Control", "private, no-store")
                 if let ticket = share.ticket(claim) {
-                    answer.fields.append(
+                    response.fields.append(
                         "Set-Cookie",
                         "\(Self.ticketCookie)=\(ticket); Path=/\(ShareLink.directory)/\(token)/; HttpOnly; SameSite=Lax"
                             + (request.isSecure ? "; Secure" : "")
                     )
                 }
-                return answer
+                return response
             }
         }
     }

@@ -32,11 +32,18 @@ enum DER {
         return self.value(0x02, bytes)
     }
 
-    /// GeneralizedTime, `YYYYMMDDHHMMSSZ`.
+    /// A time of a certificate: UTCTime, `YYMMDDHHMMSSZ`, through 2049, and GeneralizedTime, `YYYYMMDDHHMMSSZ`, from
+    /// 2050.
+    ///
+    /// - Source: RFC 5280 §4.1.2.5.
     static func time(_ seconds: Int64) -> [UInt8] {
         let text = Timestamp.compact(seconds).filter { $0 != "-" } + "Z"
-        return self.value(0x18, Array(text.utf8))
+        guard seconds < self.startOf2050 else { return self.value(0x18, Array(text.utf8)) }
+        return self.value(0x17, Array(text.utf8.dropFirst(2)))
     }
+
+    /// 2050-01-01T00:00:00Z, in seconds since 1970.
+    private static let startOf2050: Int64 = 2_524_608_000
 
     private static func length(_ count: Int) -> [UInt8] {
         if count < 0x80 { return [UInt8(truncatingIfNeeded: count)] }

@@ -1,3 +1,4 @@
+internal import HTTPServer
 internal import Control
 internal import TransferCore
 

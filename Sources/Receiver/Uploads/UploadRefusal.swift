@@ -1,3 +1,4 @@
+internal import HTTPServer
 internal import Platform
 internal import TransferCore
 
@@ -17,7 +18,7 @@ struct UploadRefusal: Error, Sendable {
     }
 
     /// The response to the client.
-    var answer: Answer { .message(self.status, self.message, self.fields) }
+    var response: Response { .message(self.status, self.message, self.fields) }
 
     /// Maps an `errno` value to a status; `doing` names the failed operation.
     init(number: Int32, _ doing: String) {

@@ -1,3 +1,4 @@
+internal import HTTPServer
 internal import TransferCore
 
 /// Handles HEAD and DELETE of an upload's resource, for the protocol that the request uses; blocks.
@@ -10,7 +11,7 @@ struct UploadResource: Sendable {
     ///
     /// A request that still writes to it is aborted first: a client that queries the offset has lost its connection,
     /// and the offset must not change after the response.
-    func head() -> Answer {
+    func head() -> Response {
         if let refusal = self.versionRefusal { return refusal }
         let isFree = self.area.active.take(self.name.id) {}
         defer { if isFree { self.area.active.release(self.name.id) } }
@@ -20,16 +21,16 @@ struct UploadResource: Sendable {
             if let version = DraftVersion(fields: self.fields) { return version.standing(standing, self.area.limits) }
             return self.tus(standing)
         } catch {
-            var answer = error.answer
-            answer.fields.append("Cache-Control", "no-store")
-            if TusProtocol.isSpoken(self.fields) { answer.fields.append("Tus-Resumable", TusProtocol.version) }
-            return answer
+            var response = error.response
+            response.fields.append("Cache-Control", "no-store")
+            if TusProtocol.isSpoken(self.fields) { response.fields.append("Tus-Resumable", TusProtocol.version) }
+            return response
         }
     }
 
     /// The response to an unsupported version of tus.
-    private var versionRefusal: Answer? {
-        TusProtocol.isSpoken(self.fields) ? TusProtocol.versionRefusal(self.fields)?.answer : nil
+    private var versionRefusal: Response? {
+        TusProtocol.isSpoken(self.fields) ? TusProtocol.versionRefusal(self.fields)?.response : nil
     }
 
     /// Lands an upload whose content is complete: the receiver died between the last byte and the landing.
@@ -41,7 +42,7 @@ struct UploadResource: Sendable {
         standing.isComplete = true
     }
 
-    private func tus(_ standing: UploadStanding) -> Answer {
+    private func tus(_ standing: UploadStanding) -> Response {
         var fields = TusProtocol.fields([("Upload-Offset", "\(standing.offset)"), ("Cache-Control", "no-store")])
         if let length = standing.upload.length {
             fields.append("Upload-Length", "\(length)")
@@ -50,11 +51,11 @@ struct UploadResource: Sendable {
         }
         if let metadata = standing.upload.metadata { fields.append("Upload-Metadata", metadata) }
         if !standing.isComplete { fields.append("Upload-Expires", HTTPDate.format(standing.expires)) }
-        return Answer(200, fields)
+        return Response(200, fields)
     }
 
     /// Deletes the upload.
-    func delete() -> Answer {
+    func delete() -> Response {
         if let refusal = self.versionRefusal { return refusal }
         let isFree = self.area.active.take(self.name.id) {}
         defer { if isFree { self.area.active.release(self.name.id) } }
@@ -66,11 +67,11 @@ struct UploadResource: Sendable {
             let standing = try self.area.standing(self.name, now: Timestamp.now, isOurs: true)
             guard !standing.isComplete else { throw UploadRefusal(404, "the upload is complete") }
             self.area.remove(self.name)
-            return Answer(204, fields)
+            return Response(204, fields)
         } catch {
             var refusal = error
             refusal.fields = fields
-            return refusal.answer
+            return refusal.response
         }
     }
 }

@@ -2,6 +2,7 @@ import Testing
 import TransferCore
 import TransferTesting
 
+@testable import HTTPServer
 @testable import Receiver
 
 @Suite("Who may do what")

@@ -1,6 +1,7 @@
 import Testing
 import TransferCore
 
+@testable import HTTPServer
 @testable import Receiver
 
 @Suite("What a request asks for")

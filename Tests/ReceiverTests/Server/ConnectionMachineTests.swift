@@ -1,11 +1,11 @@
 import NIOCore
 import Testing
 
-@testable import Receiver
+@testable import HTTPServer
 
 @Suite("A connection")
 struct ConnectionMachineTests {
-    private static let times = ConnectionMachine.Times(
+    private static let times = ConnectionTimes(
         head: .seconds(30),
         keepAlive: .seconds(75),
         idle: .seconds(60),
@@ -23,13 +23,13 @@ struct ConnectionMachineTests {
         machine.headEnded(keepsAlive: true, now: self.at(1))
         #expect(machine.requestEnded(now: self.at(1)) == .wait)
         #expect(!machine.takesRequests)
-        #expect(machine.answerBegan(closes: false, mayDrain: false, now: self.at(1)) == false)
-        #expect(machine.answerEnded(now: self.at(2)) == .nextRequest)
+        #expect(machine.responseBegan(closes: false, mayDrain: false, now: self.at(1)) == false)
+        #expect(machine.responseEnded(now: self.at(2)) == .nextRequest)
         #expect(machine.takesRequests)
 
         machine.headEnded(keepsAlive: true, now: self.at(3))
-        #expect(machine.answerBegan(closes: false, mayDrain: true, now: self.at(3)) == false)
-        #expect(machine.answerEnded(now: self.at(3)) == .wait)
+        #expect(machine.responseBegan(closes: false, mayDrain: true, now: self.at(3)) == false)
+        #expect(machine.responseEnded(now: self.at(3)) == .wait)
         #expect(machine.requestEnded(now: self.at(4)) == .nextRequest)
     }
 
@@ -49,8 +49,8 @@ struct ConnectionMachineTests {
     func lingers() {
         var machine = self.machine()
         machine.headEnded(keepsAlive: true, now: self.at(1))
-        #expect(machine.answerBegan(closes: false, mayDrain: false, now: self.at(1)) == true)
-        #expect(machine.answerEnded(now: self.at(1)) == .linger)
+        #expect(machine.responseBegan(closes: false, mayDrain: false, now: self.at(1)) == true)
+        #expect(machine.responseEnded(now: self.at(1)) == .linger)
         #expect(machine.isLingering)
         #expect(machine.timerFired(now: self.at(3)) == .close)
     }
@@ -60,8 +60,8 @@ struct ConnectionMachineTests {
         var machine = self.machine()
         machine.headEnded(keepsAlive: false, now: self.at(1))
         _ = machine.requestEnded(now: self.at(1))
-        #expect(machine.answerBegan(closes: false, mayDrain: true, now: self.at(1)) == true)
-        #expect(machine.answerEnded(now: self.at(1)) == .close)
+        #expect(machine.responseBegan(closes: false, mayDrain: true, now: self.at(1)) == true)
+        #expect(machine.responseEnded(now: self.at(1)) == .close)
     }
 
     @Test("gives a head its time from the connection's begin, however it drips")
@@ -70,7 +70,7 @@ struct ConnectionMachineTests {
         machine.headBegan(now: self.at(20))
         #expect(machine.deadline == self.at(30))
         #expect(machine.timerFired(now: self.at(29)) == .wait)
-        #expect(machine.timerFired(now: self.at(30)) == .answerTimeout)
+        #expect(machine.timerFired(now: self.at(30)) == .respondTimeout)
     }
 
     @Test("closes an idle connection quietly")
@@ -78,8 +78,8 @@ struct ConnectionMachineTests {
         var machine = self.machine()
         machine.headEnded(keepsAlive: true, now: self.at(1))
         _ = machine.requestEnded(now: self.at(1))
-        _ = machine.answerBegan(closes: false, mayDrain: true, now: self.at(1))
-        _ = machine.answerEnded(now: self.at(1))
+        _ = machine.responseBegan(closes: false, mayDrain: true, now: self.at(1))
+        _ = machine.responseEnded(now: self.at(1))
         #expect(machine.deadline == self.at(76))
         #expect(machine.timerFired(now: self.at(76)) == .close)
     }
@@ -89,7 +89,7 @@ struct ConnectionMachineTests {
         var slow = self.machine()
         slow.headEnded(keepsAlive: true, now: self.at(0))
         for second in 1...60 { slow.bodyReceived(1, now: self.at(Int64(second))) }
-        #expect(slow.timerFired(now: self.at(61)) == .answerTimeout)
+        #expect(slow.timerFired(now: self.at(61)) == .respondTimeout)
 
         var steady = self.machine()
         steady.headEnded(keepsAlive: true, now: self.at(0))
@@ -98,7 +98,7 @@ struct ConnectionMachineTests {
         // But no longer than an upload may take in all.
         #expect(steady.deadline == self.at(960))
         for second in 901...1000 { steady.bodyReceived(100, now: self.at(Int64(second))) }
-        #expect(steady.timerFired(now: self.at(1000)) == .answerTimeout)
+        #expect(steady.timerFired(now: self.at(1000)) == .respondTimeout)
     }
 
     @Test("gives up a sender that sends nothing")
@@ -124,8 +124,8 @@ struct ConnectionMachineTests {
     func dripping() {
         var machine = self.machine()
         machine.headEnded(keepsAlive: true, now: self.at(0))
-        _ = machine.answerBegan(closes: false, mayDrain: true, now: self.at(0))
-        _ = machine.answerEnded(now: self.at(1))
+        _ = machine.responseBegan(closes: false, mayDrain: true, now: self.at(0))
+        _ = machine.responseEnded(now: self.at(1))
         for second in 2...60 {
             machine.bodyReceived(1, now: self.at(Int64(second)))
             #expect(machine.timerFired(now: self.at(Int64(second))) == .wait)
@@ -139,7 +139,7 @@ struct ConnectionMachineTests {
         var machine = self.machine()
         machine.headEnded(keepsAlive: true, now: self.at(0))
         _ = machine.requestEnded(now: self.at(0))
-        _ = machine.answerBegan(closes: false, mayDrain: true, now: self.at(0))
+        _ = machine.responseBegan(closes: false, mayDrain: true, now: self.at(0))
         #expect(machine.timerFired(now: self.at(60)) == .lookAtProgress)
         machine.progressed(now: self.at(60))
         #expect(machine.deadline == self.at(120))
@@ -150,15 +150,15 @@ struct ConnectionMachineTests {
         var idle = self.machine()
         idle.headEnded(keepsAlive: true, now: self.at(0))
         _ = idle.requestEnded(now: self.at(0))
-        _ = idle.answerBegan(closes: false, mayDrain: true, now: self.at(0))
-        _ = idle.answerEnded(now: self.at(0))
+        _ = idle.responseBegan(closes: false, mayDrain: true, now: self.at(0))
+        _ = idle.responseEnded(now: self.at(0))
         #expect(idle.stop(now: self.at(1)) == .close)
 
         var busy = self.machine()
         busy.headEnded(keepsAlive: true, now: self.at(0))
         #expect(busy.stop(now: self.at(1)) == .wait)
         _ = busy.requestEnded(now: self.at(2))
-        #expect(busy.answerBegan(closes: false, mayDrain: true, now: self.at(2)) == true)
-        #expect(busy.answerEnded(now: self.at(2)) == .close)
+        #expect(busy.responseBegan(closes: false, mayDrain: true, now: self.at(2)) == true)
+        #expect(busy.responseEnded(now: self.at(2)) == .close)
     }
 }

@@ -5,6 +5,7 @@ import NIOSSL
 import Testing
 import TransferTesting
 
+@testable import HTTPServer
 @testable import Receiver
 
 @Suite("Encrypted connections")
@@ -14,13 +15,26 @@ struct EncryptionTests {
         let made = try SelfSignedCertificate.make(for: ListenAddress(host: "192.0.2.7", port: 1))
         let certificate = try #require(try NIOSSLCertificate.fromPEMBytes(Array(made.certificate.chain.utf8)).first)
         // The key belongs to it, or there would be no context.
-        _ = try TLSContext.make(made.certificate)
+        _ = try TLSContext.make(chain: made.certificate.chain, key: made.certificate.key)
         let names = certificate._subjectAlternativeNames()
         #expect(names.contains { $0.nameType == .dnsName && $0.contents.elementsEqual(Array("localhost".utf8)) })
         #expect(names.contains { $0.nameType == .ipAddress && $0.contents.elementsEqual([192, 0, 2, 7]) })
         let digest = PlainDigests.sha256(try certificate.toDERBytes())
         let hex = digest.map { byte in (byte < 16 ? "0" : "") + String(byte, radix: 16).uppercased() }
         #expect(made.fingerprint.certificate == hex.joined(separator: ":"))
+    }
+
+    @Test("a certificate's times are UTCTime through 2049 and GeneralizedTime from 2050")
+    func times() throws {
+        #expect(DER.time(2_524_607_999) == [0x17, 13] + Array("491231235959Z".utf8))
+        #expect(DER.time(2_524_608_000) == [0x18, 15] + Array("20500101000000Z".utf8))
+        // Its start is in 2049, its end in 2050.
+        let directory = try TemporaryDirectory()
+        let now: Int64 = 2_524_600_000
+        let made = try StoredCertificate(in: directory.path, for: ListenAddress(), names: [], now: now).certificate
+        let certificate = try #require(try NIOSSLCertificate.fromPEMBytes(Array(made.certificate.chain.utf8)).first)
+        #expect(Int64(certificate.notValidBefore) == now - 3600)
+        #expect(Int64(certificate.notValidAfter) == now + SelfSignedCertificate.lifetime)
     }
 
     @Test("a stored certificate persists, and is replaced with the same key before it expires or when it lacks a name")
@@ -51,7 +65,7 @@ struct EncryptionTests {
         #expect(named.fingerprint.pin == first.fingerprint.pin)
         // Its names include those of before.
         #expect(try load(after: 340).fingerprint == named.fingerprint)
-        _ = try TLSContext.make(named.certificate)
+        _ = try TLSContext.make(chain: named.certificate.chain, key: named.certificate.key)
         try directory.write(Array("damaged".utf8), to: "serve-certificate.pem")
         #expect(try load().fingerprint.pin == first.fingerprint.pin)
         chmod(directory.path("serve-key"), 0o644)

@@ -4,6 +4,7 @@ import Testing
 import TransferCore
 import TransferTesting
 
+@testable import HTTPServer
 @testable import Receiver
 
 @Suite("Clients that mean no good, or have bad luck")

@@ -7,6 +7,7 @@ import Testing
 import TransferCore
 import TransferTesting
 
+@testable import HTTPServer
 @testable import Receiver
 
 @Suite("Files handed out")
@@ -264,13 +265,13 @@ struct ServingTests {
         let entries = (0..<2000)
             .map { DirectoryListing.Entry(name: "\"f\($0)", isDirectory: $0 == 0, size: 7, modified: 0) }
         let listing = DirectoryListing(entries: entries, isCut: false)
-        var text = ListingAnswer.Text(
-            listing: ListingAnswer(path: .root, listing: listing, takesUploads: false),
+        var text = ListingResponse.Text(
+            listing: ListingResponse(path: .root, listing: listing, takesUploads: false),
             format: format
         )
         var pieces: [[UInt8]] = []
         repeat { pieces.append(text.next()) } while pieces.last?.isEmpty == false
-        #expect(pieces.count > 3 && pieces.allSatisfy { $0.count < ListingAnswer.Text.piece + 8192 })
+        #expect(pieces.count > 3 && pieces.allSatisfy { $0.count < ListingResponse.Text.piece + 8192 })
         let whole = Array(pieces.joined())
         if format == .json {
             #expect(try JSON(parsing: whole)["entries"]?.array?.count == 2000)
@@ -312,7 +313,7 @@ struct ServingTests {
         #expect(try bench.request("GET", "/up").body == [1])
         for client in aborted { client.reset() }
         for _ in 0..<ListingPlace.threads { gate.signal() }
-        #expect(await bench.eventually { bench.receiver.core.connections.isEmpty })
+        #expect(await bench.eventually { bench.receiver.listener.isIdle })
         #expect(try bench.request("GET", "/", [("Accept", "application/json")]).isWhole)
         #expect(!bench.receiver.core.listings.isBusy)
         await bench.receiver.stop()

@@ -6,6 +6,7 @@ import Testing
 import TransferCore
 import TransferTesting
 
+@testable import HTTPServer
 @testable import Receiver
 
 /// How often each thread asked the one that has an upload to let go: who waits asks again and again.
@@ -18,7 +19,7 @@ private final class Asked: Sendable {
 }
 
 /// Counts how often it was cut off.
-private final class CountedConnection: ExchangeConnection {
+private final class CountedConnection: RequestContext {
     let eventLoop: any EventLoop
     private(set) var aborts = 0
 
@@ -27,10 +28,11 @@ private final class CountedConnection: ExchangeConnection {
     func hold() {}
     func release() {}
     func interim(_ status: Int, _ fields: HeaderFields) {}
-    func answer(_ answer: Answer) {}
+    func respond(_ response: Response) {}
     func abort() { self.aborts += 1 }
+    func task(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> { Task(operation: operation) }
     func blocking<Value: Sendable>(
-        isListing: Bool,
+        on pool: NIOThreadPool?,
         _ work: @escaping @Sendable () -> Value,
         then: @escaping (Value) -> Void
     ) {}

@@ -69,6 +69,18 @@ struct FormTests {
         )
     }
 
+    @Test("have names in which browsers encode quotation marks and line ends, and nothing else")
+    func names() {
+        let encoding = FormEncoding(random: [UInt8](repeating: 1, count: 16))
+        let names = ["a\"b", "a\r\nb", "100%", "%41%2522", "plain"]
+        for name in names {
+            let head = encoding.head(name, fileName: name + ".txt", type: nil, isFirst: true)
+            let bytes = head + Array("x".utf8) + encoding.tail(isEmpty: false)
+            let text = String(decoding: bytes, as: UTF8.self).replacing(encoding.boundary, with: "XX")
+            #expect(self.parse(Array(text.utf8), pieces: .max).first == "part \(name) \(name).txt -")
+        }
+    }
+
     @Test("that are malformed are refused, and none makes it trap")
     func malformed() {
         #expect(self.parse(Array("--XX\r\n\r\n\r\nx\r\n--XX--".utf8), pieces: .max).last == "error 400")

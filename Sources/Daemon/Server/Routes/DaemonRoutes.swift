@@ -1,36 +1,52 @@
 internal import Control
-internal import HTTPTypes
-internal import Hummingbird
-internal import NIOCore
+internal import HTTPServer
+internal import TransferCore
 
-/// The routes of the daemon's server.
+/// The routes of the daemon's server: every path it serves is listed in ``router(isLocal:)``.
+///
+/// A new page or interface is one more line there, with a method that returns its response:
+///
+///     router.get("/about", self.about)
+///
+///     @Sendable
+///     private func about(_ request: RoutedRequest) async -> Response {
+///         guard await self.server.isAuthenticated(request) else { return .unauthorized }
+///         return .page("<!DOCTYPE html><title>About</title><p>Martlet \(MartletVersion.text)</p>")
+///     }
+///
+/// `Response.page` takes HTML, `Response.json` a JSON value, `Response.message` a line of text, and `Response.events`
+/// streams server-sent events. `Host` and `Origin` were checked before a route is selected; the token was not, because
+/// some routes are open, such as `/health`. A group of routes with state is a struct next to this file, such as
+/// ``CallRoutes``. The tests are in `Tests/DaemonTests/Server`.
 struct DaemonRoutes: Sendable {
     let server: ServerParts
 
-    typealias Context = DaemonRequestContext
-
-    /// Returns a router with all routes.
-    func router() -> Router<DaemonRequestContext> {
-        let router = Router(context: DaemonRequestContext.self)
+    /// Returns the routes of a listener.
+    func router(isLocal: Bool) -> Router {
+        let limits = self.server.configuration.limits
+        var router = Router(
+            contentLimit: isLocal ? limits.localBody : limits.body,
+            budget: self.server.bodies,
+            notFound: .json(404, ["reason": "notFound", "message": "there is nothing at this path"])
+        )
         let calls = CallRoutes(server: self.server)
-        router.post("/jsonrpc", use: calls.post)
-        router.get("/jsonrpc", use: calls.get)
-        router.on("/jsonrpc", method: .options, use: calls.preflight)
-        router.post("/rpc", use: calls.postXML)
-        router.on("/rpc", method: .options, use: calls.preflight)
+        router.post("/jsonrpc", calls.post)
+        router.get("/jsonrpc", calls.get)
+        router.on("OPTIONS", "/jsonrpc", calls.preflight)
+        router.post("/rpc", calls.postXML)
+        router.on("OPTIONS", "/rpc", calls.preflight)
         let events = EventRoutes(server: self.server)
-        router.get("/events", use: events.events)
-        router.on("/events", method: .options, use: calls.preflight)
-        router.get("/sessions/:name/events", use: events.sessionEvents)
-        router.get("/metrics", use: self.metrics)
-        router.get("/health", use: self.health)
-        router.add(middleware: NotFoundMiddleware())
+        router.get("/events", events.events)
+        router.on("OPTIONS", "/events", calls.preflight)
+        router.get("/sessions/:name/events", events.sessionEvents)
+        router.get("/metrics", self.metrics)
+        router.get("/health", self.health)
         return router
     }
 
     @Sendable
-    private func metrics(_ request: Request, _ context: Context) async throws -> Response {
-        guard await self.server.isAuthenticated(request, context) else { return .unauthorized }
+    private func metrics(_ request: RoutedRequest) async -> Response {
+        guard await self.server.isAuthenticated(request) else { return .unauthorized }
         let query = ListQuery(states: [.active], limit: self.server.configuration.limits.page)
         let active = (try? await self.server.service.list(query)) ?? []
         let text = MetricsPage.text(
@@ -41,77 +57,35 @@ struct DaemonRoutes: Sendable {
             process: ProcessFacts(),
             started: self.server.configuration.started
         )
-        return Response(
-            status: .ok,
-            headers: [.contentType: MetricsPage.contentType],
-            body: ResponseBody(byteBuffer: ByteBuffer(string: text))
-        )
+        return Response(200, ["Content-Type": MetricsPage.contentType], .bytes(Array(text.utf8)))
     }
 
     @Sendable
-    private func health(_ request: Request, _ context: Context) async throws -> Response {
+    private func health(_ request: RoutedRequest) async -> Response {
         if let reason = self.server.health() {
-            return .json(.serviceUnavailable, ["status": "failing", "reason": .string(reason)])
+            return .json(503, ["status": "failing", "reason": .string(reason)])
         }
-        return .json(.ok, ["status": "ok", "protocol": .integer(OwnDaemon.protocolVersion)])
-    }
-}
-
-/// Responds to requests without a route.
-private struct NotFoundMiddleware: RouterMiddleware {
-    typealias Context = DaemonRequestContext
-
-    func handle(
-        _ request: Request,
-        context: Context,
-        next: (Request, Context) async throws -> Response
-    ) async throws -> Response {
-        do {
-            return try await next(request, context)
-        } catch let error as HTTPError where error.status == .notFound {
-            return .json(.notFound, ["reason": "notFound", "message": "there is nothing at this path"])
-        }
-    }
-}
-
-extension ServerParts {
-    /// Returns whether a request is permitted: always over the Unix socket, otherwise with the token in its head.
-    func isAuthenticated(_ request: Request, _ context: DaemonRequestContext) async -> Bool {
-        if context.isLocal || self.hasCredential(request) { return true }
-        await self.failedAuthentication(from: context.address)
-        return false
-    }
-
-    /// Returns whether a request has a valid token in its head.
-    func hasCredential(_ request: Request) -> Bool {
-        RequestCredential.isRight(
-            authorization: request.headers[.authorization],
-            query: QueryItems(target: request.uri.string),
-            access: self.access
-        ) == true
+        return .json(200, ["status": "ok", "protocol": .integer(OwnDaemon.protocolVersion)])
     }
 }
 
 extension Response {
-    /// Returns a response with a JSON body.
-    static func json(_ status: HTTPResponse.Status, _ json: JSON) -> Response {
-        Response(
-            status: status,
-            headers: [.contentType: "application/json"],
-            body: ResponseBody(byteBuffer: ByteBuffer(bytes: json.bytes))
-        )
+    /// Returns a response with a JSON value.
+    static func json(_ status: Int, _ json: JSON, _ fields: HeaderFields = [:]) -> Response {
+        var fields = fields
+        fields.append("Content-Type", "application/json")
+        return Response(status, fields, .bytes(json.bytes))
     }
 
     /// The response to a request without a valid token.
     static var unauthorized: Response {
-        var response = Response.json(
-            .unauthorized,
+        .json(
+            401,
             [
                 "reason": "unauthorized", "message": "Unauthorized",
                 "remedy": "send the token as Authorization: Bearer, or as the query item token",
-            ]
+            ],
+            ["WWW-Authenticate": "Bearer, Basic realm=\"martlet\""]
         )
-        response.headers[.wwwAuthenticate] = "Bearer, Basic realm=\"martlet\""
-        return response
     }
 }

@@ -1,3 +1,4 @@
+internal import HTTPServer
 internal import NIOCore
 internal import Synchronization
 
@@ -14,7 +15,7 @@ final class CutSwitch: Sendable {
     init() {}
 
     /// Sets the connection of the request.
-    func connect(_ connection: any ExchangeConnection) {
+    func connect(_ connection: any RequestContext) {
         let loop = connection.eventLoop
         let bound = NIOLoopBound(connection, eventLoop: loop)
         let cut: @Sendable () -> Void = { [weak self] in

@@ -1,3 +1,4 @@
+internal import HTTPServer
 internal import FileStorage
 internal import Platform
 internal import Synchronization

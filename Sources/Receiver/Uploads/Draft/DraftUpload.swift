@@ -1,3 +1,4 @@
+internal import HTTPServer
 internal import FileStorage
 internal import TransferCore
 
@@ -59,7 +60,7 @@ final class DraftUpload: UploadFlow {
         var fields = HeaderFields()
         fields.append(DraftVersion.field, "\(self.version.rawValue)")
         fields.append("Location", upload.name.path)
-        return UploadOpening(sink: sink, interim: Answer(104, fields))
+        return UploadOpening(sink: sink, interim: Response(104, fields))
     }
 
     private func append(_ name: UploadName) throws(UploadRefusal) -> UploadOpening {
@@ -101,7 +102,7 @@ final class DraftUpload: UploadFlow {
         return self.isLast ? end : declared
     }
 
-    func finish() -> Answer {
+    func finish() -> Response {
         guard let sink = self.session.sink, let upload = self.session.upload else {
             return .message(500, "nothing was opened")
         }
@@ -128,24 +129,24 @@ final class DraftUpload: UploadFlow {
                 )
             }
             let landed = try self.session.area.complete(upload, sink.file)
-            var answer = UploadAnswer.landed(landed)
+            var response = UploadResponse.landed(landed)
             for (name, value) in self.version.fields(offset: offset, isComplete: true) {
-                answer.fields.append(name, value)
+                response.fields.append(name, value)
             }
-            return answer
+            return response
         } catch {
-            return self.told(error).answer
+            return self.told(error).response
         }
     }
 
-    private func incomplete(_ upload: ResumableUpload, _ offset: Int64) -> Answer {
+    private func incomplete(_ upload: ResumableUpload, _ offset: Int64) -> Response {
         var fields = self.version.fields(offset: offset, isComplete: false)
         if case .create = self.act { fields.append("Location", upload.name.path) }
         if self.version >= .v5 {
             let limits = self.session.area.limits
             fields.append("Upload-Limit", DraftVersion.limit(limits, expires: limits.expiry.components.seconds))
         }
-        return Answer(201, fields)
+        return Response(201, fields)
     }
 
     func interrupted() { self.session.release() }

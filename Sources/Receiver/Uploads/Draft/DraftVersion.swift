@@ -1,3 +1,4 @@
+internal import HTTPServer
 internal import TransferCore
 
 /// The supported interop versions of the IETF resumable upload draft.
@@ -43,14 +44,14 @@ enum DraftVersion: Int, Sendable, Comparable {
     }
 
     /// The response to HEAD.
-    func standing(_ standing: UploadStanding, _ limits: ReceiverLimits) -> Answer {
+    func standing(_ standing: UploadStanding, _ limits: ReceiverLimits) -> Response {
         var fields = self.fields(offset: standing.offset, isComplete: standing.isComplete)
         if self >= .v6, let length = standing.upload.length { fields.append("Upload-Length", "\(length)") }
         if self >= .v5, !standing.isComplete {
             fields.append("Upload-Limit", Self.limit(limits, expires: standing.expires - Timestamp.now))
         }
         fields.append("Cache-Control", "no-store")
-        return Answer(204, fields)
+        return Response(204, fields)
     }
 
     /// The value of `Upload-Limit`.

@@ -218,7 +218,16 @@ struct FormParser: Sendable {
             }
         }
         guard let name else { throw Self.malformed }
-        return .part(name: name, fileName: fileName, type: type)
+        return .part(name: Self.decode(name), fileName: fileName.map(Self.decode), type: type)
+    }
+
+    /// Decodes the name of a field or a file: a quotation mark is sent as `%22`, CR as `%0D` and LF as `%0A`; nothing
+    /// else is encoded, not even the percent sign.
+    ///
+    /// - Source: the HTML standard, §4.10.21.8 (multipart form data).
+    private static func decode(_ name: String) -> String {
+        guard name.utf8.contains(0x25) else { return name }
+        return name.replacing("%22", with: "\"").replacing("%0D", with: "\r").replacing("%0A", with: "\n")
     }
 
     private static let malformed = UploadRefusal(400, "the form is malformed")

@@ -1,3 +1,4 @@
+internal import HTTPServer
 internal import Control
 internal import FileStorage
 internal import Synchronization
@@ -117,7 +118,7 @@ final class FormUpload: UploadFlow {
         }
     }
 
-    func finish() -> Answer {
+    func finish() -> Response {
         let (isWhole, files, fields) = self.state.withLock { ($0.parser.isAtEnd, $0.files, $0.fields) }
         do throws(UploadRefusal) {
             guard isWhole else { throw UploadRefusal(400, "the form ends before its last boundary") }
@@ -137,15 +138,15 @@ final class FormUpload: UploadFlow {
                 self.area.writeRecord(facts, of: one)
                 landed.append(one)
             }
-            return self.answer(landed)
+            return self.response(landed)
         } catch {
             self.interrupted()
-            return error.answer
+            return error.response
         }
     }
 
     /// Redirects a browser to the directory; responds to other clients with a JSON list of the files.
-    private func answer(_ landed: [LandedFile]) -> Answer {
+    private func response(_ landed: [LandedFile]) -> Response {
         let format = AcceptedFormat.choose(self.request.head.fields.joined("Accept"), preferring: .json)
         if format == .html {
             var directory = self.directory
@@ -167,7 +168,7 @@ final class FormUpload: UploadFlow {
         ])
         var fields: HeaderFields = ["Content-Type": "application/json", "X-Content-Type-Options": "nosniff"]
         if landed.count == 1, let url = landed.first?.path.url { fields.append("Location", url) }
-        return Answer(201, fields, .bytes(list.bytes + [0x0A]))
+        return Response(201, fields, .bytes(list.bytes + [0x0A]))
     }
 
     func interrupted() {

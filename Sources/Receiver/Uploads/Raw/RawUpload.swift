@@ -1,3 +1,4 @@
+internal import HTTPServer
 internal import FileStorage
 internal import Synchronization
 internal import TransferCore
@@ -52,7 +53,7 @@ final class RawUpload: UploadFlow {
         return UploadOpening(sink: sink)
     }
 
-    func finish() -> Answer {
+    func finish() -> Response {
         guard let sink = self.sink.withLock({ $0 }) else { return .message(500, "nothing was opened") }
         do throws(UploadRefusal) {
             for digest in self.expected where sink.digest(digest.algorithm) != digest.bytes {
@@ -61,10 +62,10 @@ final class RawUpload: UploadFlow {
             let landed = try self.area.land(self.name.part, sink.file, self.place, self.fields)
             self.area.writeRecord(self.facts, of: landed)
             self.releaseName()
-            return UploadAnswer.landed(landed)
+            return UploadResponse.landed(landed)
         } catch {
             self.interrupted()
-            return error.answer
+            return error.response
         }
     }
 
@@ -77,13 +78,13 @@ final class RawUpload: UploadFlow {
 }
 
 /// Responses that all uploads have in common.
-enum UploadAnswer {
+enum UploadResponse {
     /// The file has landed: 201 (Created), or 204 (No Content) if it replaced another file.
-    static func landed(_ file: LandedFile) -> Answer {
+    static func landed(_ file: LandedFile) -> Response {
         var fields = HeaderFields()
         fields.append("ETag", file.facts.entityTag)
-        guard !file.hasReplaced else { return Answer(204, fields) }
+        guard !file.hasReplaced else { return Response(204, fields) }
         fields.append("Location", file.path.url)
-        return Answer(201, fields)
+        return Response(201, fields)
     }
 }

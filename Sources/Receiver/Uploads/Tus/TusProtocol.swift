@@ -1,3 +1,4 @@
+internal import HTTPServer
 internal import TransferCore
 
 /// The header fields of tus 1.0.

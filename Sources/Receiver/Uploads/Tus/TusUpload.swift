@@ -1,3 +1,4 @@
+internal import HTTPServer
 internal import Control
 internal import FileStorage
 internal import TransferCore
@@ -95,7 +96,7 @@ final class TusUpload: UploadFlow {
         return UploadOpening(sink: sink)
     }
 
-    func finish() -> Answer {
+    func finish() -> Response {
         guard let sink = self.session.sink, let upload = self.session.upload else {
             return .message(500, "nothing was opened")
         }
@@ -116,21 +117,21 @@ final class TusUpload: UploadFlow {
                 let number = sink.file.syncData()
                 guard number == 0 else { throw UploadRefusal(number: number, "syncing") }
             }
-            return self.answer(upload, sink.offset, isWhole: isWhole)
+            return self.response(upload, sink.offset, isWhole: isWhole)
         } catch {
-            return TusProtocol.told(error).answer
+            return TusProtocol.told(error).response
         }
     }
 
-    private func answer(_ upload: ResumableUpload, _ offset: Int64, isWhole: Bool) -> Answer {
+    private func response(_ upload: ResumableUpload, _ offset: Int64, isWhole: Bool) -> Response {
         var fields = [("Upload-Offset", "\(offset)")]
         if !isWhole {
             let expires = Timestamp.now + self.session.area.limits.expiry.components.seconds
             fields.append(("Upload-Expires", HTTPDate.format(expires)))
         }
-        guard case .create = self.act else { return Answer(204, TusProtocol.fields(fields)) }
+        guard case .create = self.act else { return Response(204, TusProtocol.fields(fields)) }
         fields.append(("Location", upload.name.path))
-        return Answer(201, TusProtocol.fields(fields))
+        return Response(201, TusProtocol.fields(fields))
     }
 
     func interrupted() { self.session.release() }

@@ -1,0 +1,29 @@
+package import TransferCore
+
+/// A request and its origin.
+package struct Request: Sendable {
+    /// The request head.
+    package var head: RequestHead
+    /// The path and query of the request target.
+    package var target: RequestTarget
+    /// The address of the client; `-` over a Unix socket.
+    package var peer: String
+    /// The address on which the connection was accepted, or `nil` over a Unix socket.
+    package var localAddress: String?
+    /// Whether the connection is over a Unix socket.
+    package var isLocal: Bool
+    /// Whether the connection is encrypted.
+    package var isSecure: Bool
+    /// Whether this is the first request of its connection.
+    package var isFirst: Bool
+    /// The user, if the application knows one.
+    package var user: String?
+    /// The origin whose pages may read the response, if the application allows one.
+    package var allowedOrigin: String?
+
+    /// The header fields.
+    package var fields: HeaderFields { self.head.fields }
+
+    /// Whether the method is GET or HEAD.
+    package var isRead: Bool { self.head.method == "GET" || self.head.method == "HEAD" }
+}

@@ -1,0 +1,76 @@
+internal import NIOCore
+internal import TransferCore
+
+/// Runs the handler of a route in a task.
+final class RouteHandler: RequestHandler {
+    private var request: RoutedRequest
+    private let collector: ContentCollector?
+    private let handler: Router.Handler
+    private var connection: (any RequestContext)?
+    private var task: Task<Void, Never>?
+
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - collector: The collector of its content; `nil` if the content is discarded.
+    ///   - handler: The handler.
+    init(_ request: RoutedRequest, _ collector: ContentCollector?, _ handler: @escaping Router.Handler) {
+        self.request = request
+        self.collector = collector
+        self.handler = handler
+    }
+
+    func begin(_ connection: any RequestContext) {
+        self.connection = connection
+        guard let collector else { return self.start() }
+        do throws(ContentCollector.Refusal) {
+            try collector.expect(self.request.request.head.contentLength)
+        } catch {
+            self.refuse(error)
+        }
+    }
+
+    func received(_ bytes: UnsafeRawBufferPointer) {
+        guard self.task == nil, let collector else { return }
+        do throws(ContentCollector.Refusal) {
+            try collector.append(bytes)
+        } catch {
+            self.refuse(error)
+        }
+    }
+
+    func ended() {
+        guard self.task == nil, let collector else { return }
+        self.request.content = .success(collector.content())
+        self.start()
+    }
+
+    func lost() {
+        self.connection = nil
+        self.task?.cancel()
+    }
+
+    /// Runs the handler, which responds to the refusal, before the content has ended.
+    private func refuse(_ refusal: ContentCollector.Refusal) {
+        self.collector?.release()
+        self.request.content = .failure(refusal)
+        self.start()
+    }
+
+    private func start() {
+        guard let connection else { return }
+        let (request, handler) = (self.request, self.handler)
+        self.request.content = .success([])
+        let bound = NIOLoopBound(self, eventLoop: connection.eventLoop)
+        self.task = connection.task {
+            let response = await handler(request)
+            bound.eventLoop.execute { bound.value.finish(response) }
+        }
+    }
+
+    private func finish(_ response: Response) {
+        self.collector?.release()
+        let connection = self.connection
+        self.connection = nil
+        connection?.respond(response)
+    }
+}

@@ -1,0 +1,84 @@
+internal import HTTPServer
+internal import FileStorage
+internal import Synchronization
+internal import TransferCore
+
+/// Reads a directory and streams its listing.
+///
+/// The reading ends when the client disconnects. A client that has only closed its side may still expect the listing,
+/// but is dropped if other listings wait.
+final class ListingHandler: RequestHandler {
+    private let directory: OpenFile
+    private let path: TreePath
+    private let tree: ServedTree
+    private let place: ListingPlace
+    private let accept: String?
+    private let takesUploads: Bool
+    private let interest = Interest()
+
+    /// Whether the client still wants the listing.
+    private final class Interest: Sendable {
+        let isLost = Atomic<Bool>(false)
+        let isHalfClosed = Atomic<Bool>(false)
+
+        func isWanted(_ place: ListingPlace) -> Bool {
+            if self.isLost.load(ordering: .relaxed) { return false }
+            return !self.isHalfClosed.load(ordering: .relaxed) || !place.isBusy
+        }
+    }
+
+    /// - Parameters:
+    ///   - directory: The open directory.
+    ///   - path: Its path.
+    ///   - tree: The tree that contains it.
+    ///   - place: The threads and limits of listings.
+    ///   - accept: The value of `Accept`.
+    ///   - takesUploads: Whether the page has an upload form.
+    init(
+        _ directory: OpenFile,
+        at path: TreePath,
+        of tree: ServedTree,
+        place: ListingPlace,
+        accept: String?,
+        takesUploads: Bool
+    ) {
+        self.directory = directory
+        self.path = path
+        self.tree = tree
+        self.place = place
+        self.accept = accept
+        self.takesUploads = takesUploads
+    }
+
+    func begin(_ connection: any RequestContext) {
+        guard self.place.enter() else {
+            connection.respond(Self.busy)
+            return
+        }
+        let (directory, path, tree, place) = (self.directory, self.path, self.tree, self.place)
+        let (accept, takesUploads, interest) = (self.accept, self.takesUploads, self.interest)
+        connection.blocking(on: place.pool) { () -> Response? in
+            defer { place.leave() }
+            do throws(TreeError) {
+                let listing = try DirectoryListing.read(directory, of: tree, at: path.names) {
+                    interest.isWanted(place)
+                }
+                guard let listing else { return nil }
+                guard let charge = place.charge(listing.memory) else { return Self.busy }
+                let response = ListingResponse(path: path, listing: listing, takesUploads: takesUploads)
+                return response.response(accept: accept, place: place, charge: charge)
+            } catch {
+                return .failure(error)
+            }
+        } then: { response in
+            if let response { connection.respond(response) } else { connection.abort() }
+        }
+    }
+
+    private static let busy = Response.message(503, "too many listings are running; try again", ["Retry-After": "5"])
+
+    func received(_ bytes: UnsafeRawBufferPointer) {}
+    func ended() {}
+    func inputClosed() { self.interest.isHalfClosed.store(true, ordering: .relaxed) }
+    func lost() { self.interest.isLost.store(true, ordering: .relaxed) }
+}
