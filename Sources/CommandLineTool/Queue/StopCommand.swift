@@ -5,10 +5,10 @@ import Control
 struct StopCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "stop",
-        abstract: "Stop the daemon; what runs goes on at its next start."
+        abstract: "Stop the daemon; running transfers resume at its next start."
     )
 
-    @Flag(help: "Do not wait for what can be cut off.")
+    @Flag(help: "Do not wait for responses that can be interrupted.")
     var force = false
 
     @OptionGroup(title: "The daemon")
@@ -44,7 +44,7 @@ struct StopCommand: QueueCommand {
             if clock.now > deadline {
                 throw ControlError(
                     .unreachable,
-                    "the daemon (process \(process)) does not end",
+                    "the daemon (process \(process)) did not exit",
                     remedy: "look at its log \(state.logPath), or end it with kill \(process)"
                 )
             }

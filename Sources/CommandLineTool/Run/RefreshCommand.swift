@@ -55,7 +55,7 @@ final class RefreshCommand: LinkRefresher {
             throw self.failure(status, "was ended by signal \(number)", remedy: Self.trial)
         case .timedOut:
             let time = DurationFormat.compact(self.timeout)
-            throw self.failure(status, "did not end within \(time) and was killed", remedy: Self.trial)
+            throw self.failure(status, "did not exit within \(time) and was killed", remedy: Self.trial)
         case .tooMuchOutput:
             throw self.failure(
                 status,
@@ -79,13 +79,13 @@ final class RefreshCommand: LinkRefresher {
             throw self.failure(
                 status,
                 "printed \(what) on its first line",
-                remedy: "let it print the fresh URL on standard output, or exit with another status than 0"
+                remedy: "let it print the fresh URL on standard output, or exit with a status other than 0"
             )
         }
         guard let url = try? HTTPURL(text) else {
             throw self.failure(
                 status,
-                "printed a first line that is not an http or https URL",
+                "printed something other than an http or https URL on its first line",
                 remedy: "let it print the whole URL and nothing before it"
             )
         }
