@@ -109,7 +109,7 @@ struct PutCommandTests {
             (["http://host/x"], "no file"), (["file"], ""), (["a", "b", "http://host/x"], "slash"),
             (["-", "http://host/"], "no name"), (["-", "-", "http://host/"], "name"), (["a", "ftp://host/"], "URL"),
             (["--form", "x", "http://host/"], "name=value"), (["--form", "a=b", "f", "http://host/"], "--form"),
-            (["--protocol", "x", "a", "http://host/"], "not a protocol"), (["-X", "a b", "a", "http://host/"], "method"),
+            (["--protocol", "x", "a", "http://host/"], "a protocol"), (["-X", "a b", "a", "http://host/"], "method"),
             (["--quiet", "--verbose", "a", "http://host/"], "leave one out"),
             (["dir/", "http://host/"], "the files in it"), ([".", "http://host/"], "the files in it"),
             (["--answer", "--json", "a", "http://host/"], "--answer"),
