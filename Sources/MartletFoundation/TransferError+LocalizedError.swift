@@ -43,7 +43,7 @@ extension TransferError: LocalizedError {
     /// The technical details: what failed and where.
     public var failureReason: String? { self.message }
 
-    /// What the user can do, if anything.
+    /// A suggestion for the user, or `nil`.
     public var recoverySuggestion: String? {
         switch self.code {
         case .timeout, .nameResolution, .network: "Check the network connection, then try again."

@@ -91,13 +91,13 @@ final class BackgroundRunner: TransferRunner {
         guard Self.isIdentifier(place.identifier) else {
             throw TransferError(
                 .badConfiguration,
-                "'\(place.identifier)' is no identifier for a background session",
+                "'\(place.identifier)' is not a valid identifier for a background session",
                 remedy:
-                    "use 1 to 128 letters, digits, dots, hyphens and underscores, beginning with a letter or a digit"
+                    "use 1 to 128 letters, digits, dots, hyphens and underscores, starting with a letter or a digit"
             )
         }
         if let command = configuration.wakeCommand.first, !command.hasPrefix("/") {
-            throw TransferError(.badConfiguration, "the wake command '\(command)' is no absolute path")
+            throw TransferError(.badConfiguration, "the wake command '\(command)' is not an absolute path")
         }
         do throws(ControlError) {
             self.place = try StateDirectory(place.stateDirectory)
@@ -293,15 +293,15 @@ final class BackgroundRunner: TransferRunner {
 extension TransferError {
     static let noDataInBackground = TransferError(
         .badRequest,
-        "a background session has no data tasks: bytes cannot be given to a program that may be gone",
-        remedy: "make a download task, or use another session"
+        "a background session has no data tasks: bytes cannot be delivered to a program that may have exited",
+        remedy: "use a download task or another session"
     )
 
     static let noBytesInBackground = TransferError(
         .badRequest,
-        "an upload in a background session sends files, with at most 1 MiB beside them: the program may be gone",
-        remedy: "write what is to be sent into a file"
+        "an upload in a background session sends files and at most 1 MiB of other bytes: the program may exit",
+        remedy: "write the content to a file"
     )
 
-    static let left = TransferError(.invalidated, "the background session was let go of", remedy: "open it again")
+    static let left = TransferError(.invalidated, "the background session was released", remedy: "open it again")
 }

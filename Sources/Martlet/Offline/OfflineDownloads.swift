@@ -12,7 +12,8 @@ internal import Synchronization
 ///
 /// The file is written and synced when a download is added, removed or finished, fails, or changes its state or
 /// settings; not for progress, which is in the journals next to the partial files. A change is appended, so that it
-/// costs as much in a long list as in a short one; once most of the file is obsolete, it is replaced atomically. Names are stored relative to the directory, so that both may be moved between two runs. Only its owner can
+/// costs as much in a long list as in a short one; once most of the file is obsolete, it is replaced atomically. Names
+/// are stored relative to the directory, so that both may be moved between two runs. Only its owner can
 /// read the file. Unless the list is made with `keepsSecrets`, it does not contain credentials: `Authorization`,
 /// `Cookie` and `Proxy-Authorization` fields, and the user name and password of a URL, are used in this run of the
 /// program only. The configuration's credentials and cookies are used in every run that sets them.
@@ -29,7 +30,7 @@ public final class OfflineDownloads: Sendable {
 
     /// Opens a list, or makes a new one; this starts no download, but a background session continues its own.
     ///
-    /// Downloads that are not kept over restarts are removed with their partial bytes. Blocks while it examines the
+    /// Downloads that do not persist across restarts are removed with their partial bytes. Blocks while it examines the
     /// partial files.
     ///
     /// - Parameters:

@@ -106,8 +106,8 @@ extension TransferSession {
         guard let id = self.registry.numberForNew() else {
             throw TransferError(
                 .invalidated,
-                "the session was invalidated: it takes no more tasks",
-                remedy: "make another"
+                "the session was invalidated: it accepts no more tasks",
+                remedy: "create another session"
             )
         }
         let task = make(id)
@@ -156,7 +156,7 @@ extension TransferSession {
             guard let last = path.split(separator: "/", omittingEmptySubsequences: false).last,
                 !last.isEmpty, last != ".", last != ".."
             else {
-                throw TransferError(.badDestination, "'\(path)' is no file's path; give one that ends in a name")
+                throw TransferError(.badDestination, "'\(path)' is not a file path; end it with a file name")
             }
             let directory = path.dropLast(last.utf8.count)
             return DownloadPlace(

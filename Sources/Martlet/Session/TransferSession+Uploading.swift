@@ -100,10 +100,10 @@ extension TransferSession {
     ///   - referer: The value of the `Referer` field.
     ///   - headers: Header fields in addition to the request's.
     ///   - resumption: How the upload resumes after an interruption.
-    ///   - timeout: How long to wait for the end, `nil` for any time; then the transfer is cancelled.
+    ///   - timeout: How long to wait for the end, `nil` for no limit; then the transfer is cancelled.
     /// - Returns: The response and its body.
-    /// - Throws: ``TransferError``, with `timeout` after that time; for a status other than success it has the status, its name and the body's first
-    ///   bytes.
+    /// - Throws: ``TransferError``, with `timeout` after that time; for a status other than success it has the status,
+    ///   its name and the first bytes of the body.
     public func uploadBlocking(
         _ body: UploadBody,
         to request: some RequestConvertible,
@@ -131,8 +131,8 @@ extension TransferSession {
         guard request.body == nil else {
             throw TransferError(
                 .badRequest,
-                "the request of an upload has a body of its own",
-                remedy: "give it as the upload's body"
+                "the request of an upload already has a body",
+                remedy: "pass it as the upload's body"
             )
         }
         return try self.register { id in
