@@ -16,7 +16,7 @@ extension TransferError: LocalizedError {
         case .nameResolution: "The server could not be found."
         case .network: self.networkDescription
         case .certificate: self.certificateDescription
-        case .authentication: "The server requires a user name and a password, or refused those that were given."
+        case .authentication: "The server requires a user name and a password, or refused the given ones."
         case .redirect: "The server redirected the request in a way that cannot be followed."
         case .httpStatus: self.statusDescription
         case .badResponse: "The server sent an invalid response."

@@ -123,7 +123,7 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Run a shell command for a fresh URL when the server answers 401, 403 or 410.",
+            "Run a shell command for a fresh URL when the server responds with 401, 403 or 410.",
             discussion: """
                 The command prints the URL on the first line of its standard output; the download continues after the \
                 bytes already received. It gets the refused URL in MARTLET_URL and the status in MARTLET_STATUS, and \

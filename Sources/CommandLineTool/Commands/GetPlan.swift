@@ -56,7 +56,7 @@ struct GetPlan {
     /// The output format.
     var display: Display = .text
     /// The message after an interrupted run.
-    var afterStop = "what arrived is kept: run the same command again to continue"
+    var afterStop = "received data is kept: run the same command again to continue"
     /// Whether details are reported.
     var verbose = false
     /// Whether progress may be drawn on a terminal.

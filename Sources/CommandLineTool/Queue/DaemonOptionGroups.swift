@@ -103,7 +103,7 @@ struct RemoteOptions: ParsableArguments {
     )
     var rpcAllowHost: [String] = []
 
-    @Flag(help: "Send aria2's notifications to WebSockets on loopback that gave no token, as aria2 does.")
+    @Flag(help: "Send aria2's notifications to WebSockets on loopback without a token, as aria2 does.")
     var insecureNotifications = false
 
     /// The location of the token.

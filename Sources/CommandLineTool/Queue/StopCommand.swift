@@ -45,7 +45,7 @@ struct StopCommand: QueueCommand {
                 throw ControlError(
                     .unreachable,
                     "the daemon (process \(process)) did not exit",
-                    remedy: "look at its log \(state.logPath), or end it with kill \(process)"
+                    remedy: "see its log \(state.logPath), or end it with kill \(process)"
                 )
             }
             try await Task.sleep(for: .milliseconds(20))

@@ -86,7 +86,7 @@ final class RefreshCommand: LinkRefresher {
             throw self.failure(
                 status,
                 "printed something other than an http or https URL on its first line",
-                remedy: "let it print the whole URL and nothing before it"
+                remedy: "let it print only the complete URL"
             )
         }
         return url
@@ -106,7 +106,7 @@ final class RefreshCommand: LinkRefresher {
             }
         return TransferFailure(
             code,
-            "the server answered \(status), and the refresh command \(what)",
+            "the server responded with \(status), and the refresh command \(what)",
             remedy: remedy,
             status: status
         )

@@ -255,7 +255,7 @@ extension TransferRecord.Hold {
     /// - Returns: The text.
     public func text(now: Double, since time: String, namesHost: Bool = false) -> String {
         let place = self.reason == "network" ? "network" : namesHost ? self.host : "host"
-        if self.reason == "throttled" { return "\(place) asked to wait since \(time), \(self.next(now))" }
+        if self.reason == "throttled" { return "\(place) requested a delay since \(time), \(self.next(now))" }
         let text = "\(place) unreachable since \(time), \(self.next(now))"
         return self.cause.isEmpty ? text : "\(text): \(self.cause)"
     }

@@ -8,7 +8,7 @@ extension ControlError {
         case .full:
             self.init(
                 .diskFull,
-                "the disk under the daemon's queue is full; nothing was changed",
+                "the disk of the daemon's queue is full; nothing was changed",
                 remedy: "free disk space; the queue continues automatically"
             )
         case .duplicate(let id): self.init(.duplicate, "the transfer \(id) already exists")

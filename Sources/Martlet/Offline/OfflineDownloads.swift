@@ -146,7 +146,7 @@ public final class OfflineDownloads: Sendable {
             keepsOverRestarts: keepsOverRestarts
         )
         let added = try self.core.add([item])
-        guard let download = added.first else { throw TransferError(.unknown, "nothing was added") }
+        guard let download = added.first else { throw TransferError(.unknown, "no download was added") }
         return download
     }
 

@@ -22,7 +22,7 @@ public final class TransferSession: Sendable {
         do {
             return try TransferSession(.default, isShared: true) { _ in }
         } catch {
-            preconditionFailure("the default configuration reads no file, so nothing in it can be wrong: \(error)")
+            preconditionFailure("the default configuration reads no file, so it cannot be invalid: \(error)")
         }
     }()
 

@@ -77,7 +77,7 @@ extension DownloadMachine {
             guard case .fetching = self.phase else { break }
             self.connections.takeovers += 1
             self.retire(index)
-            self.note("\(request.url.redacted): another connection takes over its last piece")
+            self.note("\(request.url.redacted): another connection fetches its last piece")
             self.openConnections(lane: request.lane, avoiding: request.source, now)
         case .giveUp, .yield:
             guard case .fetching = self.phase, self.requests.count > 1 else { break }

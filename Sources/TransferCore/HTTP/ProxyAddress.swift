@@ -28,7 +28,7 @@ struct ProxyAddress: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - network: Any address of the network.
-    ///   - bits: The number of significant bits; a negative number means every address of the family.
+    ///   - bits: The number of significant bits; zero or less means every address of the family.
     /// - Returns: Whether the address belongs to the network.
     func isWithin(_ network: ProxyAddress, bits: Int) -> Bool {
         guard self.bytes.count == network.bytes.count else { return false }

@@ -26,7 +26,7 @@ package struct DraftMachine: Sendable {
     private let method: String
     private var state = State.idle
     private var disagreements = 0
-    /// The maximum number of bytes that the server has accepted in one request after another.
+    /// The highest offset that the server has accepted so far; a higher one is progress.
     private var highest: Int64 = 0
     private var losses = 0
 

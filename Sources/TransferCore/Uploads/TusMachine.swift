@@ -23,7 +23,7 @@ package struct TusMachine: Sendable {
     private var checksum: DigestAlgorithm?
     private var state = State.idle
     private var disagreements = 0
-    /// The maximum number of bytes that the server has accepted in one part after another.
+    /// The highest offset that the server has accepted so far; a higher one is progress.
     private var highest: Int64 = 0
     private var losses = 0
     /// Whether a part was refused (403) since one was last accepted.

@@ -140,8 +140,8 @@ package enum VersionJudge {
         case .same(let consistency): return .accepted(consistency)
         case .different(let reason): return .refused(reason)
         case .comparable:
-            if isAdditional { return .refused("nothing shows that it is of the same version") }
-            if run == 0 { return .refused("nothing precedes its bytes that could be compared") }
+            if isAdditional { return .refused("there is no evidence that it is the same version") }
+            if run == 0 { return .refused("no preceding bytes are available for a comparison") }
             return overlap >= min(self.overlap, run) ? .compared : .needsOverlap
         }
     }
@@ -179,7 +179,7 @@ package enum VersionJudge {
         switch self.relation(of: response, to: held, context) {
         case .same(let consistency): return .same(consistency)
         case .different(let text): reason = text
-        case .comparable: reason = "nothing shows that it is still the same version"
+        case .comparable: reason = "there is no evidence that it is still the same version"
         }
         guard Validators(held).isStrong, Validators(response).isEmpty else { return .restart(reason) }
         if let old = held.mediaType, let new = response.mediaType, old != new {
