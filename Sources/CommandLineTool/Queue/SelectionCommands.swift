@@ -41,7 +41,7 @@ struct RetryCommand: QueueCommand {
     @OptionGroup var selection: SelectionOptions
 
     func execute(_ console: Console) async throws -> Int32 {
-        try await self.selection.perform("martlet.retry", "in line again", console)
+        try await self.selection.perform("martlet.retry", "queued again", console)
     }
 }
 
