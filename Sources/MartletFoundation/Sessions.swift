@@ -83,7 +83,7 @@ extension TLSOptions.Pin {
 }
 
 extension OfflineDownloads {
-    /// Opens a list, or makes a new one; see the initializer with paths.
+    /// Opens a list, or creates a new one; see the initializer with paths.
     ///
     /// - Parameters:
     ///   - list: The file URL of the list.

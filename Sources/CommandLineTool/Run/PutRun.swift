@@ -5,7 +5,7 @@ import TransferAssembly
 import TransferCore
 import TransferEngine
 
-/// One run of `martlet put`: a run of `martlet get` that is fed with uploads.
+/// One run of `martlet put`: a run of `martlet get` that receives uploads from its feeder.
 enum PutRun {
     /// Runs a plan to its end on the current thread.
     ///

@@ -30,8 +30,8 @@ extension DaemonCore {
 
     /// Removes all transfers of the shared queue in one transaction.
     ///
-    /// Those that an engine has are reported one by one, like other removals. The others count as removed at once; the
-    /// store completes them in the background, in small steps, and reports those that may have files.
+    /// Transfers that an engine has are reported one by one, like other removals. The others count as removed at once;
+    /// the store completes them in the background, in small steps, and reports those that may have files.
     func removeAll(deletingPartial deletesPartial: Bool) async throws(ControlError) -> Int {
         let action = TransferAction.remove(deletesPartial: deletesPartial)
         let (now, history) = (self.now, self.machine.historyLimit)

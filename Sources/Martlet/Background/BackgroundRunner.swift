@@ -45,7 +45,7 @@ final class BackgroundRunner: TransferRunner {
         var outbox = Outbox()
         /// The commands in a file that outlives the process; `nil` until there is one.
         var spool: CommandSpool?
-        /// Those who wait for the daemon's response to the first so many commands.
+        /// The callers that wait for the daemon's response to a number of commands, counted from the first.
         var handOvers: [(place: Int, waiter: @Sendable (TransferError?) -> Void)] = []
         var standing = Standing.opening
         /// The events whose calls have returned; `handled` also waits until their files were taken.
@@ -141,7 +141,7 @@ final class BackgroundRunner: TransferRunner {
 
     /// Disconnects from the daemon, which continues the transfers.
     ///
-    /// It performs the commands that it has not answered when it finds the spool without its program.
+    /// The daemon performs the commands without a response when it finds the spool without its program.
     func leave() {
         let (work, waiters) = self.state.withLock { state in
             state.standing = .left

@@ -38,7 +38,7 @@ enum BackgroundTransfer {
         }
     }
 
-    /// Makes the daemon's transfer for a task.
+    /// Creates the daemon's transfer for a task.
     ///
     /// - Throws: ``TransferError`` with `badRequest` if the daemon does not support the request.
     static func new(_ task: TransferTask, id: GID, session: String) throws(TransferError) -> NewTransfer {

@@ -20,7 +20,7 @@ extension SessionConfiguration {
 
 /// Sessions whose transfers continue after the program has ended.
 extension TransferSession {
-    /// Makes a session with a delegate that receives a background session's events from the first one on.
+    /// Creates a session with a delegate that receives a background session's events from the first one on.
     ///
     /// - Parameters:
     ///   - configuration: The configuration; later changes to the value have no effect on the session.
@@ -35,7 +35,7 @@ extension TransferSession {
         try self.init(configuration) { $0.addDelegate(delegate, on: context) }
     }
 
-    /// Makes a session and waits until the daemon has opened it.
+    /// Creates a session and waits until the daemon has opened it.
     ///
     /// - Parameters:
     ///   - configuration: The configuration of a background session.

@@ -28,7 +28,7 @@ internal import Synchronization
 public final class OfflineDownloads: Sendable {
     private let core: OfflineCore
 
-    /// Opens a list, or makes a new one; this starts no download, but a background session continues its own.
+    /// Opens a list, or creates a new one; this starts no download, but a background session continues its own.
     ///
     /// Downloads that do not persist across restarts are removed with their partial bytes. Blocks while it examines the
     /// partial files.
@@ -45,7 +45,7 @@ public final class OfflineDownloads: Sendable {
     ///     delivered before ``addObserver(_:on:)`` could be called.
     ///   - context: The context in which it is called.
     /// - Throws: ``TransferError`` with `listDamaged` if the file is not a valid list: it is then renamed, and the next
-    ///   call makes a new one; `listTooNew`, `listInUse`, `file`, `noSpace`, `badConfiguration`.
+    ///   call creates a new one; `listTooNew`, `listInUse`, `file`, `noSpace`, `badConfiguration`.
     public init(
         list: String,
         directory: String,

@@ -107,7 +107,7 @@ extension OfflineRecord.Request {
         }
     }
 
-    /// Makes the request.
+    /// Creates the request.
     ///
     /// - Throws: ``TransferError`` if the stored data is not a valid request.
     func request() throws(TransferError) -> TransferRequest {

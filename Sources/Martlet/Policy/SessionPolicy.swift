@@ -209,7 +209,7 @@ package final class SessionPolicy: TransferPolicy {
 struct ResponseInquiry: Sendable {
     enum Step {
         case ask
-        /// The delegates were asked and have not decided yet.
+        /// The delegates were called and have not decided yet.
         case pending
         case decided(ResponseDecision)
     }

@@ -49,7 +49,7 @@ public final class TransferQueue: Sendable {
         return configuration
     }
 
-    /// Makes a queue; ``start()`` starts it.
+    /// Creates a queue; ``start()`` starts it.
     ///
     /// - Parameters:
     ///   - limit: The number of items that run at once; at least 1. It replaces the configuration's.

@@ -75,7 +75,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         public static let sessionInUse = Code(.sessionInUse)
         /// The daemon could not be started or reached, or no longer knows the transfer.
         public static let daemonUnavailable = Code(.daemonUnavailable)
-        /// The temporary file was given to the task's delegates and handlers, and is deleted.
+        /// The temporary file was passed to the task's delegates and handlers, and is deleted.
         public static let fileWasHandedOut = Code(.fileWasHandedOut)
         /// A blocking call on a thread that must not block.
         public static let wouldDeadlock = Code(.wouldDeadlock)

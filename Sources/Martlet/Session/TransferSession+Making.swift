@@ -4,7 +4,7 @@ internal import TransferEngine
 
 /// Creation of tasks.
 extension TransferSession {
-    /// Makes a data task; ``TransferTask/resume()`` starts it.
+    /// Creates a data task; ``TransferTask/resume()`` starts it.
     ///
     /// - Parameters:
     ///   - request: The request.
@@ -22,7 +22,7 @@ extension TransferSession {
         try self.makeData(request.transferRequest(), maximumBytes, collectsBody, isPrivate: false)
     }
 
-    /// Makes a download task; ``TransferTask/resume()`` starts it.
+    /// Creates a download task; ``TransferTask/resume()`` starts it.
     ///
     /// - Parameters:
     ///   - request: The request.
@@ -36,7 +36,7 @@ extension TransferSession {
         try self.makeDownload(request.transferRequest(), destination, isPrivate: false)
     }
 
-    /// Makes a download task that resumes the download of another task, at the same destination.
+    /// Creates a download task that resumes the download of another task, at the same destination.
     ///
     /// - Parameter data: The resume data of the other task.
     /// - Returns: The task.

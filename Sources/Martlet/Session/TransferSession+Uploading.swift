@@ -3,7 +3,7 @@ internal import TransferEngine
 
 /// Uploads.
 extension TransferSession {
-    /// Makes an upload task; ``TransferTask/resume()`` starts it.
+    /// Creates an upload task; ``TransferTask/resume()`` starts it.
     ///
     /// A background session sends only files, alone or in a form. The daemon opens them when it sends them, so they
     /// must not be moved or deleted before. The response body is limited to 1 MiB there.
@@ -25,7 +25,7 @@ extension TransferSession {
         try self.makeUpload(request.transferRequest(), body, resumption, checksum, isPrivate: false)
     }
 
-    /// Makes an upload task that resumes the upload of another task.
+    /// Creates an upload task that resumes the upload of another task.
     ///
     /// The file must be unchanged; otherwise the task fails with `file`. With this method a background session can
     /// resume, from the bytes that the server has, an upload that this program started in the foreground.
@@ -69,7 +69,7 @@ extension TransferSession {
         return try await task.value
     }
 
-    /// Makes and starts an upload task that reports its end to a handler; see ``UploadTask/onCompletion(_:)``.
+    /// Creates and starts an upload task that reports its end to a handler; see ``UploadTask/onCompletion(_:)``.
     ///
     /// - Parameters:
     ///   - body: The content to send.
@@ -77,7 +77,7 @@ extension TransferSession {
     ///   - resumption: How the upload resumes after an interruption.
     ///   - completion: The handler, called once.
     /// - Returns: The task.
-    /// - Throws: ``TransferError`` if the task cannot be made.
+    /// - Throws: ``TransferError`` if the task cannot be created.
     @discardableResult
     public func upload(
         _ body: UploadBody,

@@ -26,7 +26,7 @@ public final class TransferSession: Sendable {
         }
     }()
 
-    /// The configuration that the session was made with.
+    /// The configuration with which the session was created.
     public let configuration: SessionConfiguration
 
     /// The engine or, in a background session, the connection to the daemon.
@@ -52,7 +52,7 @@ public final class TransferSession: Sendable {
     /// Whether this is ``shared``, which cannot be invalidated.
     private let isShared: Bool
 
-    /// Makes a session.
+    /// Creates a session.
     ///
     /// - Parameter configuration: The configuration; later changes to the value have no effect on the session.
     /// - Throws: ``TransferError`` with `badConfiguration` if certificates or keys cannot be read, or if a header field
@@ -61,7 +61,7 @@ public final class TransferSession: Sendable {
         try self.init(configuration) { _ in }
     }
 
-    /// Makes a session.
+    /// Creates a session.
     ///
     /// - Parameters:
     ///   - configuration: The configuration.

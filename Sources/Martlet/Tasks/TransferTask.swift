@@ -75,7 +75,7 @@ public class TransferTask: @unchecked Sendable {
     /// The task's number in its session, counted from 1; in a background session it is unique over all runs of the
     /// program.
     public let id: Int
-    /// The request that the task was made for.
+    /// The request for which the task was created.
     public let request: TransferRequest
 
     let session: TransferSession

@@ -99,7 +99,7 @@ final class Lane {
 
     // MARK: Settings
 
-    /// Changes the settings; limits apply at once, the rest to transfers that are staged from now on.
+    /// Changes the settings; limits apply immediately, other settings to transfers that are staged from now on.
     func change(_ settings: LaneSettings, renewsEngines: Bool) {
         var settings = settings
         settings.engine.concurrentTransfers = self.settings.engine.concurrentTransfers
