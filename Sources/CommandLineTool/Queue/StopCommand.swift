@@ -8,7 +8,7 @@ struct StopCommand: QueueCommand {
         abstract: "Stop the daemon; running transfers resume at its next start."
     )
 
-    @Flag(help: "Do not wait for responses that can be interrupted.")
+    @Flag(help: "Wait at most 0.5 s for running transfers to stop, instead of 4 s.")
     var force = false
 
     @OptionGroup(title: "The daemon")

@@ -31,7 +31,7 @@ extension EngineMachine {
         }
     }
 
-    /// A transfer is added: if it is the only one waiting for its host, the next probe is not postponed.
+    /// A transfer is added: if it is the only one waiting for its host, the next probe is moved forward.
     mutating func probeForNewcomer(_ host: Int) {
         guard self.hosts[host].waiting == 0 else { return }
         let gate = self.hosts[host].gate
