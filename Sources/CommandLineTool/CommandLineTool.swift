@@ -39,7 +39,7 @@ public enum CommandLineTool {
         } catch {
             if let url = arguments.first, url.contains("://") {
                 let shown = DisplayText.clean(url)
-                return (ExitStatus.usage, "", "Error: \(shown) is no command; write martlet get \(shown)\n")
+                return (ExitStatus.usage, "", "Error: '\(shown)' is not a command; write martlet get \(shown)\n")
             }
             let message = MartletCommand.fullMessage(for: error)
             let text = message.isEmpty ? "" : message + "\n"

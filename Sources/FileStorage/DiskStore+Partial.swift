@@ -213,7 +213,7 @@ extension DiskStore {
         } catch {
             throw StorageError(
                 .badJournal,
-                "the journal '\(path)' is of no use: \(error.reason); move it and its partial file away"
+                "the journal '\(path)' cannot be used: \(error.reason); move it and its partial file away"
             )
         }
     }

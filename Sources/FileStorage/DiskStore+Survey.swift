@@ -51,7 +51,7 @@ extension DiskStore {
         do throws(JournalDamage) {
             contents = try Self.readJournal(file)
         } catch {
-            return .foreign("the journal '\(directory.path(names.journal))' is of no use: \(error.reason)")
+            return .foreign("the journal '\(directory.path(names.journal))' cannot be used: \(error.reason)")
         }
         return try self.partialState(directory, names, contents, existing: existing)
     }
@@ -70,7 +70,7 @@ extension DiskStore {
         guard let part = try directory.status(names.part) else { return .ours(contents.facts, written: 0) }
         if let reason = Self.foreignness(part, of: directory.path(names.part)) { return .foreign(reason) }
         if contents.state == .begun, part.st_size > 0 {
-            return .foreign("'\(directory.path(names.part))' was there before its journal")
+            return .foreign("'\(directory.path(names.part))' existed before its journal")
         }
         let believed = self.believed(contents, size: Int64(part.st_size))
         let extents = SlotTable.union(believed.map { $0.start..<$0.written })
@@ -90,10 +90,10 @@ extension DiskStore {
 
     /// The reason why a file cannot be one of the store's, or `nil`.
     static func foreignness(_ status: stat?, of path: String) -> String? {
-        guard let status else { return "'\(path)' cannot be looked at" }
+        guard let status else { return "'\(path)' cannot be examined" }
         if status.st_mode & S_IFMT != S_IFREG { return "'\(path)' is not a regular file" }
         if status.st_uid != geteuid() { return "'\(path)' belongs to another user" }
-        if status.st_nlink > 1 { return "'\(path)' has another name too" }
+        if status.st_nlink > 1 { return "'\(path)' has another hard link" }
         return nil
     }
 

@@ -76,7 +76,7 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
 
     private func connected(_ channel: any Channel) {
         guard let connection = try? channel.pipeline.syncOperations.handler(type: Connection.self) else {
-            return self.fail(TransportError(.connect, "the connection to \(self.route.firstHop.place) broke at once"))
+            return self.fail(TransportError(.connect, "the connection to \(self.route.firstHop.place) was lost"))
         }
         guard !self.isOver else { return connection.close() }
         self.connection = connection
@@ -121,7 +121,7 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
             return self.fail(
                 TransportError(
                     .malformed,
-                    "the request to \(Peer(self.origin).place) holds a character that is not allowed"
+                    "the request to \(Peer(self.origin).place) contains an invalid character"
                 )
             )
         }

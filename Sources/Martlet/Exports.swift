@@ -1,5 +1,5 @@
-// The field's own values (URLs, header fields, priorities, cookies) are part of this library's interface. Each is named:
-// TransferCore's other types are no concern of a program.
+// The field's own values (URLs, header fields, priorities, cookies) are part of this library's interface. Each one is
+// named, because TransferCore's other types are not part of it.
 @_exported public import enum TransferCore.ByteCount
 @_exported public import struct TransferCore.Cookie
 @_exported public import struct TransferCore.CookieError

@@ -42,14 +42,14 @@ extension TransferRequest {
 extension Destination {
     /// A file with this URL; see ``file(_:ifExists:)``.
     ///
-    /// A URL that is not a file URL makes the task fail with `badDestination`.
+    /// The task fails with `badDestination` for any other kind of URL.
     public static func file(_ url: URL, ifExists existing: ExistingFileRule = .fail) -> Destination {
         .file(url.filePath, ifExists: existing)
     }
 
     /// A file in the directory with this URL; see ``directory(_:ifExists:)``.
     ///
-    /// A URL that is not a file URL makes the task fail with `badDestination`.
+    /// The task fails with `badDestination` for any other kind of URL.
     public static func directory(_ url: URL, ifExists existing: ExistingFileRule = .number) -> Destination {
         .directory(url.filePath, ifExists: existing)
     }

@@ -4,7 +4,7 @@ public import Martlet
 extension SessionConfiguration {
     /// The directory for downloads without a destination; see ``directory``.
     ///
-    /// With a URL that is not a file URL, these downloads fail with `file`.
+    /// These downloads fail with `file` for any URL other than a file URL.
     public var directoryURL: URL {
         get { URL(fileURLWithPath: self.directory, isDirectory: true) }
         set { self.directory = newValue.filePath }
@@ -83,7 +83,7 @@ extension TLSOptions.Pin {
 }
 
 extension OfflineDownloads {
-    /// Opens a list, or makes a new one; see the initializer with paths.
+    /// Opens a list, or creates a new one; see the initializer with paths.
     ///
     /// - Parameters:
     ///   - list: The file URL of the list.
@@ -93,7 +93,7 @@ extension OfflineDownloads {
     ///   - keepsSecrets: Whether credentials in header fields and URLs are written to the list.
     ///   - observer: An observer, referenced weakly.
     ///   - context: The context in which it is called.
-    /// - Throws: ``TransferError``, with `file` also for a URL that is not a file URL.
+    /// - Throws: ``TransferError``, with `file` also for non-file URLs.
     public convenience init(
         list: URL,
         directory: URL,
@@ -116,6 +116,6 @@ extension OfflineDownloads {
 }
 
 extension OfflineDownload {
-    /// The URL of the file, where it is or will be.
+    /// The URL of the file, complete or not.
     public var fileURL: URL { URL(fileURLWithPath: self.path) }
 }

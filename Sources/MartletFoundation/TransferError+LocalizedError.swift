@@ -16,7 +16,7 @@ extension TransferError: LocalizedError {
         case .nameResolution: "The server could not be found."
         case .network: self.networkDescription
         case .certificate: self.certificateDescription
-        case .authentication: "The server requires a user name and a password, or refused those that were given."
+        case .authentication: "The server requires a user name and a password, or refused the given ones."
         case .redirect: "The server redirected the request in a way that cannot be followed."
         case .httpStatus: self.statusDescription
         case .badResponse: "The server sent an invalid response."
@@ -43,7 +43,7 @@ extension TransferError: LocalizedError {
     /// The technical details: what failed and where.
     public var failureReason: String? { self.message }
 
-    /// What the user can do, if anything.
+    /// A suggestion for the user, or `nil`.
     public var recoverySuggestion: String? {
         switch self.code {
         case .timeout, .nameResolution, .network: "Check the network connection, then try again."

@@ -2,7 +2,7 @@ public import Foundation
 public import Martlet
 
 extension TransferTask {
-    /// Makes a Foundation `Progress` of the task, to be displayed or added to another progress.
+    /// Creates a Foundation `Progress` of the task, to be displayed or added to another progress.
     ///
     /// Its unit is the byte; it is indeterminate until the length is known. Cancelling it cancels the task, pausing it
     /// suspends the task, resuming it resumes the task. It is updated as long as it is referenced; each call makes a

@@ -4,7 +4,7 @@ public import Martlet
 extension UploadBody {
     /// The bytes of a regular file; see ``file(_:)``.
     ///
-    /// A URL that is not a file URL makes the task fail with `file`.
+    /// The task fails with `file` if it is another kind of URL.
     public static func file(_ url: URL) -> UploadBody { .file(url.filePath) }
 
     /// Bytes in memory.
@@ -29,7 +29,7 @@ extension FormPart {
     ///
     /// - Parameters:
     ///   - name: The field's name.
-    ///   - url: The file's URL; one that is not a file URL makes the task fail with `file`.
+    ///   - url: The file's URL; the task fails with `file` for any other kind of URL.
     ///   - fileName: The file name sent to the server; by default the URL's last component.
     ///   - type: The media type.
     /// - Returns: The part.

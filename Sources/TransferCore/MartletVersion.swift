@@ -1,5 +1,5 @@
-/// The version of Martlet, as `martlet --version` and the User-Agent field tell it.
+/// The version of Martlet, as in `martlet --version` and the User-Agent field.
 package enum MartletVersion {
-    /// The version, by semver.org.
+    /// The version, according to semver.org.
     package static let text = "0.1.0"
 }

@@ -26,7 +26,7 @@ extension TransferEngine {
             guard !state.machine.isClosed else { return .failure(Self.closed) }
             var reserved = FileTarget(directory: directory, name: base)
             if isFile, nameIsExact, !state.machine.isNameFree(reserved.path) {
-                let message = "another transfer is writing \(reserved.path); wait for it or name another file"
+                let message = "another transfer is writing \(reserved.path); wait for it, or choose another file name"
                 return .failure(EngineError(.nameTaken, message))
             }
             if isFile { reserved = state.machine.takeName(directory: directory, base: base) }
@@ -71,7 +71,7 @@ extension TransferEngine {
         self.time.now - min(max(0, self.time.wallNow - seconds), 1 << 32) * 1_000_000_000
     }
 
-    private static let closed = EngineError(.closed, "the queue is closed: nothing more can be added")
+    private static let closed = EngineError(.closed, "the queue is closed and accepts no more transfers")
 
     /// Closes the queue: no more transfers can be added, and it is drained when the last one has ended.
     package func close() { self.handle { $0.machine.close() } }
@@ -105,7 +105,7 @@ extension TransferEngine {
         await self.wait(for: .starving(atMost: count, limit: limit))
     }
 
-    /// Whether more transfers should be added: few are waiting, or places are free that no waiting transfer may take,
+    /// Whether more transfers should be added: few are waiting, or slots are free that no waiting transfer may take,
     /// because its host is held or at its connection limit.
     ///
     /// - Parameters:
@@ -122,12 +122,12 @@ extension TransferEngine {
         guard let given = request.name else { return (directory, nil) }
         let parts = given.split(separator: "/", omittingEmptySubsequences: true)
         guard let last = parts.last, last != ".", last != "..", !given.hasSuffix("/") else {
-            throw EngineError(.badName, "'\(given)' is no file name; give one that ends in a name")
+            throw EngineError(.badName, "'\(given)' is not a file name; end it with a name")
         }
         guard last.utf8.count <= FileName.longest, !given.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) else {
             throw EngineError(
                 .badName,
-                "'\(last.prefix(40))…' is no usable file name: at most \(FileName.longest) bytes, no control characters"
+                "'\(last.prefix(40))…' is not a file name: at most \(FileName.longest) bytes, no control characters"
             )
         }
         let folders = given.dropLast(last.utf8.count)

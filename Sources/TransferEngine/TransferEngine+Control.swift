@@ -62,7 +62,7 @@ extension TransferEngine {
         return Set(withdrawn.map(\.id))
     }
 
-    /// Whether places are free although transfers are waiting, because the limits of their hosts are reached.
+    /// Whether slots are free although transfers are waiting, because the limits of their hosts are reached.
     package var hasIdlePlaces: Bool { self.state.withLock { $0.machine.hasIdlePlaces } }
 
     /// Pauses every transfer that is waiting, running or between attempts.

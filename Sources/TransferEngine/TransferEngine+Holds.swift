@@ -49,7 +49,7 @@ extension TransferEngine {
         var failure = TransferFailure(
             hold.code,
             "\(hold.placeInSentence) unreachable since \(hold.sinceText) (\(hold.cause)), longer than \(allowed)",
-            remedy: "try again when it is back",
+            remedy: "try again when it is reachable",
             setting: .outageTimeout,
             isRetryable: true
         )
@@ -64,7 +64,7 @@ extension HostHold {
             origin: hold.origin,
             reason: hold.reason,
             code: hold.cause?.code ?? .overloaded,
-            cause: hold.cause?.words ?? "it asked to come back later",
+            cause: hold.cause?.words ?? "it requested a retry later",
             message: hold.message,
             since: wallNow - (now - hold.since) / 1_000_000_000,
             nextTry: hold.nextTry.map { wallNow + ($0 - now + 999_999_999) / 1_000_000_000 }
@@ -81,7 +81,7 @@ extension HostHold {
     /// The host and the port after "host", or "network".
     public var placeInSentence: String { self.origin == nil ? "network" : "host " + self.place }
 
-    /// The time at which the hold began, in local time; with the date if that is not today.
+    /// The start time of the hold, in local time; with the date if that is not today.
     public var sinceText: String {
         var (since, now) = (time_t(self.since), time(nil))
         var (parts, today) = (tm(), tm())

@@ -68,7 +68,7 @@ extension TransferEngine {
             let allowed = DurationFormat.compact(options.totalTimeout)
             return TransferFailure(
                 .timeout,
-                "not finished within \(allowed), and the last attempt failed: \(failure.message)",
+                "did not finish within \(allowed); the last attempt failed: \(failure.message)",
                 setting: .resourceTimeout
             )
         case .outage(let hold):

@@ -137,7 +137,7 @@ import TransferEngine
         (["http://h/a", "--pin", "sha256//AAAA"], "SHA-256"), (["http://h/a", "--pin", ""], "SHA-256"),
         (["http://h/a", "--proxy", "socks5://p:1"], "--proxy"),
         (["http://h/a", "-q", "--verbose"], "leave one out"),
-        (["http://h/a", "-o", "dir/"], "names no file"),
+        (["http://h/a", "-o", "dir/"], "does not name a file"),
         (["http://h/a", "-j", "0"], "from 1 to 10000"),
         (["http://h/a", "-x", "many"], "whole number"),
         (["http://h/a", "--limit-rate", "5Q"], "500K"),

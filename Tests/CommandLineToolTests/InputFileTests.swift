@@ -54,13 +54,13 @@ import Platform
 
     @Test(arguments: [
         ("example.org/x", 1, "http://example.org/x"),
-        ("http://a/1\n  out=../../etc/passwd", 2, "leads out"),
-        ("http://a/1\n  out=/etc/passwd", 2, "leads out"),
+        ("http://a/1\n  out=../../etc/passwd", 2, "outside the directory"),
+        ("http://a/1\n  out=/etc/passwd", 2, "outside the directory"),
         ("http://a/1\n  header=X: a\u{1}b", 2, "control character"),
         ("http://a/1\n  header=nocolon", 2, "Name: value"),
         ("http://a/1\n  checksum=md5=12", 2, "32 hexadecimal digits"),
         ("http://a/1\n  nonsense", 2, "name=value"),
-        ("  out=x", 1, "before any URL"),
+        ("  out=x", 1, "the first URL"),
         ("http://a/\u{7}bell", 1, "control character"),
         ("http://a/1\tmailto:x", 1, "http"),
     ])

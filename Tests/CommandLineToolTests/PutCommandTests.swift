@@ -39,7 +39,7 @@ struct PutCommandTests {
 
     @Test("what is said of an interrupted run is true of it")
     func interrupted() throws {
-        let promise = "go on with"
+        let promise = "to resume"
         #expect(try put("a", "http://host/x").run.afterStop.contains(promise))
         for arguments in [["-"], ["a", "--no-state"], ["a", "--protocol", "none"], ["--form", "a=@b"]] {
             #expect(try !PutCommand.plan(arguments + ["http://host/x"]).run.afterStop.contains(promise))
@@ -109,8 +109,8 @@ struct PutCommandTests {
             (["http://host/x"], "no file"), (["file"], ""), (["a", "b", "http://host/x"], "slash"),
             (["-", "http://host/"], "no name"), (["-", "-", "http://host/"], "name"), (["a", "ftp://host/"], "URL"),
             (["--form", "x", "http://host/"], "name=value"), (["--form", "a=b", "f", "http://host/"], "--form"),
-            (["--protocol", "x", "a", "http://host/"], "no protocol"), (["-X", "a b", "a", "http://host/"], "method"),
-            (["--quiet", "--verbose", "a", "http://host/"], "contradict"),
+            (["--protocol", "x", "a", "http://host/"], "a protocol"), (["-X", "a b", "a", "http://host/"], "method"),
+            (["--quiet", "--verbose", "a", "http://host/"], "leave one out"),
             (["dir/", "http://host/"], "the files in it"), ([".", "http://host/"], "the files in it"),
             (["--answer", "--json", "a", "http://host/"], "--answer"),
             (["-i", "list", "http://host/x"], "slash"), (["-i", "-", "-", "http://host/"], "once"),

@@ -432,7 +432,7 @@ import TransferTesting
         ])
         let result = try await daemon.run("wait", self.id)
         #expect(result.status == 22)
-        #expect(result.errors.contains("the daemon went away"))
+        #expect(result.errors.contains("lost the connection to the daemon"))
     }
 
     @Test func waitLooksAtAllWhoseEndIsNotKnownAfterALoss() async throws {

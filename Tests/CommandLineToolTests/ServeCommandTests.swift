@@ -69,7 +69,7 @@ struct ServeCommandTests {
         "says what is wrong with what was written",
         arguments: [
             ([], "--share"), (["d", "--listen", "a b"], "address"),
-            (["d", "--read-only", "--overwrite"], "contradict"),
+            (["d", "--read-only", "--overwrite"], "leave one out"),
             (["d", "--tls-certificate", "c"], "--tls-key"), (["d", "--share-count", "1"], "--share FILE"),
             (["d", "--record-header", "Cookie"], "credentials"), (["d", "--allow-origin", "https://a*"], "origin"),
             (["d", "--allow-origin", "a.example"], "origin"),

@@ -11,7 +11,7 @@ struct SourceTests {
     @Test(
         "what cannot be sent is refused with what to do",
         arguments: [
-            ("/proc/self/status", "makes it up"), ("missing", "check its name"), ("bad\u{FFFD}", "UTF-8"),
+            ("/proc/self/status", "generates it"), ("missing", "check its name"), ("bad\u{FFFD}", "UTF-8"),
             ("circle", "circle"), (".", "regular file"), ("fifo", "regular file"),
         ]
     )

@@ -176,7 +176,7 @@ struct ProxyTests {
     func refused() async throws {
         let url = try HTTPURL("https://one.invalid:8443/")
         let answers: [(TunnelServer.Answer, TransportError.Code, String)] = [
-            (.refuse(502), .proxyRefused, "made no connection to one.invalid:8443: 502 Bad Gateway"),
+            (.refuse(502), .proxyRefused, "did not connect to one.invalid:8443: 502 Bad Gateway"),
             (.refuse(403), .proxyRefused, "403 Forbidden"),
             (.refuse(302), .proxyRefused, "302 Found"),
             (.refuse(407), .proxyAuthentication, "name:password@host"),
@@ -201,7 +201,7 @@ struct ProxyTests {
         let url = try HTTPURL("https://one.invalid/")
         let error = await Self.firstError(try self.settings(proxy.port, user: "me:wrong-one@"), url)
         #expect(error?.code == .proxyAuthentication)
-        #expect(error?.message.contains("refuses the name and the password") == true)
+        #expect(error?.message.contains("refuses the user name and the password") == true)
         #expect(error?.message.contains("wrong-one") == false)
     }
 
@@ -211,7 +211,7 @@ struct ProxyTests {
         let proxy = try await TunnelServer.start { _ in .connect(trailing: [0x16, 3, 3]) }
         let error = await Self.firstError(try self.settings(proxy.port), try server.url("/"))
         #expect(error?.code == .malformed)
-        #expect(error?.message.contains("behind the answer to CONNECT") == true)
+        #expect(error?.message.contains("after the response to CONNECT") == true)
     }
 
     @Test("an interim response, and lengths that mean nothing, come before the tunnel")

@@ -171,7 +171,7 @@ struct TLSSettingsTests {
             (.init(chain: file("missing.pem")), "missing.pem", "readable file"),
             (.init(chain: file("client.pem")), "client.pem", "private key"),
             (.init(chain: file("client.pem"), key: file("missing.key")), "missing.key", "private key"),
-            (.init(chain: file("client.pem"), key: file("other.key")), "other.key", "does not fit"),
+            (.init(chain: file("client.pem"), key: file("other.key")), "other.key", "does not match"),
             (.init(chain: file("client.pem"), key: file("encrypted.key")), "encrypted.key", "passphrase"),
             (
                 .init(chain: file("client.pem"), key: file("encrypted.key"), passphrase: "no"),

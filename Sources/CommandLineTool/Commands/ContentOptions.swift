@@ -6,19 +6,19 @@ import TransferEngine
 struct ContentOptions: ParsableArguments {
     @Option(
         name: [.customShort("X", allowingJoined: true), .customLong("request")],
-        help: ArgumentHelp("The method. (default: PUT, POST for a form)", valueName: "method")
+        help: ArgumentHelp("HTTP method. (default: PUT, POST for a form)", valueName: "method")
     )
     var method: String?
 
     @Option(
-        help: ArgumentHelp("The media type of the files. (default: application/octet-stream)", valueName: "type")
+        help: ArgumentHelp("Media type of the files. (default: application/octet-stream)", valueName: "type")
     )
     var type: String?
 
     @Option(
         help: ArgumentHelp(
-            "A field of a form, as 'name=value', or 'name=@file' for a file; may be repeated.",
-            discussion: "The whole form is one upload (multipart/form-data); files are read as they are sent.",
+            "Form field, as 'name=value', or 'name=@file' for a file; may be repeated.",
+            discussion: "The whole form is one upload (multipart/form-data); files are read while they are sent.",
             valueName: "field"
         ),
         completion: .file()
@@ -27,10 +27,10 @@ struct ContentOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How a broken upload goes on: auto, none, tus, ietf-3, ietf-5 or ietf-6. (default: auto)",
+            "Protocol for resuming interrupted uploads: auto, none, tus, ietf-3, ietf-5 or ietf-6. (default: auto)",
             discussion: """
-                auto asks the server about a PUT of at least 1M. none sends the whole again. The others are tus 1.0 and \
-                the interop versions of the IETF's draft.
+                auto asks the server about uploads by PUT of at least 1M. none restarts from the beginning. The others \
+                are tus 1.0 and the interop versions of the IETF draft for resumable uploads.
                 """,
             valueName: "protocol"
         ),
@@ -39,13 +39,13 @@ struct ContentOptions: ParsableArguments {
     )
     var `protocol`: UploadWay?
 
-    @Flag(help: "Do not ask the server first whether it wants a large file (Expect: 100-continue).")
+    @Flag(help: "Do not send Expect: 100-continue before the content of large files.")
     var noExpect = false
 
     /// Parses the name of a resumption protocol.
     static func way(_ text: String) throws(BadValue) -> UploadWay {
         guard let way = UploadWay(name: text) else {
-            throw BadValue("\"\(DisplayText.clean(text))\" is no protocol; use \(UploadWay.names)")
+            throw BadValue("\"\(DisplayText.clean(text))\" is not a protocol; use \(UploadWay.names)")
         }
         return way
     }

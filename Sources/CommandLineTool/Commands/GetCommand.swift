@@ -6,13 +6,13 @@ struct GetCommand: ParsableCommand {
         commandName: "get",
         abstract: "Fetch files over HTTP and HTTPS.",
         discussion: """
-            What was interrupted goes on where it stopped: run the same command again. Sizes take K, M and G \
-            (powers of 1024); times are in seconds. Exit statuses are aria2's: 0 only when every file is there, \
+            Interrupted downloads resume where they stopped if the same command is run again. Sizes accept K, M and G \
+            (powers of 1024); times are in seconds. Exit statuses are aria2's: 0 only if every file is complete, \
             28 for a bad option or argument, 130 after Ctrl-C, otherwise that of the last failure.
             """
     )
 
-    @Argument(help: ArgumentHelp("The files' URLs.", valueName: "url"))
+    @Argument(help: ArgumentHelp("URLs of the files.", valueName: "url"))
     var urls: [String] = []
 
     @OptionGroup(title: "Input and output")
@@ -24,10 +24,10 @@ struct GetCommand: ParsableCommand {
     @OptionGroup(title: "Requests")
     var requests: RequestOptions
 
-    @OptionGroup(title: "Failures and times")
+    @OptionGroup(title: "Retries and timeouts")
     var failures: FailureOptions
 
-    @OptionGroup(title: "What is shown")
+    @OptionGroup(title: "Output")
     var display: DisplayOptions
 
     func validate() throws {

@@ -7,10 +7,10 @@ struct FileOptions: ParsableArguments {
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "Read URLs from a file, or from standard input where it is '-'.",
+            "Read URLs from a file, or from standard input if it is '-'.",
             discussion: """
-                One file a line, mirrors separated by TABs; indented lines after it set out=, dir=, checksum=, header=, \
-                referer= and user-agent= for that file. Lines that begin with # are comments.
+                One file per line, mirrors separated by TABs; the indented lines after it set out=, dir=, checksum=, \
+                header=, referer= and user-agent= for that file. Lines that begin with # are comments.
                 """,
             valueName: "file"
         ),
@@ -21,7 +21,7 @@ struct FileOptions: ParsableArguments {
     @Option(
         name: [.customShort("o", allowingJoined: true), .long],
         help: ArgumentHelp(
-            "The file's name, a device or a named pipe, or '-' for standard output; for one URL only.",
+            "File name, device or named pipe, or '-' for standard output; for one URL only.",
             valueName: "name"
         ),
         completion: .file()
@@ -30,17 +30,17 @@ struct FileOptions: ParsableArguments {
 
     @Option(
         name: [.customShort("d", allowingJoined: true), .long],
-        help: ArgumentHelp("The directory for the files; it is made where it is missing.", valueName: "dir"),
+        help: ArgumentHelp("Directory for the files; created if it does not exist.", valueName: "dir"),
         completion: .directory
     )
     var directory: String = "."
 
     @Option(
         help: ArgumentHelp(
-            "What to do where a file of that name is there. (default: auto)",
+            "What to do if the file already exists. (default: auto)",
             discussion: """
-                One of auto, skip, resume, rename, overwrite and fail. auto skips it if it agrees with the server's, \
-                resumes what martlet began and otherwise takes a number.
+                One of auto, skip, resume, rename, overwrite and fail. auto skips a file equal to the server's, \
+                resumes one that martlet started, and otherwise adds a number to the name.
                 """,
             valueName: "what"
         ),
@@ -51,7 +51,7 @@ struct FileOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The digest the file must have, as ALGORITHM:DIGEST; may be repeated.",
+            "Expected digest of the file, as ALGORITHM:DIGEST; may be repeated.",
             discussion: "Algorithms: md5, sha1, sha256, sha384, sha512; the digest in hexadecimal or base64.",
             valueName: "digest"
         ),
@@ -60,7 +60,7 @@ struct FileOptions: ParsableArguments {
     var checksum: [ExpectedDigest] = []
 
     @Option(
-        help: ArgumentHelp("Report each file's digest by this algorithm.", valueName: "algorithm"),
+        help: ArgumentHelp("Report the digest of each file with this algorithm.", valueName: "algorithm"),
         completion: .list(DigestAlgorithm.allCases.map(\.rawValue)),
         transform: { try ChecksumArgument.algorithm($0) }
     )
@@ -69,7 +69,7 @@ struct FileOptions: ParsableArguments {
     @Flag(help: "Delete a file that fails its checksum instead of keeping it as NAME.martlet-bad.")
     var deleteBad = false
 
-    @Flag(help: "Sync every file to the disk before it is reported as done.")
+    @Flag(help: "Sync every file to disk before it is reported as finished.")
     var durable = false
 }
 
@@ -78,7 +78,7 @@ struct ConnectionOptions: ParsableArguments {
     @Option(
         name: [.customShort("j", allowingJoined: true), .long],
         help: ArgumentHelp(
-            "The most files at once; beyond 1, those whose host is silent for 5 s are not counted. (default: 5)",
+            "Maximum concurrent files; if above 1, files whose host is silent for 5 s do not count. (default: 5)",
             valueName: "number"
         ),
         transform: { try WholeNumber.parse($0, in: 1...10000) }
@@ -88,7 +88,7 @@ struct ConnectionOptions: ParsableArguments {
     @Option(
         name: [.customShort("x", allowingJoined: true), .long],
         help: ArgumentHelp(
-            "The connections for one file. (default: up to 4, as far as they help)",
+            "Connections per file. (default: up to 4, while more increase the rate)",
             valueName: "number"
         ),
         transform: { try WholeNumber.parse($0, in: 1...1024) }
@@ -97,7 +97,7 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The most connections to one host. (default: the larger of --jobs and --connections)",
+            "Maximum connections per host. (default: the larger of --jobs and --connections)",
             valueName: "number"
         ),
         transform: { try WholeNumber.parse($0, in: 1...10000) }
@@ -106,7 +106,7 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The smallest piece that gets a connection of its own. (default: 1M)",
+            "Minimum size of the part for an additional connection. (default: 1M)",
             valueName: "size"
         ),
         transform: { try ByteSize.parse($0) }
@@ -115,7 +115,7 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Another URL of the same file, used together with the first; may be repeated.",
+            "Another URL of the same file, used in addition to the first; may be repeated.",
             valueName: "url"
         )
     )
@@ -123,11 +123,11 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Run a shell command for a fresh URL when the server answers 401, 403 or 410.",
+            "Run a shell command for a fresh URL when the server responds with 401, 403 or 410.",
             discussion: """
-                The command prints the URL on the first line of its standard output; the download continues from the \
-                bytes that are there. It gets the refused URL in MARTLET_URL and the status in MARTLET_STATUS, and may \
-                run for 60 seconds.
+                The command prints the URL on the first line of its standard output; the download continues after the \
+                bytes already received. It gets the refused URL in MARTLET_URL and the status in MARTLET_STATUS, and \
+                may run for 60 seconds.
                 """,
             valueName: "command"
         )
@@ -136,7 +136,7 @@ struct ConnectionOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Which waiting files start first: foreground, high, normal or low. (default: normal)",
+            "Priority of the files: foreground, high, normal or low. (default: normal)",
             valueName: "priority"
         ),
         completion: .list(Priority.allCases.reversed().map { "\($0)" }),
@@ -145,7 +145,7 @@ struct ConnectionOptions: ParsableArguments {
     var priority: Priority = .normal
 
     @Option(
-        help: ArgumentHelp("The most bytes a second for the whole run. (default: 0, no limit)", valueName: "size"),
+        help: ArgumentHelp("Maximum bytes per second for the whole run. (default: 0, no limit)", valueName: "size"),
         transform: { try ByteSize.parse($0) }
     )
     var limitRate: Int64 = 0
@@ -156,8 +156,8 @@ struct RequestOptions: ParsableArguments {
     @Option(
         name: [.customShort("H"), .long],
         help: ArgumentHelp(
-            "A header field for every request, as 'Name: value'; may be repeated.",
-            discussion: "It is not sent on to another host by a redirect.",
+            "Header field for every request, as 'Name: value'; may be repeated.",
+            discussion: "It is not sent to other hosts after a redirect.",
             valueName: "field"
         ),
         transform: { text in try HeaderPair(text) }
@@ -175,14 +175,14 @@ struct RequestOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The proxy, as http://user:password@host:port, or 'none'.",
-            discussion: "By default the variables http_proxy, https_proxy, all_proxy and no_proxy tell it.",
+            "Proxy, as http://user:password@host:port, or 'none'.",
+            discussion: "Default: the environment variables http_proxy, https_proxy, all_proxy and no_proxy.",
             valueName: "url"
         )
     )
     var proxy: String?
 
-    @Option(help: ArgumentHelp("Hosts to ask without the proxy, with commas between; '*' is all.", valueName: "hosts"))
+    @Option(help: ArgumentHelp("Hosts to contact directly, separated by commas; '*' for all.", valueName: "hosts"))
     var noProxy: String?
 
     @Option(
@@ -195,7 +195,7 @@ struct RequestOptions: ParsableArguments {
         help: ArgumentHelp(
             "Accept only servers with this public key, as sha256//BASE64; may be repeated.",
             discussion: """
-                Without --cacert the key is enough, as for a self-signed certificate; with it, both must be right. \
+                Without --cacert the key is sufficient, as for a self-signed certificate; with it, both must match. \
                 'martlet serve --tls-self-signed' prints its pin.
                 """,
             valueName: "pin"
@@ -203,14 +203,14 @@ struct RequestOptions: ParsableArguments {
     )
     var pin: [String] = []
 
-    @Flag(help: "Accept any certificate. Anybody on the way can then change the files.")
+    @Flag(help: "Accept any certificate. An attacker on the network can then modify the files.")
     var insecure = false
 
-    @Flag(help: "Follow a redirect from https to http.")
+    @Flag(help: "Follow redirects from https to http.")
     var allowDowngrade = false
 
     @Option(
-        help: ArgumentHelp("The most redirects to follow. (default: 20)", valueName: "number"),
+        help: ArgumentHelp("Maximum redirects to follow. (default: 20)", valueName: "number"),
         transform: { try WholeNumber.parse($0, in: 0...1000) }
     )
     var maxRedirects: Int = 20
@@ -227,14 +227,14 @@ struct RequestOptions: ParsableArguments {
 /// Options for retries and timeouts.
 struct FailureOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Attempts beyond the first that bring nothing new. (default: 5)", valueName: "number"),
+        help: ArgumentHelp("Retries without progress before giving up. (default: 5)", valueName: "number"),
         transform: { try WholeNumber.parse($0, in: 0...1_000_000) }
     )
     var retries: Int = 5
 
     @Option(
         help: ArgumentHelp(
-            "A status that is worth another attempt; may be repeated. (default: 408, 429, 500, 502, 503, 504)",
+            "Response status to retry; may be repeated. (default: 408, 429, 500, 502, 503, 504)",
             valueName: "status"
         ),
         transform: { try WholeNumber.parse($0, in: 400...599) }
@@ -243,7 +243,7 @@ struct FailureOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The most seconds to resolve the name, connect and shake hands. (default: 30)",
+            "Maximum seconds for name resolution, connection and TLS handshake. (default: 30)",
             valueName: "seconds"
         ),
         transform: { try Seconds.parse($0) }
@@ -252,7 +252,7 @@ struct FailureOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The most seconds without a byte, or for a complete response head. (default: 60)",
+            "Maximum seconds without a byte received, or for a complete response head. (default: 60)",
             valueName: "seconds"
         ),
         transform: { try Seconds.parse($0) }
@@ -261,10 +261,11 @@ struct FailureOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Seconds to wait for a host or a network that cannot be reached. (default: 30)",
+            "Seconds to wait while the host or the network is unreachable. (default: 30)",
             discussion: """
-                The time counts from when the host became unreachable. Transfers that wait for it use up no retries, \
-                and one attempt at a time is made for all of them. With 0, each tries by itself and uses up its retries.
+                The time starts when the host becomes unreachable. Transfers that wait for the host do not use \
+                retries; martlet makes one attempt at a time for all of them. With 0, each transfer uses its own \
+                retries.
                 """,
             valueName: "seconds"
         ),
@@ -272,11 +273,11 @@ struct FailureOptions: ParsableArguments {
     )
     var outageTimeout: Duration?
 
-    /// The default time for which an outage is waited out.
+    /// The default time to wait for the end of an outage.
     static let defaultOutageTimeout = Duration.seconds(30)
 
     @Option(
-        help: ArgumentHelp("The most seconds for one file from its start. (default: no limit)", valueName: "seconds"),
+        help: ArgumentHelp("Maximum seconds for one file from its start. (default: no limit)", valueName: "seconds"),
         transform: { try Seconds.parse($0) }
     )
     var maxTime: Duration?
@@ -284,15 +285,15 @@ struct FailureOptions: ParsableArguments {
 
 /// Options for output.
 struct DisplayOptions: ParsableArguments {
-    @Flag(name: .shortAndLong, help: "Tell failures only.")
+    @Flag(name: .shortAndLong, help: "Print failures only.")
     var quiet = false
 
-    @Flag(help: "Tell responses, retries and decisions, too.")
+    @Flag(help: "Also print responses, retries and decisions.")
     var verbose = false
 
-    @Flag(help: "Write one JSON object for each event to standard output (to standard error with -o -).")
+    @Flag(help: "Write one JSON object per event to standard output (to standard error with -o -).")
     var json = false
 
-    @Flag(help: "Draw no progress on a terminal.")
+    @Flag(help: "Do not show progress on a terminal.")
     var noProgress = false
 }

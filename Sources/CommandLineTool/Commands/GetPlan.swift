@@ -56,7 +56,7 @@ struct GetPlan {
     /// The output format.
     var display: Display = .text
     /// The message after an interrupted run.
-    var afterStop = "what arrived is kept: run the same command again to continue"
+    var afterStop = "received data is kept: run the same command again to continue"
     /// Whether details are reported.
     var verbose = false
     /// Whether progress may be drawn on a terminal.
@@ -102,7 +102,7 @@ extension GetCommand {
         if plan.name == nil { plan.options.directory = self.files.directory }
         guard !plan.options.directory.isEmpty else { throw BadValue("--directory is empty; name a directory") }
         guard self.files.checksum.isEmpty || isSingle else {
-            throw BadValue("--checksum is for one file; with several write checksum= lines in an input file")
+            throw BadValue("--checksum is for one file; for several files, use checksum= lines in an input file")
         }
         plan.expected = self.files.checksum
         if let command = self.connections.refreshCommand {
@@ -129,14 +129,14 @@ extension GetCommand {
             return .file(file)
         }
         guard !self.urls.isEmpty else {
-            throw BadValue("there is no URL; write martlet get URL, or martlet get --input-file FILE")
+            throw BadValue("no URL given; write martlet get URL, or martlet get --input-file FILE")
         }
         var parsed: [HTTPURL] = []
         for text in self.urls { parsed.append(try Self.url(text)) }
         guard !self.connections.mirror.isEmpty else { return .urls(parsed) }
         guard parsed.count == 1 else {
             throw BadValue(
-                "--mirror is for one URL; with several write each file's mirrors on its line of an input file"
+                "--mirror is for one URL; for several files, list each file's mirrors on its line of an input file"
             )
         }
         for text in self.connections.mirror { parsed.append(try Self.url(text)) }

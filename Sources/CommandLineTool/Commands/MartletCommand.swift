@@ -5,7 +5,7 @@ import TransferCore
 struct MartletCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "martlet",
-        abstract: "Moves files over HTTP and does not stop.",
+        abstract: "Transfer files over HTTP and HTTPS, and resume them after interruptions.",
         version: "martlet \(MartletVersion.text)",
         subcommands: [GetCommand.self, PutCommand.self, ServeCommand.self, ManualCommand.self],
         groupedSubcommands: [

@@ -5,15 +5,15 @@ import TransferEngine
 extension RequestOptions {
     /// Sets how certificates are verified.
     ///
-    /// - Throws: ``BadValue`` if options contradict each other.
+    /// - Throws: ``BadValue`` if options cannot be used together.
     func trust(in plan: inout GetPlan) throws(BadValue) {
         plan.caFile = self.cacert
         plan.verifiesCertificates = !self.insecure
         guard plan.caFile == nil || plan.verifiesCertificates else {
-            throw BadValue("--cacert and --insecure contradict each other; leave one out")
+            throw BadValue("--cacert and --insecure cannot be used together; leave one out")
         }
         guard self.pin.isEmpty || plan.verifiesCertificates else {
-            throw BadValue("--pin and --insecure contradict each other; leave one out")
+            throw BadValue("--pin and --insecure cannot be used together; leave one out")
         }
         do throws(TLSOptions.PinError) {
             plan.pins = []
@@ -71,10 +71,10 @@ extension FailureOptions {
 extension DisplayOptions {
     /// Sets the options for output.
     ///
-    /// - Throws: ``BadValue`` if options contradict each other.
+    /// - Throws: ``BadValue`` if options cannot be used together.
     func apply(to plan: inout GetPlan) throws(BadValue) {
         guard !(self.quiet && self.verbose) else {
-            throw BadValue("--quiet and --verbose contradict each other; leave one out")
+            throw BadValue("--quiet and --verbose cannot be used together; leave one out")
         }
         plan.display = self.json ? .json : self.quiet ? .quiet : .text
         plan.verbose = self.verbose

@@ -6,29 +6,30 @@ import TransferEngine
 struct PutCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "put",
-        abstract: "Send files over HTTP and HTTPS.",
+        abstract: "Upload files over HTTP and HTTPS.",
         discussion: """
-            The last argument is the URL; one that ends in a slash gets each file's name, but by POST, where the server \
-            chooses. What was interrupted goes on where the server has it, if the server speaks tus 1.0 or the IETF's \
-            resumable uploads: run the same command again. A file that changed meanwhile is refused. Files are named in \
-            UTF-8. Sizes take K, M and G (powers of 1024); times are in seconds. Exit statuses are those of martlet get: 0 only when every file is there, 28 for a bad option or \
-            argument, 130 after Ctrl-C, otherwise that of the last failure.
+            The last argument is the URL; if it ends in a slash, each file's name is appended, except with POST, where \
+            the server chooses. Interrupted uploads resume if the server supports tus 1.0 or the IETF draft for \
+            resumable uploads: run the same command again. A file that has changed since is refused. File names are \
+            sent as UTF-8. Sizes accept K, M and G (powers of 1024); times are in seconds. Exit statuses are those of \
+            martlet get: 0 only if every file is complete, 28 for a bad option or argument, 130 after Ctrl-C, otherwise \
+            that of the last failure.
             """
     )
 
-    @Argument(help: ArgumentHelp("The files, '-' for standard input, and at last the URL.", valueName: "file… url"))
+    @Argument(help: ArgumentHelp("Files, or '-' for standard input, followed by the URL.", valueName: "file… url"))
     var arguments: [String] = []
 
-    @OptionGroup(title: "What is sent, and how")
+    @OptionGroup(title: "Content and requests")
     var sending: SendingOptions
 
     @OptionGroup(title: "Requests")
     var requests: RequestOptions
 
-    @OptionGroup(title: "Failures and times")
+    @OptionGroup(title: "Retries and timeouts")
     var failures: FailureOptions
 
-    @OptionGroup(title: "What is shown")
+    @OptionGroup(title: "Output")
     var display: DisplayOptions
 
     func validate() throws {
@@ -52,7 +53,7 @@ struct SendingOptions: ParsableArguments {
     @Option(
         name: .shortAndLong,
         help: ArgumentHelp(
-            "Send the files named in this file, one a line, or in standard input where it is '-'.",
+            "Send the files listed in this file, one per line, or in standard input if it is '-'.",
             valueName: "file"
         ),
         completion: .file()
@@ -64,7 +65,7 @@ struct SendingOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Send each part's digest by this algorithm, where the server speaks tus and takes it.",
+            "Send the digest of each part with this algorithm if the server supports tus checksums.",
             valueName: "algorithm"
         ),
         completion: .list(DigestAlgorithm.allCases.map(\.rawValue)),
@@ -72,27 +73,27 @@ struct SendingOptions: ParsableArguments {
     )
     var checksum: DigestAlgorithm?
 
-    @Flag(help: "Keep nothing from which another run could go on.")
+    @Flag(help: "Do not store the state for resuming in a later run.")
     var noState = false
 
-    @Flag(help: "Write what the server answered to what it took to standard output when all is done.")
+    @Flag(help: "Write the contents of successful responses to standard output at the end.")
     var answer = false
 
     @Option(
         name: [.customShort("j", allowingJoined: true), .long],
-        help: ArgumentHelp("The most files at once. (default: 5)", valueName: "number"),
+        help: ArgumentHelp("Maximum concurrent files. (default: 5)", valueName: "number"),
         transform: { try WholeNumber.parse($0, in: 1...10000) }
     )
     var jobs: Int = 5
 
     @Option(
-        help: ArgumentHelp("The most connections to one host. (default: --jobs)", valueName: "number"),
+        help: ArgumentHelp("Maximum connections per host. (default: --jobs)", valueName: "number"),
         transform: { try WholeNumber.parse($0, in: 1...10000) }
     )
     var perHost: Int?
 
     @Option(
-        help: ArgumentHelp("The most bytes a second for the whole run. (default: 0, no limit)", valueName: "size"),
+        help: ArgumentHelp("Maximum bytes per second for the whole run. (default: 0, no limit)", valueName: "size"),
         transform: { try ByteSize.parse($0) }
     )
     var limitRate: Int64 = 0

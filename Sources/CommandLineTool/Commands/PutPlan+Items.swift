@@ -17,7 +17,7 @@ extension PutPlan {
     static func method(_ given: String?, isForm: Bool) throws(BadValue) -> String {
         guard let given else { return isForm ? "POST" : "PUT" }
         guard !given.isEmpty, given.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-            throw BadValue("\"\(DisplayText.clean(given))\" is no method; use PUT, POST or PATCH")
+            throw BadValue("\"\(DisplayText.clean(given))\" is not a supported method; use PUT, POST or PATCH")
         }
         return given
     }
@@ -41,7 +41,7 @@ extension PutPlan {
     ) throws(BadValue) -> [Item] {
         guard form.isEmpty else {
             guard files.isEmpty, list == nil else {
-                throw BadValue("with --form the files are its fields; write --form name=@\(files.first ?? "file")")
+                throw BadValue("with --form, files are form fields; write --form name=@\(files.first ?? "file")")
             }
             var fields: [Field] = []
             for text in form { fields.append(try Self.field(text)) }
@@ -49,22 +49,22 @@ extension PutPlan {
         }
         if let list {
             guard !list.isEmpty else { throw BadValue("--input-file is empty; name a file, or - for standard input") }
-            guard list != "-" || !files.contains("-") else { throw BadValue("standard input can be sent once only") }
+            guard list != "-" || !files.contains("-") else { throw BadValue("standard input can be sent only once") }
         } else if files.isEmpty {
-            throw BadValue("there is no file; write martlet put FILE URL")
+            throw BadValue("no file given; write martlet put FILE URL")
         }
         let isFolder = self.isFolder(url)
         guard (files.count == 1 && list == nil) || isFolder || method == "POST" else {
-            throw BadValue("several files need a URL that ends in a slash, which gets each one's name")
+            throw BadValue("several files need a URL that ends in a slash, to which each file's name is appended")
         }
         var items: [Item] = []
         for file in files {
             guard file != "-" else {
                 guard !items.contains(where: { $0.content == .standardInput }) else {
-                    throw BadValue("standard input can be sent once only")
+                    throw BadValue("standard input can be sent only once")
                 }
                 guard !isFolder || method == "POST" else {
-                    throw BadValue("standard input has no name; write the URL with one")
+                    throw BadValue("standard input has no name; write a URL that includes the file's name")
                 }
                 items.append(Item(content: .standardInput, url: url, name: "standard input"))
                 continue
@@ -76,7 +76,7 @@ extension PutPlan {
 
     private static func field(_ text: String) throws(BadValue) -> Field {
         guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
-            throw BadValue("\"\(DisplayText.clean(text))\" is no form field; write name=value or name=@file")
+            throw BadValue("\"\(DisplayText.clean(text))\" is not a form field; write name=value or name=@file")
         }
         let value = text[text.index(after: equals)...]
         let isFile = value.hasPrefix("@")

@@ -68,7 +68,7 @@ extension PutPlan {
     ///
     /// - Throws: ``BadValue`` if the path does not name a file.
     static func item(_ file: String, to url: HTTPURL, by method: String) throws(BadValue) -> Item {
-        let (_, name) = try FilePath.split(file, otherwise: "name the files in it, one by one or by --input-file")
+        let (_, name) = try FilePath.split(file, otherwise: "name the files in it, one by one or with --input-file")
         // A POST to a folder lets the server choose the name.
         guard self.isFolder(url), method != "POST" else { return Item(content: .file(file), url: url, name: file) }
         do {
@@ -102,11 +102,11 @@ extension PutCommand {
     func plan() throws(BadValue) -> PutPlan {
         let sending = self.sending
         guard let last = self.arguments.last else {
-            throw BadValue("there is no URL; write martlet put FILE URL")
+            throw BadValue("no URL given; write martlet put FILE URL")
         }
         let url = try PutPlan.url(last, isAlone: self.arguments.count == 1)
         var plan = PutPlan(url: url)
-        plan.run.afterStop = "run the same command again: what the server can go on with is not sent twice"
+        plan.run.afterStop = "run the same command again to resume uploads that the server can continue"
         plan.list = sending.inputFile
         plan.method = try PutPlan.method(sending.content.method, isForm: !sending.content.form.isEmpty)
         if let type = sending.content.type { plan.type = try HeaderField.value(type, of: "Content-Type") }
@@ -125,7 +125,7 @@ extension PutCommand {
         if !plan.keepsState || plan.way == .plain
             || plan.items.contains(where: { if case .file = $0.content { false } else { true } })
         {
-            plan.run.afterStop = "what was not sent whole begins anew when the same command is run again"
+            plan.run.afterStop = "incomplete uploads restart from the beginning when the same command is run again"
         }
         try self.requests.trust(in: &plan.run)
         try self.display.apply(to: &plan.run)

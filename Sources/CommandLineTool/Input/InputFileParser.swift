@@ -48,7 +48,7 @@ struct InputFileParser {
             return isOption ? self.spoil(reason) : self.begin(spoilt: reason)
         }
         guard bytes.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }) else {
-            let reason = "the line holds a control character; take it out"
+            let reason = "the line contains a control character; remove it"
             return isOption ? self.spoil(reason) : self.begin(spoilt: reason)
         }
         return isOption ? self.option(text) : self.urls(text)
@@ -103,13 +103,13 @@ struct InputFileParser {
         guard self.entry != nil else {
             self.fault = InputFault(
                 line: self.line,
-                message: "an option stands before any URL; begin the URL's line without white space"
+                message: "an option precedes the first URL; write the URL's line without leading white space"
             )
             return []
         }
         self.optionBytes += text.utf8.count
         guard self.optionBytes <= Self.optionLimit else {
-            return self.spoil("the entry's options are longer than \(Self.optionLimit >> 10) KiB; leave some out")
+            return self.spoil("the entry's options are longer than \(Self.optionLimit >> 10) KiB; remove some")
         }
         guard let equals = text.firstIndex(of: "=") else {
             return self.spoil("\"\(DisplayText.clean(text.trimmingBlanks))\" is not an option; write name=value")
@@ -122,7 +122,7 @@ struct InputFileParser {
                 return [
                     .warning(
                         line: self.line,
-                        "the option \"\(DisplayText.clean(name))\" is not known here and is ignored"
+                        "the option \"\(DisplayText.clean(name))\" is unknown and is ignored"
                     )
                 ]
             }
@@ -139,7 +139,7 @@ struct InputFileParser {
         switch name {
         case "out": self.entry?.name = try FilePath.inside(value)
         case "dir":
-            guard !value.isEmpty else { throw BadValue("it names no directory; write dir=PATH") }
+            guard !value.isEmpty else { throw BadValue("dir= is empty; write dir=PATH") }
             self.entry?.directory = value
         case "checksum":
             self.entry?.expected.append(try ChecksumArgument.parse(value, source: "the input file"))

@@ -68,19 +68,19 @@ enum ManualPage {
 
     private static let foot = """
         .SH "EXIT STATUS"
-        0 every file is there; 1 unknown error; 2 timeout; 3 not found; 5 too slow; 6 network;
-        7 unfinished transfers remain; 8 the server does not resume and resuming was required;
+        0 every file is complete; 1 unknown error; 2 timeout; 3 not found; 5 too slow; 6 network;
+        7 unfinished transfers remain; 8 the server does not support resuming, which was required;
         9 no space on the device; 13 the file exists; 15 a file could not be opened; 16 a file could not be created;
         17 file input or output; 18 a directory could not be created; 19 name resolution;
         22 bad or unexpected response; 23 redirects; 24 authentication; 28 bad option or argument;
         29 the server is overloaded; 32 checksum mismatch; 130 ended by a signal.
-        The last failure of the run counts.
+        The status is that of the last failure of the run.
         .SH ENVIRONMENT
         .TP
         .B NO_COLOR
-        If it is set and not empty, nothing is coloured.
+        If set and not empty, disables colours.
         .PP
-        The command of \\-\\-refresh\\-command has in its environment:
+        The environment of the \\-\\-refresh\\-command contains:
         .TP
         .B MARTLET_URL
         The URL that was refused, with its user information and query.
@@ -90,10 +90,10 @@ enum ManualPage {
         .SH FILES
         .TP
         .I NAME.part
-        What has arrived of NAME.
+        The data of NAME received so far.
         .TP
         .I NAME.part.journal
-        Where NAME.part comes from and how far it has come. Keep both to go on later.
+        The source and the progress of NAME.part. Keep both files to resume later.
         .TP
         .I NAME.martlet\\-bad
         A file that failed its checksum.

@@ -12,13 +12,13 @@ extension TransferFailure {
     var remedyForCommand: String {
         self.remedy { setting in
             switch setting {
-            case .existingFiles: "choose another way by --if-exists"
-            case .resourceTimeout: "allow more by --max-time"
-            case .connectTimeout: "give --connect-timeout more seconds"
-            case .trust: "give --cacert FILE with its authority, or --pin with its key"
-            case .credentials: "give them by --header"
+            case .existingFiles: "choose another action with --if-exists"
+            case .resourceTimeout: "allow more time with --max-time"
+            case .connectTimeout: "increase --connect-timeout"
+            case .trust: "use --cacert FILE with its certificate authority, or --pin with its public key"
+            case .credentials: "pass them with --header"
             case .concurrency: "with fewer connections (-j, -x)"
-            case .outageTimeout: "wait longer by --outage-timeout"
+            case .outageTimeout: "wait longer with --outage-timeout"
             }
         }
     }

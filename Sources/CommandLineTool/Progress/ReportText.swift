@@ -36,7 +36,7 @@ struct ReportText {
         switch hold.reason {
         case .unreachable, .network:
             line = "\(hold.placeInSentence) unreachable since \(hold.sinceText) (\(hold.cause))"
-        case .throttled: line = "\(hold.placeInSentence) asked to come back later (\(self.clean(hold.message)))"
+        case .throttled: line = "\(hold.placeInSentence) requested a retry later (\(self.clean(hold.message)))"
         }
         if let next = hold.nextTry { line += ", next try in \(max(1, next - self.now())) s" }
         if hold.reason != .throttled, let allowed = self.outageTimeout {

@@ -7,19 +7,19 @@ import TransferEngine
 struct AddCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
-        abstract: "Add files to the daemon's queue; it is started if none runs.",
+        abstract: "Add files to the daemon's queue; starts the daemon if none is running.",
         discussion: """
-            Each file's id is printed once it is stored: from then on nothing but its removal takes it from the queue. \
-            Without --directory files go to the daemon's. Exit statuses: 0 when all were added (with --wait: when all files \
-            are there, otherwise aria2's for the last failure), 28 for a bad option, argument or line, 69 where no daemon \
-            can be reached.
-            With --upload files are sent instead: the arguments are the files and, last, the URL; one that ends in a slash \
-            gets each file's name, but by POST. The daemon reads the files when their turn comes, so they must stay where they are; \
-            what was interrupted goes on as for martlet put.
+            Prints each file's id as soon as it is stored: from then on, only removing it takes it out of the queue. \
+            Without --directory files go to the daemon's directory. Exit statuses: 0 if all were added (with --wait: \
+            if all files are complete, otherwise aria2's for the last failure), 28 for a bad option, argument or line, \
+            69 if no daemon can be reached.
+            With --upload, sends files instead: the arguments are files followed by the URL; if that ends in a slash, \
+            each file's name is appended, except with POST. The daemon reads the files when their transfers start, so \
+            do not move them; interrupted uploads resume as with martlet put.
             """
     )
 
-    @Argument(help: ArgumentHelp("The files' URLs; with --upload the files, and at last the URL.", valueName: "url"))
+    @Argument(help: ArgumentHelp("URLs of the files; with --upload, files followed by the URL.", valueName: "url"))
     var urls: [String] = []
 
     @OptionGroup(title: "Input and output")
@@ -28,7 +28,7 @@ struct AddCommand: QueueCommand {
     @OptionGroup(title: "The queue")
     var queue: Queue
 
-    @OptionGroup(title: "How they are fetched")
+    @OptionGroup(title: "Requests and retries")
     var fetching: Fetching
 
     @OptionGroup(title: "Uploads")
@@ -37,7 +37,7 @@ struct AddCommand: QueueCommand {
     @OptionGroup(title: "The daemon")
     var daemon: DaemonOptions
 
-    @Flag(help: "Do not start a daemon where none runs.")
+    @Flag(help: "Do not start a daemon if none is running.")
     var noStart = false
 
     /// Options for the sources and destinations of files.
@@ -45,7 +45,7 @@ struct AddCommand: QueueCommand {
         @Option(
             name: .shortAndLong,
             help: ArgumentHelp(
-                "Read URLs (with --upload files' names) from a file, or from standard input where it is '-'; see martlet get.",
+                "Read URLs (with --upload, file names) from a file, or standard input if it is '-'; see martlet get.",
                 valueName: "file"
             ),
             completion: .file()
@@ -54,21 +54,21 @@ struct AddCommand: QueueCommand {
 
         @Option(
             name: [.customShort("o", allowingJoined: true), .long],
-            help: ArgumentHelp("The file's name; for one URL only.", valueName: "name"),
+            help: ArgumentHelp("File name; for one URL only.", valueName: "name"),
             completion: .file()
         )
         var output: String?
 
         @Option(
             name: [.customShort("d", allowingJoined: true), .long],
-            help: ArgumentHelp("The directory for the files. (default: the daemon's)", valueName: "dir"),
+            help: ArgumentHelp("Directory for the files. (default: the daemon's)", valueName: "dir"),
             completion: .directory
         )
         var directory: String?
 
         @Option(
             help: ArgumentHelp(
-                "What to do where a file of that name is there: auto, skip, resume, rename, overwrite or fail. (default: auto)",
+                "What to do if the file already exists: auto, skip, resume, rename, overwrite or fail. (default: auto)",
                 valueName: "what"
             ),
             completion: .list(DownloadOptions.IfExists.allCases.map(\.rawValue)),
@@ -77,7 +77,7 @@ struct AddCommand: QueueCommand {
         var ifExists: DownloadOptions.IfExists?
 
         @Option(
-            help: ArgumentHelp("The digest the file must have, as ALGORITHM:DIGEST.", valueName: "digest"),
+            help: ArgumentHelp("Expected digest of the file, as ALGORITHM:DIGEST.", valueName: "digest"),
             transform: { try ChecksumArgument.parse($0) }
         )
         var checksum: ExpectedDigest?
@@ -85,39 +85,39 @@ struct AddCommand: QueueCommand {
 
     /// Options for the place in the queue and the output.
     struct Queue: ParsableArguments {
-        @Flag(help: "Add them paused.")
+        @Flag(help: "Add the transfers paused.")
         var paused = false
 
         @Option(
-            help: ArgumentHelp("Greater goes first. (default: 0)", valueName: "number"),
+            help: ArgumentHelp("Priority; higher values start first. (default: 0)", valueName: "number"),
             transform: { try WholeNumber.parse($0, in: -1_000_000...1_000_000) }
         )
         var priority: Int?
 
         @Option(
-            help: ArgumentHelp("The place of the first in the line, from 0. (default: the end)", valueName: "number"),
+            help: ArgumentHelp("Queue position of the first transfer, from 0. (default: the end)", valueName: "number"),
             transform: { try WholeNumber.parse($0, in: 0...Int(Int32.max)) }
         )
         var position: Int?
 
         @Option(
-            help: ArgumentHelp("The id that the only file is to have: 16 hexadecimal digits.", valueName: "id"),
+            help: ArgumentHelp("Id of the transfer, for one file only: 16 hexadecimal digits.", valueName: "id"),
             transform: { try Self.id($0) }
         )
         var id: GID?
 
-        @Flag(help: "Print one JSON object for each instead of its id; see Docs/rpc.md.")
+        @Flag(help: "Print one JSON object per transfer instead of its id; see Docs/rpc.md.")
         var json = false
 
-        @Flag(help: "Return when all of them have ended, with the exit status of martlet wait.")
+        @Flag(help: "Wait until all added transfers have ended; the exit status is that of martlet wait.")
         var wait = false
 
-        @Flag(name: .shortAndLong, help: "Print no ids.")
+        @Flag(name: .shortAndLong, help: "Do not print ids.")
         var quiet = false
 
         private static func id(_ text: String) throws(BadValue) -> GID {
             guard let id = GID(text) else {
-                throw BadValue("\"\(DisplayText.clean(text))\" is no id; write 16 hexadecimal digits, not all 0")
+                throw BadValue("\"\(DisplayText.clean(text))\" is not an id; write 16 hexadecimal digits, not all 0")
             }
             return id
         }
@@ -128,7 +128,7 @@ struct AddCommand: QueueCommand {
         @Option(
             name: [.customShort("H"), .long],
             help: ArgumentHelp(
-                "A header field for every request, as 'Name: value'; may be repeated.",
+                "Header field for every request, as 'Name: value'; may be repeated.",
                 valueName: "field"
             ),
             transform: { text in try RequestOptions.HeaderPair(text) }
@@ -144,12 +144,12 @@ struct AddCommand: QueueCommand {
         @Option(help: ArgumentHelp("Cookies to send, as 'name=value; name=value'.", valueName: "cookies"))
         var cookie: String?
 
-        @Option(help: ArgumentHelp("The proxy, as http://user:password@host:port.", valueName: "url"))
+        @Option(help: ArgumentHelp("Proxy, as http://user:password@host:port.", valueName: "url"))
         var proxy: String?
 
         @Option(
             name: [.customShort("x", allowingJoined: true), .customShort("s", allowingJoined: true), .long],
-            help: ArgumentHelp("The connections for one file.", valueName: "number"),
+            help: ArgumentHelp("Connections per file.", valueName: "number"),
             transform: { try WholeNumber.parse($0, in: 1...1024) }
         )
         var connections: Int?
@@ -160,19 +160,19 @@ struct AddCommand: QueueCommand {
         var mirror: [String] = []
 
         @Option(
-            help: ArgumentHelp("The most bytes a second for each file.", valueName: "size"),
+            help: ArgumentHelp("Maximum bytes per second for each file.", valueName: "size"),
             transform: { try ByteSize.parse($0) }
         )
         var limitRate: Int64?
 
         @Option(
-            help: ArgumentHelp("Attempts beyond the first that bring nothing new.", valueName: "number"),
+            help: ArgumentHelp("Retries without progress before giving up.", valueName: "number"),
             transform: { try WholeNumber.parse($0, in: 0...1_000_000) }
         )
         var retries: Int?
 
         @Option(
-            help: ArgumentHelp("The most seconds for one file from its start.", valueName: "seconds"),
+            help: ArgumentHelp("Maximum seconds for one file from its start.", valueName: "seconds"),
             transform: { try WholeNumber.parse($0, in: 0...366 * 86400) }
         )
         var maxTime: Int?

@@ -21,7 +21,7 @@ extension AddPlan {
         var source = sending.source
         switch item.content {
         case .standardInput:
-            throw BadValue("the daemon has no standard input of yours; name a file, or use martlet put")
+            throw BadValue("the daemon cannot read this command's standard input; name a file, or use martlet put")
         case .file(let path): source.parts = [.file(PosixPath.absolute(path))]
         case .form(let fields):
             let form = PutPlan.form(fields)
@@ -70,11 +70,11 @@ extension AddCommand {
             throw BadValue("\(option) is for downloads; leave it out, or leave out --upload")
         }
         guard let last = self.urls.last else {
-            throw BadValue("there is no URL; write martlet add --upload FILE URL")
+            throw BadValue("no URL given; write martlet add --upload FILE URL")
         }
         let uploading = self.uploading
         guard self.urls.count > 1 || !uploading.content.form.isEmpty || self.files.inputFile != nil else {
-            throw BadValue("there is no file; write martlet add --upload FILE URL")
+            throw BadValue("no file given; write martlet add --upload FILE URL")
         }
         let url = try PutPlan.url(last, isAlone: self.urls.count == 1)
         let method = try PutPlan.method(uploading.content.method, isForm: !uploading.content.form.isEmpty)
@@ -97,7 +97,7 @@ extension AddCommand {
             by: method
         )
         guard self.queue.id == nil || (items.count == 1 && self.files.inputFile == nil) else {
-            throw BadValue("--id is for one upload; with several use the ids that are printed")
+            throw BadValue("--id is for one upload; for several uploads, use the printed ids")
         }
         for item in items { plan.transfers.append(try plan.upload(item, sending)) }
         if let id = self.queue.id { plan.transfers[0].id = id }

@@ -77,16 +77,16 @@ extension AddCommand {
             guard !file.isEmpty else { throw BadValue("--input-file is empty; name a file, or - for standard input") }
             plan.inputFile = file
         } else if self.urls.isEmpty {
-            throw BadValue("there is no URL; write martlet add URL, or martlet add --input-file FILE")
+            throw BadValue("no URL given; write martlet add URL, or martlet add --input-file FILE")
         }
         let isSingle = self.urls.count == 1
         for (isGiven, option, way) in [
             (self.files.output != nil, "--output", "out= lines in an input file"),
             (self.files.checksum != nil, "--checksum", "checksum= lines in an input file"),
             (!self.fetching.mirror.isEmpty, "--mirror", "several URLs on a line of an input file"),
-            (self.queue.id != nil, "--id", "the ids that are printed"),
+            (self.queue.id != nil, "--id", "the printed ids"),
         ] where isGiven && !isSingle {
-            throw BadValue("\(option) is for one URL; with several use \(way)")
+            throw BadValue("\(option) is for one URL; for several URLs, use \(way)")
         }
         for url in self.urls {
             var transfer = NewTransfer(id: GID.random(), urls: [try Self.url(url)], options: plan.options)
@@ -103,7 +103,7 @@ extension AddCommand {
         if let digest = self.files.checksum { transfer.options[.checksum] = AddPlan.checksum(digest) }
         guard let output = self.files.output else { return }
         guard output != "-" else {
-            throw BadValue("the daemon has no standard output of yours; name a file, or use martlet get")
+            throw BadValue("the daemon cannot write to this command's standard output; name a file, or use martlet get")
         }
         let (directory, name) = try FilePath.split(output)
         transfer.options[.out] = name

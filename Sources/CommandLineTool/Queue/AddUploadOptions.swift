@@ -5,7 +5,7 @@ import TransferEngine
 extension AddCommand {
     /// Options for uploads.
     struct Uploading: ParsableArguments {
-        @Flag(help: "Send files: the arguments are the files and, last, the URL.")
+        @Flag(help: "Upload files: the arguments are files followed by the URL.")
         var upload = false
 
         @OptionGroup
@@ -13,7 +13,7 @@ extension AddCommand {
 
         @Option(
             help: ArgumentHelp(
-                "Send the digest of each part by this algorithm, where the server speaks tus and takes it.",
+                "Send the digest of each part with this algorithm if the server supports tus checksums.",
                 valueName: "algorithm"
             ),
             completion: .list(DigestAlgorithm.allCases.map(\.rawValue)),

@@ -8,22 +8,22 @@ import TransferCore
 struct DaemonCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "daemon",
-        abstract: "Run the daemon: a queue of transfers that continues when the programs that added them have ended.",
+        abstract: "Run the daemon, whose queue continues after the programs that added transfers have ended.",
         discussion: """
-            It runs in the foreground until SIGTERM or SIGINT, and writes its log to standard error; martlet add starts \
-            one in the background if none is running. There is one daemon for each state directory. Programs of the same \
-            user connect to the Unix socket there; over TCP the daemon speaks aria2's JSON-RPC and XML-RPC, and requires \
-            a token, which it generates at its first start. Called by the name martletd, martlet is this command.
+            Runs in the foreground until SIGTERM or SIGINT, and writes its log to standard error; martlet add starts a \
+            daemon in the background if none is running. Each state directory has one daemon. Programs of the same \
+            user connect to the Unix socket in it; over TCP the daemon provides aria2's JSON-RPC and XML-RPC, and \
+            requires a token, which it generates at its first start. When run as martletd, martlet is this command.
             """,
         version: "martletd \(MartletVersion.text)"
     )
 
     @OptionGroup var daemon: DaemonOptions
 
-    @Flag(help: "Run it in the background and return when it responds.")
+    @Flag(help: "Run in the background; return when the daemon responds.")
     var detach = false
 
-    @Flag(help: ArgumentHelp("A client started it: standard error is the log file.", visibility: .hidden))
+    @Flag(help: ArgumentHelp("Started by a client: standard error is the log file.", visibility: .hidden))
     var detached = false
 
     @OptionGroup(title: "Directories")
@@ -35,12 +35,12 @@ struct DaemonCommand: QueueCommand {
     @OptionGroup(title: "Queue")
     var queue: QueueOptions
 
-    @OptionGroup(title: "Commands for events")
+    @OptionGroup(title: "Commands run on events")
     var hooks: HookOptions
 
     @Option(
         help: ArgumentHelp(
-            "The least important messages to log: trace, debug, info, notice, warning, error or critical. (default: info)",
+            "Minimum level of logged messages: trace, debug, info, notice, warning, error or critical. (default: info)",
             valueName: "level"
         ),
         completion: .list(Logger.Level.allCases.map(\.rawValue)),
@@ -50,7 +50,7 @@ struct DaemonCommand: QueueCommand {
 
     func execute(_ console: Console) async throws -> Int32 {
         guard self.remote.secretOptions <= 1 else {
-            throw BadValue("give the token in one way: --rpc-secret-file, --rpc-secret or --rpc-secret-fd")
+            throw BadValue("give the token with only one of --rpc-secret-file, --rpc-secret or --rpc-secret-fd")
         }
         let settings = try self.settings()
         guard self.detach else {
@@ -63,7 +63,7 @@ struct DaemonCommand: QueueCommand {
         if self.remote.hasSecretToPass { launcher.secret = try settings.token() }
         let isNew = try await launcher.startIfNeeded(client)
         let process = try await client.daemon()["pid"]?.integer ?? 0
-        console.print(isNew ? "the daemon runs, process \(process)" : "a daemon is already running, process \(process)")
+        console.print(isNew ? "daemon started, process \(process)" : "a daemon is already running, process \(process)")
         return ExitStatus.success
     }
 

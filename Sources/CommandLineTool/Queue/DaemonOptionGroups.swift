@@ -9,7 +9,7 @@ typealias OptionWord = (name: String, value: String)
 struct DirectoryOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The directory for files whose transfer names none. (default: ~/Downloads if it exists, else ~)",
+            "Default directory for downloads. (default: ~/Downloads if it exists, else ~)",
             valueName: "dir"
         ),
         completion: .directory
@@ -18,8 +18,8 @@ struct DirectoryOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A further directory that clients over TCP may name; may be repeated.",
-            discussion: "Without it, what they name must be inside --dir. Programs on the socket may name any.",
+            "Additional directory in which TCP clients may store files; may be repeated.",
+            discussion: "Otherwise their files must be inside --dir. Clients of the socket may use any directory.",
             valueName: "dir"
         ),
         completion: .directory
@@ -28,8 +28,8 @@ struct DirectoryOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A file to which unfinished downloads are saved when the daemon stops, as aria2 does.",
-            discussion: "The queue itself is always stored. aria2c -i and martlet get -i read the file.",
+            "File to which unfinished downloads are saved when the daemon stops, as aria2 does.",
+            discussion: "The queue itself is always stored. aria2c -i and martlet get -i can read the file.",
             valueName: "file"
         ),
         completion: .file()
@@ -37,7 +37,7 @@ struct DirectoryOptions: ParsableArguments {
     var saveSession: String?
 
     @Option(
-        help: ArgumentHelp("Also save the file of --save-session at this interval.", valueName: "seconds"),
+        help: ArgumentHelp("Also save the --save-session file at this interval.", valueName: "seconds"),
         transform: { try WholeNumber.parse($0, in: 0...1_000_000_000) }
     )
     var saveSessionInterval: Int?
@@ -53,14 +53,14 @@ struct DirectoryOptions: ParsableArguments {
     }
 }
 
-/// How the daemon is reached over TCP.
+/// Options for access over TCP.
 struct RemoteOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The address of the RPC, a port alone on 127.0.0.1, or none. (default: 127.0.0.1:6800)",
+            "Address of the RPC server, a port on 127.0.0.1, or none. (default: 127.0.0.1:6800)",
             discussion: """
-                If the default port is in use, the daemon logs a warning and runs without TCP. On any address but loopback \
-                everyone who can reach it may try a token, and tokens are sent unencrypted.
+                If the default port is in use, the daemon logs a warning and runs without TCP. On non-loopback \
+                addresses, anyone who can connect may try tokens, and tokens are sent unencrypted.
                 """,
             valueName: "address:port"
         )
@@ -69,7 +69,7 @@ struct RemoteOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The file with the token, mode 0600. (default: rpc-secret in the state directory)",
+            "File with the token, mode 0600. (default: rpc-secret in the state directory)",
             valueName: "file"
         ),
         completion: .file()
@@ -78,35 +78,35 @@ struct RemoteOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The token. Others can see it in the list of processes until the daemon has started.",
+            "The token. Visible to other users in the process list until the daemon has started.",
             valueName: "token"
         )
     )
     var rpcSecret: String?
 
     @Option(
-        help: ArgumentHelp("A descriptor to read the token from.", valueName: "number"),
+        help: ArgumentHelp("File descriptor from which to read the token.", valueName: "number"),
         transform: { try WholeNumber.parse($0, in: 0...65535) }
     )
     var rpcSecretFd: Int?
 
     @Option(
         help: ArgumentHelp(
-            "An origin whose web pages may use the RPC, such as https://example.org; may be repeated.",
+            "Origin whose web pages may use the RPC, such as https://example.org; may be repeated.",
             valueName: "origin"
         )
     )
     var rpcAllowOrigin: [String] = []
 
     @Option(
-        help: ArgumentHelp("A further host name that requests may have in Host; may be repeated.", valueName: "name")
+        help: ArgumentHelp("Additional host name to accept in the Host field; may be repeated.", valueName: "name")
     )
     var rpcAllowHost: [String] = []
 
-    @Flag(help: "Send aria2's notifications on loopback to WebSockets without a token, as aria2 does.")
+    @Flag(help: "Send aria2's notifications to WebSockets on loopback without a token, as aria2 does.")
     var insecureNotifications = false
 
-    /// Where the token is.
+    /// The location of the token.
     var secret: DaemonSettings.Secret {
         if let token = self.rpcSecret { return .token(token) }
         if let descriptor = self.rpcSecretFd { return .descriptor(Int32(descriptor)) }
@@ -135,14 +135,14 @@ struct RemoteOptions: ParsableArguments {
 struct QueueOptions: ParsableArguments {
     @Option(
         name: [.customShort("j", allowingJoined: true), .long],
-        help: ArgumentHelp("The most transfers at once. (default: 5, or what was set last)", valueName: "number"),
+        help: ArgumentHelp("Maximum concurrent transfers. (default: 5, or the last setting)", valueName: "number"),
         transform: { try WholeNumber.parse($0, in: 1...10000) }
     )
     var maxConcurrentDownloads: Int?
 
     @Option(
         help: ArgumentHelp(
-            "How many finished and removed transfers the history keeps. (default: 1000, or what was set last)",
+            "Maximum ended transfers in the history. (default: 1000, or the last setting)",
             valueName: "number"
         ),
         transform: { try WholeNumber.parse($0, in: 0...10_000_000) }
@@ -151,8 +151,8 @@ struct QueueOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "How long transfers wait while their host or the network is unreachable. (default: 86400, or what was set last)",
-            discussion: "With 0 an outage is a failure like any other.",
+            "Seconds to wait while the host or the network is unreachable. (default: 86400, or the last setting)",
+            discussion: "0 treats an outage like any other failure.",
             valueName: "seconds"
         ),
         transform: { text in
@@ -176,50 +176,51 @@ struct QueueOptions: ParsableArguments {
 struct HookOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Run this when a transfer starts.",
+            "Command to run when a transfer starts.",
             discussion: """
-                Each of these four is given to /bin/sh -c, with the transfer in MARTLET_ID, _STATE, _URL, _PATH, _DIR, \
-                _BYTES, _TOTAL, _ERROR_CODE, _ERROR and _SESSION, the event in MARTLET_EVENT, and all of it as JSON on \
-                standard input. MARTLET_KIND is download or upload; the file of an upload is in MARTLET_SOURCE. Transfers \
-                do not wait for commands; four commands run at once, each for at most five minutes.
+                Each of these four commands is run with /bin/sh -c, with the transfer in MARTLET_ID, _STATE, _URL, \
+                _PATH, _DIR, _BYTES, _TOTAL, _ERROR_CODE, _ERROR and _SESSION, the event in MARTLET_EVENT, and all as \
+                JSON on standard input. MARTLET_KIND is download or upload; the file of an upload is in \
+                MARTLET_SOURCE. Transfers do not wait for commands; at most four commands run at once, each for at \
+                most five minutes.
                 """,
             valueName: "command"
         )
     )
     var onStart: String?
 
-    @Option(help: ArgumentHelp("Run this when a download or upload has finished.", valueName: "command"))
+    @Option(help: ArgumentHelp("Command to run when a download or upload has finished.", valueName: "command"))
     var onFinish: String?
 
-    @Option(help: ArgumentHelp("Run this when a transfer has failed.", valueName: "command"))
+    @Option(help: ArgumentHelp("Command to run when a transfer has failed.", valueName: "command"))
     var onFailure: String?
 
-    @Option(help: ArgumentHelp("Run this when no transfer waits or runs any more.", valueName: "command"))
+    @Option(help: ArgumentHelp("Command to run when no transfer is waiting or running any more.", valueName: "command"))
     var onDrain: String?
 
     @Option(
         help: ArgumentHelp(
-            "Run this program when a download starts, with aria2's arguments: identifier, number of files, path.",
+            "Program to run when a download starts, with aria2's arguments: id, number of files, path.",
             valueName: "program"
         )
     )
     var onDownloadStart: String?
 
-    @Option(help: ArgumentHelp("The same when a download was paused.", valueName: "program"))
+    @Option(help: ArgumentHelp("Program to run when a download is paused.", valueName: "program"))
     var onDownloadPause: String?
 
     @Option(
         help: ArgumentHelp(
-            "The same when a download finished, failed or was removed, unless one of the next two is run.",
+            "Program to run when a download has ended, unless one of the next two options applies.",
             valueName: "program"
         )
     )
     var onDownloadStop: String?
 
-    @Option(help: ArgumentHelp("The same when a download finished.", valueName: "program"))
+    @Option(help: ArgumentHelp("Program to run when a download has finished.", valueName: "program"))
     var onDownloadComplete: String?
 
-    @Option(help: ArgumentHelp("The same when a download failed.", valueName: "program"))
+    @Option(help: ArgumentHelp("Program to run when a download has failed.", valueName: "program"))
     var onDownloadError: String?
 
     private var own: [(hook: Hook, name: String, command: String?)] {

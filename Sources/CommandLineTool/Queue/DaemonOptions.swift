@@ -5,7 +5,7 @@ import Control
 struct DaemonOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "The daemon's state directory. (default: $MARTLET_STATE_DIR, or martlet in the user's state directory)",
+            "State directory of the daemon. (default: $MARTLET_STATE_DIR, or martlet in the user's state directory)",
             valueName: "dir"
         ),
         completion: .directory
@@ -20,13 +20,13 @@ struct DaemonOptions: ParsableArguments {
 
 /// Options to select the transfers of a command.
 struct SelectionOptions: ParsableArguments {
-    @Argument(help: ArgumentHelp("The transfers' ids, or unique beginnings of them.", valueName: "id"))
+    @Argument(help: ArgumentHelp("Ids of the transfers, or unique prefixes.", valueName: "id"))
     var ids: [String] = []
 
-    @Flag(help: "All transfers of the queue, as far as it makes sense for them.")
+    @Flag(help: "Select all transfers to which the command applies.")
     var all = false
 
-    @Option(help: ArgumentHelp("With --all: those of this background session.", valueName: "name"))
+    @Option(help: ArgumentHelp("With --all: only the transfers of this background session.", valueName: "name"))
     var session: String?
 
     @OptionGroup(title: "The daemon")
@@ -34,14 +34,14 @@ struct SelectionOptions: ParsableArguments {
 
     /// The selection.
     ///
-    /// - Throws: ``BadValue`` if the options are empty or contradict each other.
+    /// - Throws: ``BadValue`` if nothing is selected or the options cannot be used together.
     func selection() throws(BadValue) -> ControlSelection {
         guard self.all else {
-            guard !self.ids.isEmpty else { throw BadValue("there is no id; write one (see martlet list), or --all") }
-            guard self.session == nil else { throw BadValue("--session goes with --all; leave it out") }
+            guard !self.ids.isEmpty else { throw BadValue("no id given; write one (see martlet list), or --all") }
+            guard self.session == nil else { throw BadValue("--session requires --all; add --all") }
             return .ids(self.ids)
         }
-        guard self.ids.isEmpty else { throw BadValue("ids and --all contradict each other; leave one out") }
+        guard self.ids.isEmpty else { throw BadValue("ids and --all cannot be used together; leave one out") }
         return .all(session: self.session)
     }
 

@@ -5,34 +5,34 @@ import Control
 struct LimitCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "limit",
-        abstract: "Show or set how fast the queue goes, and when.",
+        abstract: "Show or set the limits and the schedule of the queue.",
         discussion: """
-            Without an option the limits are shown. They hold for the whole queue and survive a restart; with ids --rate \
-            is for those transfers. 0 takes a limit off.
+            Without options, shows the limits. They apply to the whole queue and survive a restart; with ids, --rate \
+            applies to those transfers. 0 removes a limit.
             """
     )
 
-    @Argument(help: ArgumentHelp("Transfers that --rate is for, instead of the whole queue.", valueName: "id"))
+    @Argument(help: ArgumentHelp("Ids of transfers to limit with --rate. (default: the whole queue)", valueName: "id"))
     var ids: [String] = []
 
     @Option(
-        help: ArgumentHelp("The most bytes a second.", valueName: "size"),
+        help: ArgumentHelp("Maximum bytes per second.", valueName: "size"),
         transform: { try ByteSize.parse($0) }
     )
     var rate: Int64?
 
     @Option(
-        help: ArgumentHelp("The most transfers at once.", valueName: "number"),
+        help: ArgumentHelp("Maximum concurrent transfers.", valueName: "number"),
         transform: { try WholeNumber.parse($0, in: 1...10000) }
     )
     var downloads: Int?
 
-    @Option(help: ArgumentHelp("The most connections to a host, as HOST=NUMBER; may be repeated.", valueName: "limit"))
+    @Option(help: ArgumentHelp("Maximum connections to a host, as HOST=NUMBER; may be repeated.", valueName: "limit"))
     var host: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "When transfers run, as HH:MM-HH:MM in local time, or 'none' for always.",
+            "Hours when transfers run, as HH:MM-HH:MM in local time, or 'none' for always.",
             valueName: "hours"
         )
     )
@@ -40,7 +40,7 @@ struct LimitCommand: QueueCommand {
 
     @Option(
         help: ArgumentHelp(
-            "With --schedule: the days on which its hours begin, such as mon-fri or sat,sun (default: every day).",
+            "With --schedule: days on which the hours start, such as mon-fri or sat,sun. (default: every day)",
             valueName: "days"
         )
     )
@@ -55,7 +55,7 @@ struct LimitCommand: QueueCommand {
         let client = try self.daemon.client()
         guard self.ids.isEmpty else {
             guard let rate = self.rate, self.downloads == nil, hosts.isEmpty, schedule == nil else {
-                throw BadValue("for single transfers there is --rate alone; write martlet limit ID --rate SIZE")
+                throw BadValue("only --rate applies to single transfers; write martlet limit ID --rate SIZE")
             }
             for id in self.ids {
                 // Only the limit for the transfer's direction has an effect.
@@ -88,7 +88,7 @@ struct LimitCommand: QueueCommand {
         var hosts: [(String, Int)] = []
         for text in self.host {
             guard let equals = text.lastIndex(of: "="), equals != text.startIndex else {
-                throw BadValue("--host \"\(DisplayText.clean(text))\" is no limit; write HOST=NUMBER")
+                throw BadValue("--host \"\(DisplayText.clean(text))\" is not a limit; write HOST=NUMBER")
             }
             let number = try WholeNumber.parse(String(text[text.index(after: equals)...]), in: 0...10000)
             hosts.append((String(text[..<equals]), number))
@@ -99,13 +99,13 @@ struct LimitCommand: QueueCommand {
     /// The parameter of `martlet.schedule`, or `nil` if no schedule is given.
     private func hours() throws(BadValue) -> JSON? {
         guard let text = self.schedule, text != "none" else {
-            guard self.days == nil else { throw BadValue("--days needs the hours: --schedule HH:MM-HH:MM") }
+            guard self.days == nil else { throw BadValue("--days requires --schedule HH:MM-HH:MM") }
             return self.schedule == nil ? nil : .null
         }
         let parts = text.split(separator: "-", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 2, parts.allSatisfy(Self.isTime) else {
             throw BadValue(
-                "\"\(DisplayText.clean(text))\" are no hours; write HH:MM-HH:MM, such as 22:00-07:00, or none"
+                "\"\(DisplayText.clean(text))\" is not a time range; write HH:MM-HH:MM, such as 22:00-07:00, or none"
             )
         }
         var schedule: [JSON.Member] = [.init("start", .string(parts[0])), .init("end", .string(parts[1]))]
@@ -123,7 +123,7 @@ struct LimitCommand: QueueCommand {
                 .map { self.week.firstIndex(of: String($0)) }
             guard (1...2).contains(ends.count), let first = ends[0], let last = ends[ends.count - 1] else {
                 throw BadValue(
-                    "\"\(DisplayText.clean(text))\" are no days; write mon,tue,wed,thu,fri,sat,sun or mon-fri"
+                    "\"\(DisplayText.clean(text))\" is not a list of days; write mon,tue,wed,thu,fri,sat,sun or mon-fri"
                 )
             }
             for day in first...(last < first ? last + 7 : last) { days.insert(day % 7) }

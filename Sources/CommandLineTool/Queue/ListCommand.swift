@@ -6,13 +6,13 @@ import Platform
 struct ListCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List the transfers of the daemon: the line first, then what has ended.",
-        discussion: "Any beginning of an id that no other shares stands for it."
+        abstract: "List the daemon's transfers: the queue first, then the history.",
+        discussion: "Commands accept any unique prefix of an id."
     )
 
     @Option(
         help: ArgumentHelp(
-            "Only those in this state: waiting, active, paused, finished, failed or removed; may be repeated.",
+            "Only transfers in this state: waiting, active, paused, finished, failed or removed; may be repeated.",
             valueName: "state"
         ),
         completion: .list(TransferRecord.State.allCases.map(\.rawValue)),
@@ -20,19 +20,19 @@ struct ListCommand: QueueCommand {
     )
     var state: [TransferRecord.State] = []
 
-    @Option(help: ArgumentHelp("Only those of this background session.", valueName: "name"))
+    @Option(help: ArgumentHelp("Only transfers of this background session.", valueName: "name"))
     var session: String?
 
     @Option(
-        help: ArgumentHelp("At most so many. (default: all)", valueName: "number"),
+        help: ArgumentHelp("Maximum number of transfers to list. (default: all)", valueName: "number"),
         transform: { try WholeNumber.parse($0, in: 0...Int(Int32.max)) }
     )
     var limit: Int?
 
-    @Flag(help: "Write one JSON object for each; see Docs/rpc.md.")
+    @Flag(help: "Write one JSON object per transfer; see Docs/rpc.md.")
     var json = false
 
-    @Flag(help: "Draw the list again and again, until Ctrl-C.")
+    @Flag(help: "Redraw the list continuously, until Ctrl-C.")
     var watch = false
 
     @OptionGroup(title: "The daemon")
@@ -102,7 +102,7 @@ struct ListCommand: QueueCommand {
 
     private func follow(_ client: ControlClient, _ console: Console) async throws -> Int32 {
         guard console.isLive, !self.json else {
-            throw BadValue("--watch draws on a terminal; without one read the stream /events, or ask again with --json")
+            throw BadValue("--watch requires a terminal; otherwise read the stream /events, or poll with --json")
         }
         while true {
             let size = Terminal.size(STDERR_FILENO)
@@ -126,13 +126,13 @@ struct ListCommand: QueueCommand {
 struct ShowCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show transfers in all their details."
+        abstract: "Show all details of transfers."
     )
 
-    @Argument(help: ArgumentHelp("The transfers' ids, or unique beginnings of them.", valueName: "id"))
+    @Argument(help: ArgumentHelp("Ids of the transfers, or unique prefixes.", valueName: "id"))
     var ids: [String]
 
-    @Flag(help: "Write one JSON object for each; see Docs/rpc.md.")
+    @Flag(help: "Write one JSON object per transfer; see Docs/rpc.md.")
     var json = false
 
     @OptionGroup(title: "The daemon")

@@ -5,21 +5,21 @@ import Control
 struct MoveCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "move",
-        abstract: "Move a transfer in the line.",
+        abstract: "Change the position of a transfer in the queue.",
         discussion:
-            "A position is counted from 0, the front. Which of those that wait goes first is told by --priority, too."
+            "Positions count from 0, the front. The priority of waiting transfers also affects their order."
     )
 
-    @Argument(help: ArgumentHelp("The transfer's id, or a unique beginning of it.", valueName: "id"))
+    @Argument(help: ArgumentHelp("Id of the transfer, or a unique prefix.", valueName: "id"))
     var id: String
 
     @Argument(
-        help: ArgumentHelp("Its new position.", valueName: "position"),
+        help: ArgumentHelp("New position of the transfer.", valueName: "position"),
         transform: { try WholeNumber.parse($0, in: 0...Int(Int32.max)) }
     )
     var position: Int?
 
-    @Flag(help: "Where it goes.")
+    @Flag(help: "Where to move the transfer.")
     var place: Place?
 
     @OptionGroup(title: "The daemon")
@@ -36,7 +36,7 @@ struct MoveCommand: QueueCommand {
         case (nil, .bottom): (offset, how) = (0, "POS_END")
         case (nil, .up): (offset, how) = (-1, "POS_CUR")
         case (nil, .down): (offset, how) = (1, "POS_CUR")
-        default: throw BadValue("write one place: a position, --top, --bottom, --up or --down")
+        default: throw BadValue("give exactly one of a position, --top, --bottom, --up or --down")
         }
         let result = try await self.daemon.client()
             .call(

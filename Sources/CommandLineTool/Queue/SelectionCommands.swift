@@ -5,7 +5,7 @@ import Control
 struct PauseCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause",
-        abstract: "Pause transfers of the daemon's queue; they keep what they have."
+        abstract: "Pause transfers in the daemon's queue; received data is kept."
     )
 
     @OptionGroup var selection: SelectionOptions
@@ -19,8 +19,8 @@ struct PauseCommand: QueueCommand {
 struct ResumeCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume",
-        abstract: "Put paused transfers in line again, at their old place.",
-        discussion: "One that waits for an unreachable host is tried at once, with all others of its host."
+        abstract: "Resume paused transfers at their previous queue positions.",
+        discussion: "Transfers waiting for an unreachable host are retried immediately, with all others of the host."
     )
 
     @OptionGroup var selection: SelectionOptions
@@ -34,14 +34,14 @@ struct ResumeCommand: QueueCommand {
 struct RetryCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
-        abstract: "Put failed or removed transfers in line again; they keep what they have.",
-        discussion: "One that waits for an unreachable host is tried at once, with all others of its host."
+        abstract: "Queue failed or removed transfers again; received data is kept.",
+        discussion: "Transfers waiting for an unreachable host are retried immediately, with all others of the host."
     )
 
     @OptionGroup var selection: SelectionOptions
 
     func execute(_ console: Console) async throws -> Int32 {
-        try await self.selection.perform("martlet.retry", "in line again", console)
+        try await self.selection.perform("martlet.retry", "queued again", console)
     }
 }
 
@@ -49,10 +49,10 @@ struct RetryCommand: QueueCommand {
 struct RemoveCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "End transfers that have not ended, without their files."
+        abstract: "Cancel transfers that have not ended."
     )
 
-    @Flag(help: "Delete what arrived of them; of an upload, what its server has.")
+    @Flag(help: "Delete received data; for uploads, the data on the server.")
     var deletePartial = false
 
     @OptionGroup var selection: SelectionOptions
@@ -67,7 +67,7 @@ struct RemoveCommand: QueueCommand {
 struct ForgetCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "forget",
-        abstract: "Take transfers that have ended out of the history; their files stay."
+        abstract: "Remove ended transfers from the history; their files are kept."
     )
 
     @OptionGroup var selection: SelectionOptions

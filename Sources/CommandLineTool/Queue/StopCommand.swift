@@ -5,10 +5,10 @@ import Control
 struct StopCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "stop",
-        abstract: "Stop the daemon; what runs goes on at its next start."
+        abstract: "Stop the daemon; running transfers resume at its next start."
     )
 
-    @Flag(help: "Do not wait for what can be cut off.")
+    @Flag(help: "Wait at most 0.5 s for running transfers to stop, instead of 4 s.")
     var force = false
 
     @OptionGroup(title: "The daemon")
@@ -44,8 +44,8 @@ struct StopCommand: QueueCommand {
             if clock.now > deadline {
                 throw ControlError(
                     .unreachable,
-                    "the daemon (process \(process)) does not end",
-                    remedy: "look at its log \(state.logPath), or end it with kill \(process)"
+                    "the daemon (process \(process)) did not exit",
+                    remedy: "see its log \(state.logPath), or end it with kill \(process)"
                 )
             }
             try await Task.sleep(for: .milliseconds(20))

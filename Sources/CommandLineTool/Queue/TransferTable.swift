@@ -20,7 +20,7 @@ struct TransferTable {
     /// The width of the columns before the name.
     private static let nameStart = 58
 
-    /// The width of the name column if the line has a reason, which is the last column and takes the rest.
+    /// The width of the name column if the line has a reason, which is the last column and occupies the rest.
     private var nameWidth: Int {
         guard let columns = self.columns else { return 32 }
         return min(32, max(10, (columns - 1 - Self.nameStart) / 3))

@@ -5,20 +5,20 @@ import Control
 struct WaitCommand: QueueCommand {
     static let configuration = CommandConfiguration(
         commandName: "wait",
-        abstract: "Return when transfers have ended.",
+        abstract: "Wait until transfers have ended.",
         discussion: """
-            The exit status is 0 when every file is there, otherwise aria2's for the last failure, and 7 where one was \
-            removed, or is paused when --all returns. A restart of the daemon is waited for.
+            The exit status is 0 if every file is complete, otherwise aria2's for the last failure, and 7 if a \
+            transfer was removed, or is paused when --all returns. Waits across restarts of the daemon.
             """
     )
 
-    @Argument(help: ArgumentHelp("The transfers' ids, or unique beginnings of them.", valueName: "id"))
+    @Argument(help: ArgumentHelp("Ids of the transfers, or unique prefixes.", valueName: "id"))
     var ids: [String] = []
 
-    @Flag(help: "Wait until nothing waits or runs any more.")
+    @Flag(help: "Wait until no transfer is waiting or running.")
     var all = false
 
-    @Flag(name: .shortAndLong, help: "Draw no progress, and tell no failures.")
+    @Flag(name: .shortAndLong, help: "Do not show progress or failures.")
     var quiet = false
 
     @OptionGroup(title: "The daemon")
@@ -26,7 +26,7 @@ struct WaitCommand: QueueCommand {
 
     func execute(_ console: Console) async throws -> Int32 {
         guard self.all == self.ids.isEmpty else {
-            throw BadValue("write the ids to wait for, or --all alone")
+            throw BadValue("give either ids or --all")
         }
         let client = try self.daemon.client()
         let run = WaitRun(client, console, isQuiet: self.quiet)

@@ -93,10 +93,10 @@ struct WaitRun {
             }
             if lost == nil {
                 lost = clock.now
-                if !self.isQuiet { self.console.tell("the daemon went away; waiting for it to come back") }
+                if !self.isQuiet { self.console.tell("lost the connection to the daemon; waiting for it to restart") }
             }
             guard (try? await Task.sleep(for: .milliseconds(100))) != nil else {
-                throw ControlError(.unreachable, "the wait was given up")
+                throw ControlError(.unreachable, "the wait was cancelled")
             }
         }
     }

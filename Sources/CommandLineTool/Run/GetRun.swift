@@ -33,7 +33,7 @@ enum GetRun {
             let jobs = OpenFiles.jobs(within: limit, connectionsPerFile: plan.connectionsPerFile)
             if jobs < plan.jobs {
                 mailbox.take(
-                    warning: "the limit of open files (\(limit)) allows \(jobs) at once; raise it (ulimit -n) for more"
+                    warning: "the limit of open files (\(limit)) allows \(jobs) concurrent files; raise it (ulimit -n)"
                 )
                 plan.jobs = jobs
             }
@@ -107,7 +107,7 @@ enum GetRun {
             if reporter.isBroken { run.stop(interrupted: false) }
             if run.isInterrupted, !isTold {
                 isTold = true
-                reporter.tell("stopping; press Ctrl-C again to leave at once")
+                reporter.tell("stopping; press Ctrl-C again to exit immediately")
             }
             if ended { break }
             run.wakeUp.wait(milliseconds: 200)

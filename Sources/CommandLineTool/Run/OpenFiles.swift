@@ -14,7 +14,7 @@ enum OpenFiles {
     /// The number of descriptors without which the event loops cannot be created.
     private static let needed = 24
 
-    /// Why the process cannot do its work, if it may have too few descriptors.
+    /// The reason the process cannot work, or `nil` if it has enough descriptors.
     static var shortage: String? {
         var limit = rlimit()
         guard getrlimit(self.resource, &limit) == 0, limit.rlim_max < self.needed else { return nil }

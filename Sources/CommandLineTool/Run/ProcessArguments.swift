@@ -9,7 +9,7 @@ enum ProcessArguments {
         for index in 1..<max(1, Int(CommandLine.argc)) {
             guard let argument = CommandLine.unsafeArgv[index] else { continue }
             let length = strlen(argument)
-            // Given as a word of its own, or behind `--rpc-secret=`.
+            // Given as a separate argument, or after `--rpc-secret=`.
             guard length >= bytes.count, memcmp(argument + (length - bytes.count), bytes, bytes.count) == 0 else {
                 continue
             }

@@ -5,7 +5,7 @@ import TransferAssembly
 import TransferCore
 import TransferEngine
 
-/// One run of `martlet put`: a run of `martlet get` that is fed with uploads.
+/// One run of `martlet put`: a run of `martlet get` that receives uploads from its feeder.
 enum PutRun {
     /// Runs a plan to its end on the current thread.
     ///
@@ -30,7 +30,7 @@ enum PutRun {
                 output.write(answer.bytes)
                 guard answer.isCut else { continue }
                 let name = DisplayText.clean(item.name)
-                OutputStream(STDERR_FILENO).write("martlet: the answer to \(name) is longer than 16 MiB and was cut\n")
+                OutputStream(STDERR_FILENO).write("martlet: the response to \(name) was truncated at 16 MiB\n")
             }
         }
         return status

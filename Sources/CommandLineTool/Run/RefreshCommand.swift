@@ -55,7 +55,7 @@ final class RefreshCommand: LinkRefresher {
             throw self.failure(status, "was ended by signal \(number)", remedy: Self.trial)
         case .timedOut:
             let time = DurationFormat.compact(self.timeout)
-            throw self.failure(status, "did not end within \(time) and was killed", remedy: Self.trial)
+            throw self.failure(status, "did not exit within \(time) and was killed", remedy: Self.trial)
         case .tooMuchOutput:
             throw self.failure(
                 status,
@@ -79,14 +79,14 @@ final class RefreshCommand: LinkRefresher {
             throw self.failure(
                 status,
                 "printed \(what) on its first line",
-                remedy: "let it print the fresh URL on standard output, or exit with another status than 0"
+                remedy: "let it print the fresh URL on standard output, or exit with a status other than 0"
             )
         }
         guard let url = try? HTTPURL(text) else {
             throw self.failure(
                 status,
-                "printed a first line that is not an http or https URL",
-                remedy: "let it print the whole URL and nothing before it"
+                "printed something other than an http or https URL on its first line",
+                remedy: "let it print only the complete URL"
             )
         }
         return url
@@ -106,7 +106,7 @@ final class RefreshCommand: LinkRefresher {
             }
         return TransferFailure(
             code,
-            "the server answered \(status), and the refresh command \(what)",
+            "the server responded with \(status), and the refresh command \(what)",
             remedy: remedy,
             status: status
         )

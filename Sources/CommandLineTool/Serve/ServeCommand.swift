@@ -5,25 +5,25 @@ import Receiver
 struct ServeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
-        abstract: "Hand files out and take files in over HTTP.",
+        abstract: "Serve a directory over HTTP: downloads, uploads and share links.",
         discussion: """
-            Downloads with ranges, digests and listings; uploads by PUT, POST, forms, tus 1.0 and the IETF draft for \
-            resumable uploads. A file that is sent is readable when it is whole and on disk, never before. On loopback, \
-            the default, programs of this machine may read and write; on any other address credentials are needed. \
-            Sizes take K, M and G (powers of 1024); times are in seconds. SIGTERM and Ctrl-C let running requests end.
+            Downloads with ranges, digests and listings; uploads with PUT, POST, forms, tus 1.0 and the IETF draft for \
+            resumable uploads. An uploaded file becomes readable only when it is complete and on disk. On loopback, \
+            the default, local programs may read and write; on other addresses credentials are required. Sizes accept \
+            K, M and G (powers of 1024); times are in seconds. SIGTERM and Ctrl-C let running requests finish.
             """
     )
 
-    @Argument(help: ArgumentHelp("The directory; may be left out with --share.", valueName: "dir"))
+    @Argument(help: ArgumentHelp("Directory to serve; optional with --share.", valueName: "dir"))
     var directory: String?
 
     @OptionGroup(title: "Address and encryption")
     var address: ServeAddressOptions
 
-    @OptionGroup(title: "What is served and taken")
+    @OptionGroup(title: "Content")
     var content: ServeContentOptions
 
-    @OptionGroup(title: "Who may")
+    @OptionGroup(title: "Access control")
     var access: ServeAccessOptions
 
     @OptionGroup(title: "Limits")

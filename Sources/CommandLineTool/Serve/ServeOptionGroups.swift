@@ -3,21 +3,21 @@ import ArgumentParser
 /// Options for the address, TLS and the access log.
 struct ServeAddressOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("Where to listen; port 0 picks a free one and prints it.", valueName: "address:port")
+        help: ArgumentHelp("Address to listen on; port 0 picks a free port and prints it.", valueName: "address:port")
     )
     var listen = "127.0.0.1:8080"
 
-    @Option(help: ArgumentHelp("A certificate with its chain, PEM.", valueName: "file"), completion: .file())
+    @Option(help: ArgumentHelp("Certificate with its chain, PEM.", valueName: "file"), completion: .file())
     var tlsCertificate: String?
 
-    @Option(help: ArgumentHelp("The certificate's key, PEM.", valueName: "file"), completion: .file())
+    @Option(help: ArgumentHelp("Private key of the certificate, PEM.", valueName: "file"), completion: .file())
     var tlsKey: String?
 
     @Flag(help: "Encrypt with a self-signed certificate; its path and its pin are printed.")
     var tlsSelfSigned = false
 
     @Option(
-        help: ArgumentHelp("Where requests are logged: a file, '-' for standard error, or 'none'.", valueName: "file"),
+        help: ArgumentHelp("Access log: a file, '-' for standard error, or 'none'.", valueName: "file"),
         completion: .file()
     )
     var accessLog = "-"
@@ -25,18 +25,18 @@ struct ServeAddressOptions: ParsableArguments {
 
 /// Options for the served content.
 struct ServeContentOptions: ParsableArguments {
-    @Flag(help: "Take no files.")
+    @Flag(help: "Refuse uploads.")
     var readOnly = false
 
-    @Flag(help: "Let uploads replace files that exist.")
+    @Flag(help: "Let uploads replace existing files.")
     var overwrite = false
 
-    @Flag(help: "Serve names that begin with a dot, too.")
+    @Flag(help: "Also serve names that start with a dot.")
     var hidden = false
 
     @Option(
         help: ArgumentHelp(
-            "Hand over one file by an unguessable link, which is printed; may be repeated.",
+            "Share one file with an unguessable link, which is printed; may be repeated.",
             valueName: "file"
         ),
         completion: .file()
@@ -44,30 +44,30 @@ struct ServeContentOptions: ParsableArguments {
     var share: [String] = []
 
     @Option(
-        help: ArgumentHelp("How long links are good. (default: as long as it runs)", valueName: "seconds"),
+        help: ArgumentHelp("Lifetime of the links. (default: until the server stops)", valueName: "seconds"),
         transform: { try Seconds.parse($0) }
     )
     var shareExpires: Duration?
 
     @Option(
         help: ArgumentHelp(
-            "Maximum downloads of each file by its link; an interrupted one can be continued and counts once.",
+            "Maximum downloads per link; an interrupted download can be resumed and counts once.",
             valueName: "number"
         ),
         transform: { try WholeNumber.parse($0, in: 1...1_000_000_000) }
     )
     var shareCount: Int?
 
-    @Flag(help: "Keep a record beside each file that is sent: sender, original name, type.")
+    @Flag(help: "Store a record next to each uploaded file: sender, original name, media type.")
     var records = false
 
     @Option(
-        help: ArgumentHelp("A header field whose value goes into the record; may be repeated.", valueName: "name")
+        help: ArgumentHelp("Header field to store in the record; may be repeated.", valueName: "name")
     )
     var recordHeader: [String] = []
 
     @Option(
-        help: ArgumentHelp("A cookie whose value goes into the record; may be repeated.", valueName: "name")
+        help: ArgumentHelp("Cookie to store in the record; may be repeated.", valueName: "name")
     )
     var recordCookie: [String] = []
 }
@@ -76,7 +76,7 @@ struct ServeContentOptions: ParsableArguments {
 struct ServeAccessOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "A file with a token that allows everything; it is made where it is missing.",
+            "File with a token that grants all rights; created if it does not exist.",
             valueName: "file"
         ),
         completion: .file()
@@ -85,7 +85,7 @@ struct ServeAccessOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "A file with a credential on each line: rights (read, write, list or all, with commas), kind (token, basic "
+            "File with one credential per line: rights (read, write, list or all, with commas), kind (token, basic "
                 + "or session) and secret (NAME:PASSWORD for basic).",
             valueName: "file"
         ),
@@ -93,12 +93,12 @@ struct ServeAccessOptions: ParsableArguments {
     )
     var credentials: String?
 
-    @Option(help: ArgumentHelp("The name of the session cookie.", valueName: "name"))
+    @Option(help: ArgumentHelp("Name of the session cookie.", valueName: "name"))
     var sessionCookie = "martlet-session"
 
     @Option(
         help: ArgumentHelp(
-            "A further host name that requests may name on loopback; may be repeated.",
+            "Additional host name to accept on loopback; may be repeated.",
             valueName: "name"
         )
     )
@@ -106,7 +106,7 @@ struct ServeAccessOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "An origin whose web pages may read and write, as scheme://host:port; the port may be '*'; may be repeated.",
+            "Origin whose web pages may read and write, as scheme://host:port; the port may be '*'; may be repeated.",
             valueName: "origin"
         )
     )
@@ -116,14 +116,14 @@ struct ServeAccessOptions: ParsableArguments {
 /// Options for limits.
 struct ServeLimitOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("The most bytes of one upload.", valueName: "size"),
+        help: ArgumentHelp("Maximum bytes of one upload.", valueName: "size"),
         transform: { try ByteSize.parse($0) }
     )
     var maxUpload: Int64?
 
     @Option(
         help: ArgumentHelp(
-            "The most bytes of all uploads of this run; each file, record and directory counts at least 4K.",
+            "Maximum bytes of all uploads of this run; each file, record and directory counts at least 4K.",
             valueName: "size"
         ),
         transform: { try ByteSize.parse($0) }
@@ -131,20 +131,20 @@ struct ServeLimitOptions: ParsableArguments {
     var maxTotal: Int64?
 
     @Option(
-        help: ArgumentHelp("The bytes to leave free on the filesystem. (default: 16M)", valueName: "size"),
+        help: ArgumentHelp("Bytes to leave free on the filesystem. (default: 16M)", valueName: "size"),
         transform: { try ByteSize.parse($0) }
     )
     var keepFree: Int64?
 
     @Option(
-        help: ArgumentHelp("How long unfinished uploads are kept; 0 for ever. (default: 86400)", valueName: "seconds"),
+        help: ArgumentHelp("Time to keep unfinished uploads; 0 for no limit. (default: 86400)", valueName: "seconds"),
         transform: { try Seconds.parse($0) }
     )
     var expiry: Duration?
 
     @Option(
         help: ArgumentHelp(
-            "How long nothing may come or go of a transfer; 0 for ever. (default: 60)",
+            "Time without progress after which a transfer is closed; 0 for no limit. (default: 60)",
             valueName: "seconds"
         ),
         transform: { try Seconds.parse($0) }
@@ -152,14 +152,14 @@ struct ServeLimitOptions: ParsableArguments {
     var idleTimeout: Duration?
 
     @Option(
-        help: ArgumentHelp("The longest that one upload request may take. (default: no limit)", valueName: "seconds"),
+        help: ArgumentHelp("Maximum duration of an upload request. (default: no limit)", valueName: "seconds"),
         transform: { try Seconds.parse($0) }
     )
     var uploadTimeout: Duration?
 
     @Option(
         help: ArgumentHelp(
-            "The bytes a second that an upload must come with on the average; 0 for any. (default: 100)",
+            "Minimum average bytes per second of an upload; 0 for no minimum. (default: 100)",
             valueName: "size"
         ),
         transform: { try ByteSize.parse($0) }
@@ -168,7 +168,7 @@ struct ServeLimitOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The most connections at once, as far as there are descriptors for. (default: 4096)",
+            "Maximum concurrent connections, within the limit of file descriptors. (default: 4096)",
             valueName: "number"
         ),
         transform: { try WholeNumber.parse($0, in: 1...1_000_000) }
@@ -176,7 +176,7 @@ struct ServeLimitOptions: ParsableArguments {
     var maxConnections: Int?
 
     @Option(
-        help: ArgumentHelp("How long running requests may go on after a stop. (default: 30)", valueName: "seconds"),
+        help: ArgumentHelp("Time for running requests to complete after a stop. (default: 30)", valueName: "seconds"),
         transform: { try Seconds.parse($0) }
     )
     var grace: Duration?

@@ -24,13 +24,13 @@ struct ServePlan: Sendable {
     var credentialFile: String?
 
     /// Validates the options.
-    ///
+    /// - Throws: ``BadValue`` if options are malformed or cannot be used together.
     /// - Throws: ``BadValue`` if options are malformed or contradict each other.
     init(_ command: ServeCommand) throws(BadValue) {
         let content = command.content
         guard let listen = ListenAddress(parsing: command.address.listen) else {
             throw BadValue(
-                "\"\(DisplayText.clean(command.address.listen))\" is no address; write ADDRESS:PORT, [IPV6]:PORT or PORT"
+                "\"\(DisplayText.clean(command.address.listen))\" is not an address; use HOST:PORT, [IPV6]:PORT or PORT"
             )
         }
         guard command.directory != nil || !content.share.isEmpty else {
@@ -42,10 +42,10 @@ struct ServePlan: Sendable {
         configuration.overwrites = content.overwrite
         configuration.servesHidden = content.hidden
         guard !content.readOnly || !content.overwrite else {
-            throw BadValue("--read-only and --overwrite contradict each other; leave one out")
+            throw BadValue("--read-only and --overwrite cannot be used together; leave one out")
         }
         guard !content.share.isEmpty || content.shareExpires == nil && content.shareCount == nil else {
-            throw BadValue("--share-expires and --share-count are for links; add --share FILE")
+            throw BadValue("--share-expires and --share-count require --share FILE")
         }
         configuration.shares = content.share.map {
             ShareOffer(
@@ -57,7 +57,7 @@ struct ServePlan: Sendable {
         configuration.records = try Self.records(content, sessionCookie: command.access.sessionCookie)
         configuration.sessionCookie = command.access.sessionCookie
         guard HeaderField.isName(command.access.sessionCookie) else {
-            throw BadValue("\"\(DisplayText.clean(command.access.sessionCookie))\" is no name for a cookie")
+            throw BadValue("\"\(DisplayText.clean(command.access.sessionCookie))\" is not a cookie name")
         }
         configuration.allowedHosts = command.access.allowHost
         for origin in command.access.allowOrigin where !RequestPolicy.isOriginPattern(origin) {
@@ -85,8 +85,8 @@ struct ServePlan: Sendable {
         case (nil, nil, false): return .none
         case (nil, nil, true): return .selfSigned
         case (let certificate?, let key?, false): return .files(certificate: certificate, key: key)
-        case (_, _, true): throw BadValue("give either --tls-self-signed or --tls-certificate and --tls-key")
-        default: throw BadValue("a certificate needs its key: give --tls-certificate and --tls-key together")
+        case (_, _, true): throw BadValue("give either --tls-self-signed, or --tls-certificate and --tls-key")
+        default: throw BadValue("a certificate requires its key; give --tls-certificate and --tls-key together")
         }
     }
 
@@ -96,7 +96,7 @@ struct ServePlan: Sendable {
     ) throws(BadValue) -> RecordChoice? {
         guard content.records || !content.recordHeader.isEmpty || !content.recordCookie.isEmpty else { return nil }
         guard !content.recordCookie.contains(sessionCookie) else {
-            throw BadValue("the session cookie \(sessionCookie) is a credential, which is not kept; choose another")
+            throw BadValue("the session cookie \(sessionCookie) is a credential; choose another cookie")
         }
         do throws(ReceiverError) {
             return try RecordChoice(cookies: content.recordCookie, headers: content.recordHeader)
@@ -105,7 +105,7 @@ struct ServePlan: Sendable {
         }
     }
 
-    /// A time of a hundred years, which stands for no limit.
+    /// A time of a hundred years, used for "no limit".
     private static let noLimit = Duration.seconds(100 * 366 * 86400)
 
     private static func limits(_ options: ServeLimitOptions) -> ReceiverLimits {

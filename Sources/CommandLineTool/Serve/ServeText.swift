@@ -28,7 +28,7 @@ enum ServeText {
     static func warnings(_ configuration: ReceiverConfiguration) -> [String] {
         guard !configuration.listen.isLoopback, configuration.certificate == nil else { return [] }
         return [
-            "the connection is not encrypted: credentials and files can be read on the way; use --tls-self-signed"
+            "the connection is not encrypted: credentials and files can be read on the network; use --tls-self-signed"
         ]
     }
 

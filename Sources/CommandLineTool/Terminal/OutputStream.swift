@@ -12,7 +12,7 @@ final class OutputStream: Sendable {
     /// Creates a stream.
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Whether the reader has closed the descriptor, or was given up after ``hurry()``.
+    /// Whether the reader has closed the descriptor, or was abandoned after ``hurry()``.
     var isBroken: Bool { self.broken.load(ordering: .relaxed) }
 
     /// Limits the time for which a stalled reader is waited for to two seconds, from now on.

@@ -22,14 +22,14 @@ enum ByteSize {
         if let whole = Int64(digits) {
             let (bytes, overflow) = whole.multipliedReportingOverflow(by: Int64(1) << Int64(shift))
             guard !overflow, whole >= 0 else {
-                throw BadValue("\"\(DisplayText.clean(text))\" is more bytes than there can be; write a smaller size")
+                throw BadValue("\"\(DisplayText.clean(text))\" is too large; write a smaller size")
             }
             return bytes
         }
         guard digits.first?.isNumber == true, let number = Double(digits), number.isFinite else { throw bad }
         let bytes = number * Double(Int64(1) << Int64(shift))
         guard bytes < 0x1p62 else {
-            throw BadValue("\"\(DisplayText.clean(text))\" is more bytes than there can be; write a smaller size")
+            throw BadValue("\"\(DisplayText.clean(text))\" is too large; write a smaller size")
         }
         return Int64(bytes)
     }

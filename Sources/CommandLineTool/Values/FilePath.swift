@@ -7,7 +7,7 @@ enum FilePath {
         _ path: String,
         otherwise remedy: String = "end it with the file's name, or use --directory"
     ) throws(BadValue) -> (directory: String?, name: String) {
-        guard !path.utf8.contains(0) else { throw BadValue("a file's name holds a NUL; take it out") }
+        guard !path.utf8.contains(0) else { throw BadValue("a file name contains a NUL; remove it") }
         guard let slash = path.lastIndex(of: "/") else {
             guard path != "", path != ".", path != ".." else { throw self.noFile(path, remedy) }
             return (nil, path)
@@ -24,7 +24,7 @@ enum FilePath {
     static func inside(_ path: String) throws(BadValue) -> String {
         guard !path.hasPrefix("/"), !path.split(separator: "/").contains("..") else {
             throw BadValue(
-                "\"\(DisplayText.clean(path))\" leads out of the directory; write a name below it, or set dir="
+                "\"\(DisplayText.clean(path))\" is outside the directory; write a relative name without .., or set dir="
             )
         }
         _ = try self.split(path)
@@ -39,6 +39,6 @@ enum FilePath {
     }
 
     private static func noFile(_ path: String, _ remedy: String) -> BadValue {
-        BadValue("\"\(DisplayText.clean(path))\" names no file; \(remedy)")
+        BadValue("\"\(DisplayText.clean(path))\" does not name a file; \(remedy)")
     }
 }

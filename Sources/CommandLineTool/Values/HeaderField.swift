@@ -15,7 +15,7 @@ enum HeaderField {
         let name = text[..<colon]
         guard self.isName(name) else {
             throw BadValue(
-                "\"\(shown)\" is not a header field: a name is letters, digits and hyphens; write 'Name: value'"
+                "\"\(shown)\" is not a header field: its name must be letters, digits and hyphens; write 'Name: value'"
             )
         }
         guard !self.framing.contains(name.lowercased()) else {
@@ -36,7 +36,7 @@ enum HeaderField {
     static func value(_ text: String, of name: String) throws(BadValue) -> String {
         guard text.utf8.allSatisfy({ $0 == 0x09 || ($0 >= 0x20 && $0 != 0x7F) }) else {
             throw BadValue(
-                "the value of \(DisplayText.clean(name)) holds a line break or a control character; take it out"
+                "the value of \(DisplayText.clean(name)) contains a line break or a control character; remove it"
             )
         }
         return text.trimmingBlanks

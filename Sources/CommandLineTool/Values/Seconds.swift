@@ -25,7 +25,7 @@ enum WholeNumber {
     static func parse(_ text: String, in range: ClosedRange<Int>) throws(BadValue) -> Int {
         guard let number = Int(text), range.contains(number) else {
             throw BadValue(
-                "\"\(DisplayText.clean(text))\" does not fit; write a whole number from \(range.lowerBound) to \(range.upperBound)"
+                "\"\(DisplayText.clean(text))\" is not a whole number from \(range.lowerBound) to \(range.upperBound)"
             )
         }
         return number
@@ -40,7 +40,7 @@ enum Choice {
     static func parse<Value>(_ text: String, among choices: [Value]) throws(BadValue) -> Value {
         guard let choice = choices.first(where: { "\($0)" == text }) else {
             let known = choices.map { "\($0)" }.joined(separator: ", ")
-            throw BadValue("\"\(DisplayText.clean(text))\" is not known; write one of \(known)")
+            throw BadValue("\"\(DisplayText.clean(text))\" is unknown; write one of \(known)")
         }
         return choice
     }

@@ -39,7 +39,7 @@ extension JSON {
         do throws(JSONError) {
             let value = try parser.value(depth)
             parser.skipSpace()
-            guard parser.isAtEnd else { throw parser.error("something follows the value") }
+            guard parser.isAtEnd else { throw parser.error("there is text after the value") }
             return .success(value)
         } catch {
             return .failure(error)
@@ -76,7 +76,7 @@ private struct JSONParser {
         let count = text.utf8CodeUnitCount
         guard self.input.count - self.position >= count,
             (0..<count).allSatisfy({ self.input[self.position + $0] == text.utf8Start[$0] })
-        else { throw self.error("this is no JSON value") }
+        else { throw self.error("this is not a JSON value") }
         self.position += count
         return value
     }
@@ -84,7 +84,7 @@ private struct JSONParser {
     mutating func value(_ depth: Int) throws(JSONError) -> JSON {
         self.skipSpace()
         switch self.current {
-        case nil: throw self.error("the text ends where a value should be")
+        case nil: throw self.error("the text ends before a value")
         case 0x7B: return try self.object(depth)
         case 0x5B: return try self.array(depth)
         case 0x22: return .string(try self.string())
@@ -96,7 +96,7 @@ private struct JSONParser {
     }
 
     private mutating func array(_ depth: Int) throws(JSONError) -> JSON {
-        guard depth > 0 else { throw self.error("it is nested too deeply") }
+        guard depth > 0 else { throw self.error("the value is nested too deeply") }
         self.position += 1
         var elements: [JSON] = []
         self.skipSpace()
@@ -110,7 +110,7 @@ private struct JSONParser {
     }
 
     private mutating func object(_ depth: Int) throws(JSONError) -> JSON {
-        guard depth > 0 else { throw self.error("it is nested too deeply") }
+        guard depth > 0 else { throw self.error("the value is nested too deeply") }
         self.position += 1
         var members: [JSON.Member] = []
         self.skipSpace()
@@ -132,9 +132,9 @@ private struct JSONParser {
         let start = self.position
         _ = self.take(0x2D)
         let isZero = self.current == 0x30
-        guard self.digits() > 0 else { throw self.error("this is no JSON value") }
+        guard self.digits() > 0 else { throw self.error("this is not a JSON value") }
         if isZero, self.position - start > (self.input[start] == 0x2D ? 2 : 1) {
-            throw self.error("a number begins with 0")
+            throw self.error("a number starts with 0")
         }
         var isInteger = true
         if self.take(0x2E) {
@@ -173,15 +173,15 @@ private struct JSONParser {
             switch byte {
             case 0x22: return String(decoding: bytes, as: UTF8.self)
             case 0x5C: try self.escape(into: &bytes)
-            case 0..<0x20: throw self.error("a control character stands in a string")
+            case 0..<0x20: throw self.error("a string contains a control character")
             default: bytes.append(byte)
             }
         }
-        throw self.error("a string does not end")
+        throw self.error("a string is not terminated")
     }
 
     private mutating func escape(into bytes: inout [UInt8]) throws(JSONError) {
-        guard let byte = self.current else { throw self.error("a string does not end") }
+        guard let byte = self.current else { throw self.error("a string is not terminated") }
         self.position += 1
         switch byte {
         case 0x22, 0x5C, 0x2F: bytes.append(byte)
@@ -207,14 +207,14 @@ private struct JSONParser {
             // A lone surrogate is not a character.
             let scalar = Unicode.Scalar(unit) ?? "\u{FFFD}"
             bytes.append(contentsOf: String(Character(scalar)).utf8)
-        default: throw self.error("'\\' is followed by something it cannot escape")
+        default: throw self.error("invalid escape after '\\'")
         }
     }
 
     private mutating func hexadecimal() throws(JSONError) -> UInt32 {
         var value: UInt32 = 0
         for _ in 0..<4 {
-            guard let byte = self.current else { throw self.error("a string does not end") }
+            guard let byte = self.current else { throw self.error("a string is not terminated") }
             switch byte {
             case 0x30...0x39: value = value << 4 + UInt32(byte - 0x30)
             case 0x41...0x46: value = value << 4 + UInt32(byte - 0x41 + 10)

@@ -38,7 +38,7 @@ package struct ChildProcess: Sendable {
         capturesOutput: Bool = false
     ) throws(StartError) -> ChildProcess {
         _ = Self.brokenPipesAreErrors
-        guard let program = words.first, !program.isEmpty else { throw StartError(description: "no command is given") }
+        guard let program = words.first, !program.isEmpty else { throw StartError(description: "no command given") }
         let input = try Self.pipe(for: program)
         defer { _ = close(input.read) }
         var output: (read: Int32, write: Int32)?
@@ -64,7 +64,7 @@ package struct ChildProcess: Sendable {
     private static func pipe(for program: String) throws(StartError) -> (read: Int32, write: Int32) {
         var ends: [Int32] = [-1, -1]
         guard Self.systemPipe(&ends) == 0 else {
-            throw StartError(description: "no pipe for '\(program)': \(Self.text(errno))")
+            throw StartError(description: "cannot create a pipe for '\(program)': \(Self.text(errno))")
         }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         return (ends[0], ends[1])

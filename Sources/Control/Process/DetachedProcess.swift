@@ -70,7 +70,7 @@ struct DetachedProcess: Sendable {
             throw ControlError(
                 .unreachable,
                 "cannot start '\(arguments[0])': \(String(cString: strerror(status)))",
-                remedy: "look whether it can be run, and whether '\(log)' can be written"
+                remedy: "check that it is executable and that '\(log)' is writable"
             )
         }
         return DetachedProcess(id: id)

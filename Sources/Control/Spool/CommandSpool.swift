@@ -2,9 +2,9 @@ internal import Platform
 
 /// The calls of one program for its background session, in a file that outlives the program.
 ///
-/// A call is written before it is sent. If the program ends before the daemon has answered, the daemon reads the file
-/// and performs what is left; see ``OrphanedSpool``. The program has a kernel lock (flock(2)) on the file, which ends
-/// with the process: a file without a lock belongs to nobody. Writes survive the end of the process, not a power cut.
+/// A call is written before it is sent. If the program ends before the daemon has responded, the daemon reads the file
+/// and performs the remaining calls; see ``OrphanedSpool``. The program has a kernel lock (flock(2)) on the file, which
+/// ends with the process: a file without a lock has no owner. Writes survive the end of the process, not a power cut.
 package final class CommandSpool: Sendable {
     private let descriptor: Int32
     private let path: String
@@ -29,7 +29,7 @@ package final class CommandSpool: Sendable {
     package static func make(in directory: String, name: String, opening: JSON) throws(ControlError) -> CommandSpool {
         if mkdir(directory, 0o700) != 0, errno != EEXIST { throw PosixPath.cannotMake(directory) }
         let path = directory + "/" + name
-        // Under a name that is not looked at until the file is locked.
+        // The daemon ignores this name; the file is renamed once it is locked.
         let hidden = directory + "/" + OrphanedSpool.hiddenPrefix + name
         let raw = systemOpen(hidden, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard raw >= 0 else { throw PosixPath.cannotMake(path) }
@@ -51,18 +51,18 @@ package final class CommandSpool: Sendable {
         guard Self.write(Self.bytes(.call(call)), to: self.descriptor) else { throw PosixPath.cannotMake(self.path) }
     }
 
-    /// Records that the daemon has answered calls.
+    /// Records that the daemon has responded to calls.
     ///
     /// - Parameters:
     ///   - numbers: The numbers of the calls.
-    ///   - isAll: Whether no call is left; then the file is emptied.
+    ///   - isAll: Whether no calls remain; then the file is emptied.
     package func answered(_ numbers: [Int64], isAll: Bool) {
-        // A failure means that the daemon performs the calls again, which changes nothing.
+        // After a failure the daemon performs the calls again, which changes nothing.
         if isAll, ftruncate(self.descriptor, off_t(self.headLength)) == 0 { return }
         _ = Self.write(Self.bytes(.answered(numbers)), to: self.descriptor)
     }
 
-    /// Deletes the file: nothing in it is to be performed.
+    /// Deletes the file: none of its calls is to be performed.
     package func remove() { unlink(self.path) }
 
     private static func bytes(_ line: SpoolLine) -> [UInt8] { line.json.bytes + [0x0A] }

@@ -2,14 +2,14 @@ internal import Platform
 
 /// A spool whose program has ended.
 ///
-/// While this object exists, it has the file's lock, so that nobody else performs the calls.
+/// While this object exists, it has the file's lock, so that no other process performs the calls.
 package final class OrphanedSpool: Sendable {
-    /// The beginning of the names of files that are being created.
+    /// The prefix of the names of files that are being created.
     static let hiddenPrefix = ".new-"
 
     /// The file's name.
     package let name: String
-    /// The calls that are left.
+    /// The remaining calls.
     package let contents: SpoolContents
 
     private let descriptor: Int32
@@ -24,7 +24,7 @@ package final class OrphanedSpool: Sendable {
 
     deinit { CommandSpool.release(self.descriptor) }
 
-    /// Finds the spools in a directory that no program has.
+    /// Finds the spools in a directory that no program is using.
     ///
     /// - Parameters:
     ///   - directory: ``StateDirectory/spoolsPath``; it may be missing.
@@ -60,14 +60,14 @@ package final class OrphanedSpool: Sendable {
         }
         var status = stat()
         guard flock(raw, LOCK_EX | LOCK_NB) == 0, fstat(raw, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-            // Deleted between its opening and its locking.
+            // Deleted between opening and locking.
             status.st_nlink > 0
         else {
             close(raw)
             return nil
         }
         if name.hasPrefix(self.hiddenPrefix) {
-            // Its program ended, or has not locked it yet: nothing was accepted in it.
+            // Its program ended, or has not locked it yet: no call was accepted in it.
             if time(nil) - self.seconds(status) > 60 { unlink(path) }
             CommandSpool.release(raw)
             return nil

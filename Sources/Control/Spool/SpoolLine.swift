@@ -1,10 +1,10 @@
-/// One line of a session's spool: a call for the daemon, or the numbers of calls that it has answered.
+/// One line of a session's spool: a call for the daemon, or the numbers of calls to which it has responded.
 ///
 /// The first line of a spool is the call `martlet.openSession`, without a number.
 package enum SpoolLine: Sendable, Hashable {
     /// A call.
     case call(SpooledCall)
-    /// The daemon has answered the calls with these numbers.
+    /// The daemon has responded to the calls with these numbers.
     case answered([Int64])
 
     /// The line as JSON.
@@ -19,7 +19,7 @@ package enum SpoolLine: Sendable, Hashable {
         }
     }
 
-    /// Reads the format of ``json``; `nil` if it is of another form.
+    /// Reads the format of ``json``; `nil` if it has another form.
     package init?(json: JSON) {
         if let numbers = json["answered"]?.array {
             self = .answered(numbers.compactMap(\.integer))
@@ -35,7 +35,7 @@ package enum SpoolLine: Sendable, Hashable {
 package struct SpooledCall: Sendable, Hashable {
     /// The number, increasing from 1; 0 for the opening of the session.
     package var number: Int64
-    /// What the call sets: of several calls with one key, the last one counts.
+    /// The setting that the call changes: of several calls with one key, the last one counts.
     package var key: String
     /// The RPC method.
     package var method: String
@@ -57,9 +57,9 @@ package struct SpooledCall: Sendable, Hashable {
 package struct SpoolContents: Sendable, Hashable {
     /// The parameters with which the program opened its session; `nil` if the spool has no calls.
     package private(set) var opening: JSON?
-    /// The calls that the daemon has not answered, in their order.
+    /// The calls to which the daemon has not responded, in order.
     package private(set) var calls: [SpooledCall] = []
-    /// The number of lines that are no part of a spool, other than an incomplete last one.
+    /// The number of invalid lines, other than an incomplete last one.
     package private(set) var unreadable = 0
 
     /// Reads a spool's bytes.

@@ -63,8 +63,8 @@ package enum PosixPath {
         let reason = errno
         return ControlError(
             reason == ENOSPC || reason == EDQUOT ? .diskFull : .storage,
-            "cannot make '\(path)': \(String(cString: strerror(reason)))",
-            remedy: "name a directory that can be written by --state-dir or MARTLET_STATE_DIR"
+            "cannot create '\(path)': \(String(cString: strerror(reason)))",
+            remedy: "set a writable directory with --state-dir or MARTLET_STATE_DIR"
         )
     }
 }

@@ -11,27 +11,27 @@ enum PrivateDirectory {
     static func check(_ path: String, allowing permissions: UInt32) throws(ControlError) {
         var status = stat()
         guard lstat(path, &status) == 0 else {
-            throw ControlError(.storage, "cannot look at '\(path)': \(String(cString: strerror(errno)))")
+            throw ControlError(.storage, "cannot examine '\(path)': \(String(cString: strerror(errno)))")
         }
         guard status.st_mode & S_IFMT == S_IFDIR else {
             throw ControlError(
                 .forbidden,
-                "'\(path)' is no directory",
-                remedy: "move it away, or name another --state-dir"
+                "'\(path)' is not a directory",
+                remedy: "move it away, or set another --state-dir"
             )
         }
         guard status.st_uid == geteuid() else {
             throw ControlError(
                 .forbidden,
-                "'\(path)' belongs to user \(status.st_uid), and this is user \(geteuid())",
-                remedy: "name another directory by --state-dir, or run as that user"
+                "'\(path)' belongs to user \(status.st_uid), but this process runs as user \(geteuid())",
+                remedy: "set another directory with --state-dir, or run as that user"
             )
         }
         guard UInt32(status.st_mode) & 0o077 & ~permissions == 0 else {
             throw ControlError(
                 .forbidden,
-                "others may write to '\(path)'" + (permissions == 0 ? ", or read it" : ""),
-                remedy: "take that away with: chmod \(permissions == 0 ? "700" : "go-w") '\(path)'"
+                "other users can write to '\(path)'" + (permissions == 0 ? ", or read it" : ""),
+                remedy: "run: chmod \(permissions == 0 ? "700" : "go-w") '\(path)'"
             )
         }
     }

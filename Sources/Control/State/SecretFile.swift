@@ -30,14 +30,14 @@ package enum SecretFile {
     /// - Throws: ``ControlError`` like ``readOrMake(_:)``; `notFound` if the file does not exist.
     package static func read(_ path: String) throws(ControlError) -> String {
         guard let secret = try self.readIfThere(path) else {
-            throw ControlError(.notFound, "there is no token file '\(path)'", remedy: "name one that is there")
+            throw ControlError(.notFound, "the token file '\(path)' does not exist", remedy: "name an existing file")
         }
         return secret
     }
 
     /// Reads the token from an open descriptor until its end, and closes it.
     ///
-    /// - Throws: ``ControlError`` with `badParameter` if what can be read is not a token.
+    /// - Throws: ``ControlError`` with `badParameter` if the content is not a token.
     package static func read(_ descriptor: Int32) throws(ControlError) -> String {
         defer { close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: self.limit + 2)
@@ -59,7 +59,7 @@ package enum SecretFile {
             throw ControlError(
                 .storage,
                 "cannot read the token file '\(path)': \(String(cString: strerror(errno)))",
-                remedy: "name one that can be read"
+                remedy: "name a readable file"
             )
         }
         defer { close(raw) }
@@ -78,7 +78,7 @@ package enum SecretFile {
     ///   - bytes: The token, with or without a line ending.
     ///   - source: The source of the token, for the message.
     /// - Returns: The token.
-    /// - Throws: ``ControlError`` with `badParameter` if it is empty, too long, begins or ends with a space, or contains
+    /// - Throws: ``ControlError`` with `badParameter` if it is empty or too long, has a space at an end, or contains
     ///   anything but printable ASCII.
     package static func token(_ bytes: some Collection<UInt8>, from source: String) throws(ControlError) -> String {
         var token = Array(bytes)
@@ -89,8 +89,8 @@ package enum SecretFile {
         else {
             throw ControlError(
                 .badParameter,
-                "\(source) holds no token: one line of 1 to \(self.limit) ASCII characters, without spaces around it",
-                remedy: "delete it to have one made, or write one into it"
+                "\(source) is not a token: one line of 1 to \(self.limit) ASCII characters, without spaces around it",
+                remedy: "delete the file to generate a token, or write one into it"
             )
         }
         return String(decoding: token, as: UTF8.self)
@@ -99,20 +99,20 @@ package enum SecretFile {
     private static func check(_ raw: Int32, _ path: String) throws(ControlError) {
         var status = stat()
         guard fstat(raw, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw ControlError(.badParameter, "'\(path)' is no regular file", remedy: "name a file with a token")
+            throw ControlError(.badParameter, "'\(path)' is not a regular file", remedy: "name a file with a token")
         }
         guard status.st_uid == geteuid() || status.st_uid == 0 else {
             throw ControlError(
                 .forbidden,
                 "the token file '\(path)' belongs to user \(status.st_uid)",
-                remedy: "make one of your own: a new token is made where the file is missing"
+                remedy: "create your own: a missing file is created with a new token"
             )
         }
         guard status.st_mode & 0o077 == 0 else {
             throw ControlError(
                 .forbidden,
-                "others may read the token file '\(path)'",
-                remedy: "take that away with: chmod 600 '\(path)', and have a new token made if it may have been read"
+                "other users can read the token file '\(path)'",
+                remedy: "run: chmod 600 '\(path)', and replace the token if it may have been read"
             )
         }
     }

@@ -33,7 +33,7 @@ package struct StateDirectory: Sendable, Hashable {
     ) throws(ControlError) {
         self.path = PosixPath.canonical(try Self.named(chosen, environment))
         guard !self.path.utf8.contains(0) else {
-            throw ControlError(.badParameter, "the state directory's name holds a NUL", remedy: "take it out")
+            throw ControlError(.badParameter, "the state directory's name contains a NUL", remedy: "remove it")
         }
         self.runtimeDirectory = Self.runtimeDirectory(for: self.path, environment)
     }
@@ -129,8 +129,8 @@ package struct StateDirectory: Sendable, Hashable {
         if let path = environment("HOME"), path.hasPrefix("/") { return path + "/.local/state/martlet" }
         throw ControlError(
             .badParameter,
-            "there is no HOME to keep the daemon's state in",
-            remedy: "name a directory by --state-dir or MARTLET_STATE_DIR"
+            "HOME is not set: the daemon's state directory is unknown",
+            remedy: "set a directory with --state-dir or MARTLET_STATE_DIR"
         )
     }
 
@@ -160,7 +160,7 @@ extension ControlError {
         ControlError(
             .notRunning,
             "no daemon runs for \(state.path)",
-            remedy: "start one with martlet daemon (or martlet daemon --detach), or name another --state-dir"
+            remedy: "start one with martlet daemon (or martlet daemon --detach), or set another --state-dir"
         )
     }
 }

@@ -8,7 +8,7 @@ public struct TransferRecord: Sendable, Hashable {
     public var session: String?
     /// The state.
     public var state: State
-    /// The reason why it waits, if it waits for anything other than a slot.
+    /// The reason why it waits, if it waits for something other than a slot.
     public var waitingFor: WaitReason?
     /// The status of its host, if it waits for that.
     public var hold: Hold?
@@ -87,7 +87,7 @@ public struct TransferRecord: Sendable, Hashable {
         public var cause: String
         /// The last failure's own message.
         public var message: String
-        /// When its transfers began to wait, seconds since 1970.
+        /// When its transfers started to wait, seconds since 1970.
         public var since: Double
         /// The time of the next attempt, seconds since 1970; `nil` while one is in progress.
         public var nextTry: Double?
@@ -255,7 +255,7 @@ extension TransferRecord.Hold {
     /// - Returns: The text.
     public func text(now: Double, since time: String, namesHost: Bool = false) -> String {
         let place = self.reason == "network" ? "network" : namesHost ? self.host : "host"
-        if self.reason == "throttled" { return "\(place) asked to wait since \(time), \(self.next(now))" }
+        if self.reason == "throttled" { return "\(place) requested a delay since \(time), \(self.next(now))" }
         let text = "\(place) unreachable since \(time), \(self.next(now))"
         return self.cause.isEmpty ? text : "\(text): \(self.cause)"
     }

@@ -14,7 +14,7 @@ package struct CoreConfiguration: Sendable {
     package var shared = SessionConfiguration.ephemeral
     /// Seconds after which ended transfers of the shared queue leave the history.
     package var historyAge: Double = 30 * 86_400
-    /// Observes all events of transfers; must return at once.
+    /// Observes all events of transfers; must return immediately.
     package var onEvent: (@Sendable (ServiceEvent) -> Void)?
     /// The logger; messages never contain a URL's query, user information or a header field.
     package var logger = Logger(label: "martletd")

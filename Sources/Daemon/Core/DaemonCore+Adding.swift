@@ -79,7 +79,7 @@ extension DaemonCore {
         return results
     }
 
-    /// Adds runs of transfers; returns the errors of those whose identifiers exist already, by their index.
+    /// Adds runs of transfers; returns the errors of those whose identifiers already exist, by index.
     private static func add(
         _ runs: [[Checked]],
         _ writer: borrowing QueueWriter
@@ -88,7 +88,7 @@ extension DaemonCore {
         var index = 0
         for run in runs {
             if try self.add(run, writer) != nil {
-                // At least one of them exists: only those that do are left out.
+                // At least one of them exists: only the existing ones are left out.
                 for (place, one) in run.enumerated() { failures[index + place] = try self.add([one], writer) }
             }
             index += run.count
@@ -96,7 +96,7 @@ extension DaemonCore {
         return failures
     }
 
-    /// Adds all transfers of a run or none; returns the error if an identifier exists already.
+    /// Adds all transfers of a run or none; returns the error if an identifier already exists.
     private static func add(
         _ run: [Checked],
         _ writer: borrowing QueueWriter
@@ -119,10 +119,10 @@ extension DaemonCore {
     private func check(_ placed: PlacedTransfer, _ now: Double) throws(ControlError) -> Checked {
         let entry = placed.transfer
         if let position = placed.position, position < 0 {
-            throw ControlError(.badParameter, "the position \(position) is negative", remedy: "positions begin with 0")
+            throw ControlError(.badParameter, "the position \(position) is negative", remedy: "positions start at 0")
         }
         if let session = entry.session, self.sessions[session] == nil {
-            throw ControlError(.notFound, "there is no session '\(session)'", remedy: "open it first")
+            throw ControlError(.notFound, "the session '\(session)' does not exist", remedy: "open it first")
         }
         var stored = StoredTransfer(
             id: entry.id ?? .random(),
@@ -150,13 +150,13 @@ extension DaemonCore {
         )
     }
 
-    /// Throws if a file to send cannot be opened: otherwise that would be noticed only when the transfer starts.
+    /// Throws if a file to send cannot be opened: otherwise the error would appear only when the transfer starts.
     private func checkFiles(_ stored: StoredTransfer) throws(ControlError) {
         for path in stored.upload?.files ?? [] {
             do throws(StorageError) {
                 _ = try self.parts.store.openSource(path)
             } catch {
-                throw ControlError(.badParameter, error.message, remedy: "name a file that the daemon may read")
+                throw ControlError(.badParameter, error.message, remedy: "name a file that the daemon can read")
             }
         }
     }
@@ -186,7 +186,7 @@ extension DaemonCore {
     nonisolated func directory(_ options: TransferOptions) throws(ControlError) -> String {
         let directory = options[.dir] ?? self.globalOptions[.dir] ?? self.configuration.directory
         guard directory.hasPrefix("/"), !directory.utf8.contains(0) else {
-            throw ControlError(.badParameter, "the option 'dir' is no absolute path", remedy: "begin it with '/'")
+            throw ControlError(.badParameter, "the option 'dir' is not an absolute path", remedy: "start it with '/'")
         }
         return directory
     }
@@ -239,7 +239,7 @@ extension DaemonCore {
     /// - Parameters:
     ///   - session: The queue.
     ///   - priority: The greatest priority among the added transfers.
-    ///   - mayPrecede: Whether they may precede transfers that wait already.
+    ///   - mayPrecede: Whether they may precede transfers that are already waiting.
     func nowWaits(_ session: String?, priority: Int, mayPrecede: Bool) {
         self.lane(session)
         self.machine.added(session, priority: priority, mayPrecede: mayPrecede)

@@ -19,7 +19,7 @@ extension DaemonCore {
         let id = transfer.id
         guard self.machine.entry(id.rawValue, in: lane.session).map({ $0.phase != .ended }) ?? false else { return }
         guard self.machine.ended(lane.session, id.rawValue) else {
-            // The transfer was removed: that end is stored already.
+            // The transfer was removed: that end is already stored.
             lane.left(id)
             return self.wake(id)
         }
@@ -120,7 +120,7 @@ extension DaemonCore {
     private func stored(_ batch: EndBatch, _ result: Result<[EndBatch.Outcome], QueueStoreError>) {
         switch result {
         case .success(let outcomes):
-            if self.isFull { self.configuration.logger.notice("there is room under the queue again") }
+            if self.isFull { self.configuration.logger.notice("the queue's disk has free space again") }
             self.machine.stored()
             self.storeWorks()
             for (item, outcome) in zip(batch.items, outcomes) { self.settle(item, outcome) }
@@ -128,10 +128,10 @@ extension DaemonCore {
             guard error.code != .closed else { return }
             if error.code == .full, !self.isFull {
                 self.configuration.logger.error(
-                    "the disk under the queue is full; the queue is held until there is room"
+                    "the queue's disk is full; the queue is held until space is free"
                 )
             }
-            let text = error.code == .full ? "the disk under the queue is full" : error.message
+            let text = error.code == .full ? "the queue's disk is full" : error.message
             self.snapshot.withLock { $0.trouble = text }
             self.pending.items = batch.items + self.pending.items
             self.machine.storingFailed(

@@ -55,7 +55,7 @@ extension DaemonCore {
             lane.live[id]?.connections = progress.connections
             lane.live[id]?.acknowledged = progress.acknowledged
             lane.live[id]?.sent = progress.sent
-            // At once, and not with the next look at all transfers: the first bytes are waited for.
+            // Immediately, not at the next periodic check: observers wait for the first bytes.
             if lane.session != nil, let live = lane.live[id] { self.pass(lane.session, id, Self.progress(id, live)) }
         case .finished(let completion):
             self.snapshot.withLock { $0.receivedBytes += completion.received }
@@ -106,25 +106,25 @@ extension DaemonCore {
             return
         }
         if lane.holds.removeValue(forKey: origin) != nil {
-            self.configuration.logger.notice("\(hold.place) is no longer held")
+            self.configuration.logger.notice("\(hold.place) is released")
         }
         self.machine.hostReleased(lane.session, HostKey(origin).rawValue)
     }
 
-    /// Returns the advice that names a failure's setting by the daemon's option, for its remedy.
+    /// Returns the remedy that names the daemon's option for a failure's setting.
     private static func option(_ setting: TransferFailure.Setting) -> String {
         switch setting {
         case .existingFiles: "set 'if-exists'"
         case .outageTimeout: "set a longer 'outage-timeout'"
         case .resourceTimeout: "set a longer 'resource-timeout'"
         case .connectTimeout: "set a longer 'connect-timeout'"
-        case .trust: "trust the server's authority"
+        case .trust: "trust the certificate authority of the server"
         case .credentials: "set 'http-user' and 'http-passwd'"
         case .concurrency: "lower 'max-concurrent-downloads'"
         }
     }
 
-    /// An engine cancelled a transfer, whose state the store has already.
+    /// An engine cancelled a transfer, whose state is already stored.
     private func cancelled(_ lane: Lane, _ transfer: StoredTransfer, _ entry: QueueLane.Entry) {
         let id = transfer.id
         let live = lane.live[id]

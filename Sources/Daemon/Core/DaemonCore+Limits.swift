@@ -10,7 +10,7 @@ extension DaemonCore {
         let name = host.lowercased()
         guard !name.isEmpty, name.utf8.count <= 255, name.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != 0x2F })
         else {
-            throw ControlError(.badParameter, "'\(host.prefix(80))' is no host name", remedy: "give a name as in a URL")
+            throw ControlError(.badParameter, "'\(host.prefix(80))' is not a host name", remedy: "write it as in a URL")
         }
         if let connections, !(1...10_000).contains(connections) {
             throw ControlError(.badParameter, "'connections' is out of range", remedy: "give 1 to 10000, or null")
@@ -26,7 +26,7 @@ extension DaemonCore {
                 limits[name] = connections
                 guard limits.count <= 10_000 else {
                     return .failure(
-                        ControlError(.tooMuch, "there are limits for 10000 hosts", remedy: "take some off")
+                        ControlError(.tooMuch, "10000 hosts already have limits", remedy: "remove some")
                     )
                 }
                 let json = JSON.object(
@@ -52,7 +52,7 @@ extension DaemonCore {
             else {
                 throw ControlError(
                     .badParameter,
-                    "the schedule's times are none of a day",
+                    "the schedule contains an invalid time or day",
                     remedy: "give 00:00 to 24:00"
                 )
             }

@@ -8,12 +8,12 @@ extension DaemonCore {
         guard !prefix.isEmpty, prefix.utf8.count <= 16, prefix.allSatisfy(\.isHexDigit) else {
             throw ControlError(
                 .badParameter,
-                "'\(prefix.prefix(40))' is no identifier",
+                "'\(prefix.prefix(40))' is not an identifier",
                 remedy: "give 1 to 16 hexadecimal digits"
             )
         }
         let found = try await self.read { (reader) throws(QueueStoreError) in try reader.transfer(beginning: prefix) }
-        guard let found else { throw ControlError(.notFound, "there is no transfer \(prefix)") }
+        guard let found else { throw ControlError(.notFound, "the transfer \(prefix) does not exist") }
         return found
     }
 
@@ -22,7 +22,7 @@ extension DaemonCore {
         let (stored, place) = try await self.read { (reader) throws(QueueStoreError) in
             (try reader.transfer(id), try reader.place(of: id))
         }
-        guard let stored else { throw ControlError(.notFound, "there is no transfer \(id)") }
+        guard let stored else { throw ControlError(.notFound, "the transfer \(id) does not exist") }
         var record = self.record(stored)
         record.position = stored.state.isEnd ? nil : place
         return record

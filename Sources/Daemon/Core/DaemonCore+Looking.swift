@@ -53,7 +53,7 @@ extension DaemonCore {
             if live.speed != nil, lane.live[id]?.speed?.sample(rate: live.rate, at: now) == true, live.failure == nil {
                 lane.live[id]?.failure = TransferRecord.Failure(
                     .tooSlow,
-                    "slower than \(live.speed?.lowest ?? 0) bytes a second for \(Int(SpeedWatch.patience)) s",
+                    "slower than \(live.speed?.lowest ?? 0) bytes per second for \(Int(SpeedWatch.patience)) s",
                     remedy: "lower 'lowest-speed-limit'"
                 )
                 lane.cancel(id)

@@ -55,7 +55,7 @@ extension DaemonCore {
         return try result.get()
     }
 
-    /// Changes a transfer's options; a running one applies limits at once and restarts for other options.
+    /// Changes a transfer's options; for a running one, limits apply immediately and other options restart it.
     package func changeOptions(_ id: GID, _ options: TransferOptions) async throws(ControlError) {
         let edit: Edit = try await self.edit(
             id,
@@ -160,7 +160,7 @@ extension DaemonCore {
         _ = try result.get()
     }
 
-    /// Throws if no transfer can be made with these defaults.
+    /// Throws if no request can be made with these defaults.
     private nonisolated func checkGlobal(_ options: TransferOptions) throws(ControlError) {
         let settings = try LaneSettings(shared: self.configuration.shared, options: options)
         _ = try self.directory(options)

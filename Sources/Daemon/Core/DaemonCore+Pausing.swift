@@ -95,7 +95,7 @@ extension DaemonCore {
         let isRetry = action == .retry
         let states: Set<TransferRecord.State> = isRetry ? [.failed] : [.waiting, .paused]
         var (offset, changed) = (0, 0)
-        // Removal runs from the end of the queue, so that none of the transfers starts meanwhile.
+        // Removal runs from the end of the queue, so that none of the transfers starts in between.
         let isBackward = action.isRemoval
         let counts = self.machine.counts(of: session)
         var left = isRetry ? counts.failed : counts.unfinished
@@ -223,7 +223,7 @@ extension DaemonCore {
 
     private func paused(_ session: String?, _ transfers: [StoredTransfer]) async {
         await self.waitUntilLeft(transfers.map(\.id), session)
-        // A transfer that ended meanwhile was not paused.
+        // A transfer that has ended in the meantime was not paused.
         for var one in transfers where self.machine.entry(one.id.rawValue, in: session)?.phase != .ended {
             one.state = .paused
             if self.isHeard { self.tell(.paused(TransferRecord(one))) }

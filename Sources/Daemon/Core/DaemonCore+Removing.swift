@@ -30,8 +30,8 @@ extension DaemonCore {
 
     /// Removes all transfers of the shared queue in one transaction.
     ///
-    /// Those that an engine has are reported one by one, like other removals. The others count as removed at once; the
-    /// store completes them in the background, in small steps, and reports those that may have files.
+    /// Transfers that an engine has are reported one by one, like other removals. The others count as removed at once;
+    /// the store completes them in the background, in small steps, and reports those that may have files.
     func removeAll(deletingPartial deletesPartial: Bool) async throws(ControlError) -> Int {
         let action = TransferAction.remove(deletesPartial: deletesPartial)
         let (now, history) = (self.now, self.machine.historyLimit)
@@ -57,7 +57,7 @@ extension DaemonCore {
             then: { core, removed in
                 core.apply(action, removed.found)
                 core.endedInAll += removed.others
-                // What was claimed meanwhile has not begun, or has only just.
+                // Transfers claimed in the meantime have not started, or have only just started.
                 core.machine.removed(nil, core.machine.taken(nil), keeping: !deletesPartial)
                 core.plans.clear()
             }
@@ -67,9 +67,9 @@ extension DaemonCore {
         return removed.found.count + removed.others
     }
 
-    /// Deletes the files of transfers whose removal the store has completed, some time after it was ordered.
+    /// Deletes the files of transfers whose removal the store has completed, some time after it was requested.
     ///
-    /// A partial file that was written since is that of a transfer that was added since, with the same name.
+    /// A partial file written since then belongs to a transfer of the same name that was added since then.
     func deleteFiles(of transfers: [StoredTransfer], deletingPartial deletesPartial: Bool) {
         guard deletesPartial else { return }
         for one in transfers where self.lanes[one.session]?.live[one.id] == nil {

@@ -41,7 +41,7 @@ extension DaemonCore {
             throw ControlError(
                 error.code == .noSpace ? .diskFull : .storage,
                 "the session could not be saved: \(error.message)",
-                remedy: "set 'save-session' to a file that can be written"
+                remedy: "set 'save-session' to a writable file"
             )
         }
     }

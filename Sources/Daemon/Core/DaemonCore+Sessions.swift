@@ -23,11 +23,11 @@ extension DaemonCore {
     ) async throws(ControlError) -> SessionOpening {
         try Self.checkIdentifier(identifier)
         guard !instance.isEmpty, instance.utf8.count <= 200 else {
-            throw ControlError(.badParameter, "'instance' is no text that could have been chosen at random")
+            throw ControlError(.badParameter, "'instance' is empty or longer than 200 bytes")
         }
         try Self.checkConfiguration(configuration)
         try self.checkHold(identifier, instance)
-        // An earlier run of the program may have left commands; their transfers are in the answer.
+        // An earlier run of the program may have left commands; the response includes their transfers.
         await self.importSpools()
         let text = configuration.text
         let opened = try await self.change({ (writer) throws(QueueStoreError) in
@@ -43,12 +43,12 @@ extension DaemonCore {
             )
             return (try writer.reader.session(identifier), transfers)
         })
-        // Another program may have opened the session meanwhile.
+        // Another program may have opened the session in the meantime.
         try self.checkHold(identifier, instance)
         let stored = opened.0 ?? StoredSession(identifier: identifier, configuration: text, acknowledged: 0, last: 0)
         var state = self.sessions[identifier] ?? SessionState(text: text)
         let isChanged = state.text != text
-        // The store may be ahead of the stored events reported so far: only this wakes the present reader for them.
+        // The store may be ahead of the stored events reported so far: only this wakes the current reader for them.
         let isAhead = stored.last > state.last
         state.configure(text)
         state.acknowledged = stored.acknowledged
@@ -66,12 +66,12 @@ extension DaemonCore {
         )
     }
 
-    /// Opens a session that no program holds, for the commands that one left behind.
+    /// Opens a session that no program holds, for the commands that an ended program left.
     ///
     /// - Parameters:
     ///   - identifier: The session's name.
     ///   - configuration: Its configuration.
-    ///   - isReplaced: Whether it replaces that of a session that is there.
+    ///   - isReplaced: Whether it replaces the configuration of an existing session.
     /// - Throws: `badParameter`, `diskFull`, `storage`, `stopping`.
     func restoreSession(
         _ identifier: String,
@@ -98,7 +98,7 @@ extension DaemonCore {
         else {
             throw ControlError(
                 .badParameter,
-                "'\(identifier.prefix(40))' is no session's identifier",
+                "'\(identifier.prefix(40))' is not a session identifier",
                 remedy: "give 1 to \(Self.longestIdentifier) bytes without '/' and control characters"
             )
         }
@@ -142,7 +142,7 @@ extension DaemonCore {
         ControlError(
             .sessionInUse,
             "the session '\(identifier)' is open in \(program ?? "another program")",
-            remedy: "close it there, or open another one"
+            remedy: "close it there, or open another session"
         )
     }
 
@@ -154,7 +154,7 @@ extension DaemonCore {
     ) async throws(ControlError) -> AsyncStream<SessionEvent> {
         guard !self.isStopping else { throw Self.stopping }
         guard let state = self.sessions[identifier] else {
-            throw ControlError(.notFound, "there is no session '\(identifier)'", remedy: "open it first")
+            throw ControlError(.notFound, "the session '\(identifier)' does not exist", remedy: "open it first")
         }
         let number = self.nextReader
         self.nextReader += 1
@@ -183,13 +183,13 @@ extension DaemonCore {
         self.sessions[identifier]?.hold.readingEnded(by: number)
         guard self.sessions[identifier]?.reader?.number == number else { return }
         self.sessions[identifier]?.reader = nil
-        self.configuration.logger.debug("nobody reads the session \(identifier) any more")
+        self.configuration.logger.debug("the reader of the session \(identifier) has disconnected")
     }
 
     /// Deletes the session's events up to a number, inclusive.
     package func acknowledge(_ identifier: String, upTo number: Int64) async throws(ControlError) {
         guard self.sessions[identifier] != nil else {
-            throw ControlError(.notFound, "there is no session '\(identifier)'", remedy: "open it first")
+            throw ControlError(.notFound, "the session '\(identifier)' does not exist", remedy: "open it first")
         }
         // The store decides which events exist: a reader may have them before the store's report reaches this core.
         let last = try await self.change(
@@ -201,7 +201,7 @@ extension DaemonCore {
             touching: { _ in [identifier] }
         )
         guard number >= 0, number <= last else {
-            throw ControlError(.badParameter, "there is no event \(number); the last one is \(last)")
+            throw ControlError(.badParameter, "the event \(number) does not exist; the last event is \(last)")
         }
         if let known = self.sessions[identifier]?.acknowledged {
             self.sessions[identifier]?.acknowledged = max(known, number)
@@ -216,7 +216,7 @@ extension DaemonCore {
         keepsTransfers: Bool
     ) async throws(ControlError) {
         guard self.sessions[identifier] != nil else {
-            throw ControlError(.notFound, "there is no session '\(identifier)'")
+            throw ControlError(.notFound, "the session '\(identifier)' does not exist")
         }
         try self.checkHold(identifier, instance)
         if !keepsTransfers {
@@ -226,7 +226,7 @@ extension DaemonCore {
         let state = self.sessions[identifier]
         let isEmpty = state.map { $0.last <= $0.acknowledged } ?? true
         if unfinished == 0, !keepsTransfers || isEmpty {
-            // From now on no event is written for this session: that would create it again.
+            // No event is written for this session from now on: that would create the session again.
             self.sessions[identifier] = nil
             do throws(ControlError) {
                 try await self.change({ (writer) throws(QueueStoreError) in try writer.removeSession(identifier) })
@@ -273,7 +273,7 @@ extension DaemonCore {
         }
     }
 
-    /// Reads the number of a session's last event, for events that were stored in another way than with ends.
+    /// Reads the number of a session's last event, for events that were stored without an end.
     func lookAtEvents(_ session: String) async {
         let stored = try? await self.read { (reader) throws(QueueStoreError) in try reader.session(session) }
         if let last = stored?.last { self.stored(session, last) }
@@ -297,14 +297,14 @@ extension DaemonCore {
                         "MARTLET_SESSION": identifier, "MARTLET_STATE_DIR": self.configuration.stateDirectory,
                     ]
                 )
-                // The command may run for any time; only its exit must be collected.
+                // The command may run for any length of time; only its exit must be collected.
                 Self.children.async {
                     child.write([])
                     _ = child.wait()
                 }
             } catch {
                 self.configuration.logger.warning(
-                    "the wake command of a session: \(error)",
+                    "the wake command of a session failed: \(error)",
                     metadata: ["session": "\(identifier)"]
                 )
             }

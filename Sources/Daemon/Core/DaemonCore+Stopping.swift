@@ -15,7 +15,7 @@ extension DaemonCore {
         try await self.saveSession()
     }
 
-    /// Starts stopping; returns at once.
+    /// Starts stopping; returns immediately.
     package nonisolated func stop(isForced: Bool) {
         let isFirst = self.snapshot.withLock { snapshot in
             defer { if snapshot.stop == .no { snapshot.stop = .asked } }
@@ -39,7 +39,7 @@ extension DaemonCore {
         await Self.stop(engines, within: isForced ? .milliseconds(500) : .seconds(4))
         self.drain()
         let progress = self.progressToStore()
-        // Also without progress: after this transaction the results of earlier ones are known, and later ends follow.
+        // Even without progress: after this transaction the results of earlier ones are known, and later ends follow.
         do throws(QueueStoreError) {
             try await self.store.write { (writer) throws(QueueStoreError) in
                 if !progress.isEmpty { try writer.setProgress(progress) }
@@ -47,7 +47,7 @@ extension DaemonCore {
         } catch {
             self.configuration.logger.warning("progress was not stored: \(error.message)")
         }
-        // The store closes after all enqueued transactions, which include ends that occurred meanwhile.
+        // The store closes after all enqueued transactions, including ends that occurred in the meantime.
         self.drain()
         await self.saveSessionLogged()
         await self.store.close()

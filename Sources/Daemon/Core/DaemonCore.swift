@@ -212,7 +212,7 @@ package actor DaemonCore: TransferService {
     private func watchStore() {
         self.store.onFailure { [weak self] failure in
             guard let self, let failure else { return }
-            let text = failure.code == .full ? "the disk under the queue is full" : failure.message
+            let text = failure.code == .full ? "the queue's disk is full" : failure.message
             let now = ContinuousClock.now
             let isDue = self.snapshot.withLock { snapshot in
                 snapshot.trouble = text
@@ -259,7 +259,7 @@ package actor DaemonCore: TransferService {
 
     var now: Double { self.configuration.clock.now() }
 
-    /// Updates the counts of the snapshot, and reports `drained` when no transfer waits or runs any more.
+    /// Updates the counts of the snapshot, and reports `drained` when no transfer is waiting or running any more.
     func publish() {
         var counts = QueueCounts()
         var rate: Int64 = 0
@@ -360,7 +360,7 @@ package actor DaemonCore: TransferService {
 
     static let stopping = ControlError(.stopping, "the daemon is stopping", remedy: "start it again")
 
-    /// Whether the disk under the queue is full, so that nothing can be stored.
+    /// Whether the queue's disk is full, so that nothing can be stored.
     var isFull: Bool { self.machine.holds.contains(.diskFull) }
 
     func endSignals() { self.signal.finish() }

@@ -7,7 +7,7 @@ internal import QueueStore
 ///
 /// - Source: aria2c(1), "Input File" and `--save-session`; aria2's `SessionSerializer`.
 struct SavedSession: Sendable {
-    /// The states of the transfers that are saved: as by aria2 those that failed, too.
+    /// The states of the transfers that are saved: as in aria2, failed ones are included.
     static let states: Set<TransferRecord.State> = [.waiting, .active, .paused, .failed]
 
     /// The options that only Martlet knows.
@@ -19,7 +19,7 @@ struct SavedSession: Sendable {
     /// UTF-8 text.
     private(set) var bytes: [UInt8] = []
 
-    /// Appends a download; uploads and requests with content cannot be expressed, and are left out.
+    /// Appends a download; uploads and requests with content cannot be represented and are omitted.
     mutating func append(_ transfer: StoredTransfer) {
         guard transfer.upload == nil, transfer.options[.body] == nil else { return }
         self.append(transfer.urls.joined(separator: "\t") + "\n")
@@ -32,7 +32,7 @@ struct SavedSession: Sendable {
     }
 
     private mutating func append(_ name: String, _ value: String) {
-        // A line end in a value would begin another option.
+        // A line break in a value would start another option.
         guard !value.utf8.contains(0x0A), !value.utf8.contains(0x0D) else { return }
         self.append(" \(name)=\(value)\n")
     }

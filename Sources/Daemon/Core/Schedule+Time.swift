@@ -5,7 +5,7 @@ extension Schedule {
     package func allows(minute: Int, weekday: Int) -> Bool {
         if self.start == self.end { return self.isDay(weekday) }
         if self.start < self.end { return minute >= self.start && minute < self.end && self.isDay(weekday) }
-        // Over midnight: the early hours belong to the period that began on the day before.
+        // Across midnight: the early hours belong to the period that started on the previous day.
         if minute >= self.start { return self.isDay(weekday) }
         return minute < self.end && self.isDay((weekday + 6) % 7)
     }

@@ -2,13 +2,13 @@ internal import Control
 
 /// The events on which a user's command can be run.
 package enum Hook: String, Sendable, Hashable, CaseIterable {
-    /// A transfer started to run.
+    /// A transfer started.
     case start
     /// A transfer finished: its file is complete and durable.
     case finish
     /// A transfer failed.
     case failure
-    /// No transfer waits or runs any more.
+    /// No transfer is waiting or running any more.
     case drain
 }
 
@@ -35,7 +35,7 @@ package struct HookCommands: Sendable, Hashable {
         self.aria2 = aria2
     }
 
-    /// Whether there is no command.
+    /// Whether the commands are empty.
     package var isEmpty: Bool { self.own.isEmpty && self.aria2.isEmpty }
 
     /// Returns the calls for an event.

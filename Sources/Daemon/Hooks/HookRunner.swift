@@ -38,7 +38,7 @@ final class HookRunner: Sendable {
         self.logger = logger
     }
 
-    /// Queues the commands for an event; returns at once.
+    /// Queues the commands for an event; returns immediately.
     func handle(_ event: ServiceEvent) {
         for call in self.commands.calls(for: event) { self.add(call) }
     }
@@ -53,7 +53,7 @@ final class HookRunner: Sendable {
             return false
         }
         if isDropped {
-            self.logger.warning("hook commands are too slow: calls are dropped", metadata: ["hook": "\(call.event)"])
+            self.logger.warning("hook commands are too slow: dropping calls", metadata: ["hook": "\(call.event)"])
         }
         self.startNext()
     }
@@ -97,7 +97,7 @@ final class HookRunner: Sendable {
         let watch = self.watch(child)
         child.write(call.input)
         let end = child.wait()
-        // Removed at once: a later signal could reach another process with the same number.
+        // Removed immediately: a later signal could reach another process with the same number.
         _ = self.state.withLock { $0.children.removeValue(forKey: child.id) }
         watch.cancel()
         if end != .exited(0) {

@@ -7,7 +7,7 @@ internal import UnixSignals
 
 /// Assembles the components of the daemon and runs them.
 package enum DaemonProcess {
-    /// Runs until a signal or a client stops it.
+    /// Runs until a signal or a client stops the daemon.
     ///
     /// - Throws: ``ControlError`` if it cannot start; the error of a service that ends early.
     package static func run(_ settings: DaemonSettings) async throws {
@@ -20,13 +20,13 @@ package enum DaemonProcess {
         let logger = Logger(label: "martletd")
         try settings.state.make()
         guard let lock = try DaemonLock.take(settings.state.lockPath) else {
-            // Two clients may start a daemon at the same time: the second one is satisfied by the first.
+            // Two clients may start a daemon at the same time: the second one uses the first.
             if settings.isDetached { return }
             let holder = DaemonLock.holder(of: settings.state.lockPath).map { " (process \($0))" } ?? ""
             throw ControlError(
                 .storage,
-                "another daemon\(holder) runs for \(settings.state.path)",
-                remedy: "use that one, end it with martlet stop, or name another --state-dir"
+                "another daemon\(holder) is running for \(settings.state.path)",
+                remedy: "use that daemon, stop it with martlet stop, or choose another --state-dir"
             )
         }
         defer { lock.release() }

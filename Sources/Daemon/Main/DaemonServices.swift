@@ -44,8 +44,8 @@ struct ServerService: Service {
             try await self.serve(self.configuration)
         } catch let error as ServerError where error.code == .addressInUse && self.mayDoWithoutTCP {
             self.logger.warning(
-                "the RPC is not reached over TCP: \(error.message)",
-                metadata: ["remedy": "name another address with --listen, or none"]
+                "the RPC is not available over TCP: \(error.message)",
+                metadata: ["remedy": "set another address with --listen, or none"]
             )
             var configuration = self.configuration
             configuration.listen = nil

@@ -4,16 +4,16 @@ package import TransferCore
 
 internal import Platform
 
-/// What a daemon is started with.
+/// The settings with which a daemon is started.
 package struct DaemonSettings: Sendable {
     /// The TCP address of the RPC.
     package enum Listening: Sendable, Hashable {
         /// No TCP listener.
         case none
-        /// An address; unless it is the default one, the daemon does not run without it.
+        /// An address; unless it is the default, the daemon fails if it cannot listen on it.
         case tcp(host: String, port: Int, isDefault: Bool)
 
-        /// `127.0.0.1:6800`, without which the daemon runs if the port is in use.
+        /// `127.0.0.1:6800`; if the port is in use, the daemon runs without TCP.
         package static let standard = Listening.tcp(host: "127.0.0.1", port: 6800, isDefault: true)
 
         /// Parses `ADDRESS:PORT`, `[ADDRESS]:PORT`, `PORT` or `none`.
@@ -35,7 +35,7 @@ package struct DaemonSettings: Sendable {
             guard let port, !host.isEmpty else {
                 throw ControlError(
                     .badParameter,
-                    "--listen '\(text)' is not an address and a port",
+                    "--listen '\(text)' is not an address with a port",
                     remedy: "write 127.0.0.1:6800, [::1]:6800, 6800, or none"
                 )
             }
@@ -43,13 +43,13 @@ package struct DaemonSettings: Sendable {
         }
     }
 
-    /// Where the token for the RPC over TCP is.
+    /// The location of the token for the RPC over TCP.
     package enum Secret: Sendable {
-        /// In the state directory's own file, which is created if it is missing.
+        /// The state directory's own file, which is created if it is missing.
         case own
-        /// In a file with mode 0600.
+        /// A file with mode 0600.
         case file(String)
-        /// In what can be read from an open descriptor.
+        /// The content that can be read from an open descriptor.
         case descriptor(Int32)
         /// The token itself.
         case token(String)
@@ -57,17 +57,17 @@ package struct DaemonSettings: Sendable {
 
     /// The directory of the database, the socket and the token.
     package var state: StateDirectory
-    /// The directory for files whose transfer names none; an absolute path.
+    /// The directory for downloads that name none; an absolute path.
     package var directory: String
-    /// Further directories that clients over TCP may name; absolute paths.
+    /// Additional directories in which TCP clients may store files; absolute paths.
     package var allowedDirectories: [String] = []
-    /// Where the RPC listens.
+    /// The address of the RPC.
     package var listening = Listening.standard
-    /// Where the token is.
+    /// The location of the token.
     package var secret = Secret.own
     /// Origins whose web pages may use the RPC.
     package var allowedOrigins: [String] = []
-    /// Further host names that requests may have in `Host`.
+    /// Additional host names to accept in `Host`.
     package var allowedHosts: [String] = []
     /// Whether WebSockets on loopback receive notifications without a token, as from aria2.
     package var allowsOpenNotifications = false
@@ -75,7 +75,7 @@ package struct DaemonSettings: Sendable {
     package var options = TransferOptions()
     /// The commands that events run.
     package var hooks = HookCommands()
-    /// The least important messages that are logged.
+    /// The minimum level of logged messages.
     package var logLevel = Logger.Level.info
     /// Whether a client started the daemon: standard error is the log file, and a second daemon ends without an error.
     package var isDetached = false

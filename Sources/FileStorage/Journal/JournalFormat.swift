@@ -104,20 +104,20 @@ enum JournalFormat {
     /// Slots with damaged marks are omitted: their bytes are downloaded again.
     static func decode(_ bytes: [UInt8]) throws(JournalDamage) -> JournalContents {
         guard bytes.count >= JournalLayout.page, bytes.load(UInt64.self, at: 0) == JournalLayout.magic else {
-            throw JournalDamage(reason: "it is not a journal of ours")
+            throw JournalDamage(reason: "it is not a martlet journal")
         }
         guard bytes.load(UInt64.self, at: 24) == UInt64(CRC32C.checksum(bytes[0..<24])) else {
             throw JournalDamage(reason: "its header is damaged")
         }
         guard bytes.load(UInt32.self, at: 8) == JournalLayout.version else {
-            throw JournalDamage(reason: "it is of another version")
+            throw JournalDamage(reason: "it has an unsupported version")
         }
         guard
             let layout = JournalLayout(
                 slotCount: Int(bytes.load(UInt32.self, at: 12)),
                 factsCapacity: Int(clamping: bytes.load(UInt64.self, at: 16))
             ), bytes.count >= layout.size
-        else { throw JournalDamage(reason: "it is cut off") }
+        else { throw JournalDamage(reason: "it is truncated") }
         let stateWord = bytes.load(UInt64.self, at: JournalLayout.stateOffset)
         guard let state = JournalMark.decode(stateWord, salt: JournalState.salt).flatMap(JournalState.init) else {
             throw JournalDamage(reason: "its state is damaged")

@@ -34,7 +34,7 @@ extension DiskPartialFile {
         let digests = try self.verify(target, destination, length, options)
 
         guard let status = self.data.status() else {
-            throw StorageError(errno: errno, otherwise: .inputOutput, "cannot look at", self.path)
+            throw StorageError(errno: errno, otherwise: .inputOutput, "cannot examine", self.path)
         }
         self.journal.store(.init(length: length, inode: UInt64(status.st_ino)))
         self.journal.store(.committing)

@@ -175,7 +175,7 @@ final class DiskPartialFile: PartialFile {
     /// Throws if an earlier sync failed: then written bytes may be lost.
     func requireIntact() throws(StorageError) {
         guard !self.hasLostWrites.load(ordering: .acquiring) else {
-            throw StorageError(errno: EIO, otherwise: .inputOutput, "an earlier sync failed of", self.path)
+            throw StorageError(errno: EIO, otherwise: .inputOutput, "an earlier sync failed for", self.path)
         }
     }
 

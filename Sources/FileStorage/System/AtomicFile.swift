@@ -120,11 +120,11 @@ public enum AtomicFile {
         let slash = utf8.lastIndex(of: 0x2F)
         let name = String(path[(slash.map { utf8.index(after: $0) } ?? utf8.startIndex)...])
         guard !name.isEmpty, name != ".", name != ".." else {
-            throw StorageError(.cannotCreate, "cannot write '\(path)': it names a directory; name a file")
+            throw StorageError(.cannotCreate, "cannot write '\(path)': it is a directory; name a file")
         }
         guard let slash else { return (".", name) }
         return (slash == utf8.startIndex ? "/" : String(path[..<slash]), name)
     }
 
-    private static let nulError = StorageError(.cannotOpen, "a file's name holds a NUL; choose another")
+    private static let nulError = StorageError(.cannotOpen, "the file name contains a NUL; choose another")
 }

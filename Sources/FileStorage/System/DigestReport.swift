@@ -14,7 +14,7 @@ enum DigestReport {
         return StorageError(
             .digestMismatch,
             "the \(expected.algorithm.rawValue) digest of '\(target.path)' is \(Hexadecimal.encode(actual ?? [])), but "
-                + "\(expected.source) says \(Hexadecimal.encode(expected.bytes)); \(fate), fetch it again or check the digest"
+                + "\(expected.source) says \(Hexadecimal.encode(expected.bytes)); \(fate), download it again or check the digest"
         )
     }
 }

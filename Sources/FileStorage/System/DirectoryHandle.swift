@@ -114,7 +114,7 @@ package final class DirectoryHandle: Sendable {
         var status = stat()
         if fstatat(self.raw, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return status }
         if errno == ENOENT { return nil }
-        throw StorageError(errno: errno, otherwise: .cannotOpen, "cannot look at", self.path(name))
+        throw StorageError(errno: errno, otherwise: .cannotOpen, "cannot examine", self.path(name))
     }
 
     /// Whether the directory was deleted while it was open.

@@ -39,7 +39,7 @@ extension FileDescriptor {
     /// Reads a complete range; throws `.inputOutput` if the file is shorter or the range is invalid.
     func bytes(_ range: ByteRange, path: String) throws(StorageError) -> [UInt8] {
         guard range.lowerBound >= 0, let size = self.status()?.st_size, range.upperBound <= Int64(size) else {
-            throw StorageError(.inputOutput, "cannot read '\(path)': it is shorter than expected; fetch it anew")
+            throw StorageError(.inputOutput, "cannot read '\(path)': it is shorter than expected; download it again")
         }
         var number: Int32 = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: range.count) { buffer, count in

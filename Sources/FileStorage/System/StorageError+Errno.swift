@@ -20,7 +20,7 @@ extension StorageError {
         case EFBIG:
             self.init(
                 .noSpace,
-                cause + "; raise the limit (ulimit -f), or choose a filesystem that holds larger files",
+                cause + "; raise the limit (ulimit -f), or choose a filesystem that supports larger files",
                 errno: number
             )
         case EMFILE, ENFILE: self.init(.tooManyFiles, cause + Self.remedy(number), errno: number)
@@ -45,8 +45,8 @@ extension StorageError {
         switch number {
         case EACCES, EPERM: "; check the permissions of the file and its directory"
         case EROFS: "; the filesystem is mounted read-only, choose another directory"
-        case ENOENT: "; the directory is gone, make it again or choose another"
-        case ENOTDIR: "; a part of the path is not a directory, choose another"
+        case ENOENT: "; the directory no longer exists, create it again or choose another"
+        case ENOTDIR: "; part of the path is not a directory, choose another"
         case ENAMETOOLONG: "; choose a shorter name"
         case ELOOP: "; it is a symbolic link, which is never followed"
         case EMFILE: "; raise the limit of open files (ulimit -n) or transfer fewer files at once"

@@ -10,7 +10,7 @@ final class DiskSourceFile: SourceFile {
     /// Opens a file; throws `.cannotOpen`, also if it is not a regular file.
     init(_ path: String) throws(StorageError) {
         guard !path.utf8.contains(0) else {
-            throw StorageError(.cannotOpen, "a file's name holds a NUL character")
+            throw StorageError(.cannotOpen, "the file name contains a NUL character")
         }
         // O_NONBLOCK: opening a FIFO must not block this thread.
         var raw: Int32
@@ -26,7 +26,7 @@ final class DiskSourceFile: SourceFile {
             // A file of proc(5) or sysfs(5): it would be sent as an empty file.
             throw StorageError(
                 .cannotOpen,
-                "cannot send '\(path)': the kernel makes it up as it is read, so that its length is not known; "
+                "cannot send '\(path)': the kernel generates it when it is read, so its length is unknown; "
                     + "send a copy of it, or send it as a stream"
             )
         }
@@ -37,11 +37,11 @@ final class DiskSourceFile: SourceFile {
         case ENOENT:
             // Invalid UTF-8 was replaced when the name was read.
             let hint = path.unicodeScalars.contains("\u{FFFD}") ? "it must be UTF-8, rename the file" : "check its name"
-            return StorageError(.cannotOpen, "cannot open '\(path)': there is no such file; \(hint)", errno: number)
+            return StorageError(.cannotOpen, "cannot open '\(path)': it does not exist; \(hint)", errno: number)
         case ELOOP:
             return StorageError(
                 .cannotOpen,
-                "cannot open '\(path)': its symbolic links lead in a circle",
+                "cannot open '\(path)': its symbolic links form a loop",
                 errno: number
             )
         default: return StorageError(errno: number, otherwise: .cannotOpen, "cannot open", path)

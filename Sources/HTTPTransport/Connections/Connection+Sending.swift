@@ -37,7 +37,7 @@ extension Connection {
         guard let exchange = self.exchange else { return }
         self.close()
         exchange.broke(
-            TransportError(.content, "the content of the request to \(self.peer.place) could not be given"),
+            TransportError(.content, "the content of the request to \(self.peer.place) could not be provided"),
             unanswered: false
         )
     }

@@ -35,7 +35,7 @@ extension TransportError {
         case EMFILE, ENFILE:
             return TransportError(
                 .localResource,
-                "no descriptor is left for a connection to \(peer.place): raise the limit (ulimit -n)",
+                "no file descriptor is available for a connection to \(peer.place): raise the limit (ulimit -n)",
                 setting: .concurrency
             )
         case ENOBUFS, ENOMEM, EADDRNOTAVAIL:
@@ -81,7 +81,7 @@ extension TransportError {
     static func connectTimeout(_ peer: Peer, during step: String) -> TransportError {
         TransportError(
             .connectTimeout,
-            "\(step) to \(peer.place) took too long",
+            "\(step) to \(peer.place) timed out",
             remedy: "check the network",
             setting: .connectTimeout
         )
@@ -93,10 +93,10 @@ extension TransportError {
         // In TLS 1.3, the server verifies the client's certificate after the client's handshake is complete.
         let reasons = BoringSSLReason.all(in: error)
         if reasons.contains(where: \.requiresClientCertificate) {
-            return TransportError(.certificate, "\(peer.place) asks for a client certificate: give one it trusts")
+            return TransportError(.certificate, "\(peer.place) requires a client certificate: set one it trusts")
         }
         if reasons.contains(where: \.refusesClientCertificate) {
-            return TransportError(.certificate, "\(peer.place) does not trust the client certificate: give another")
+            return TransportError(.certificate, "\(peer.place) does not trust the client certificate: set another")
         }
         guard let error = error as? IOError else {
             let cause = reasons.lazy.compactMap(\.explanation).first ?? String(describing: error)

@@ -8,8 +8,8 @@ extension TransportError {
         return TransportError(
             .proxyAuthentication,
             proxy.authorization == nil
-                ? "\(place) asks for a name and a password: give them in its URL, as http://name:password@host:port"
-                : "\(place) refuses the name and the password (407): correct those in its URL"
+                ? "\(place) requires a user name and a password: set them in its URL, as http://name:password@host:port"
+                : "\(place) refuses the user name and the password (407): correct them in its URL"
         )
     }
 
@@ -18,12 +18,12 @@ extension TransportError {
         if status == 407 { return .proxyAuthentication(proxy) }
         return TransportError(
             .proxyRefused,
-            "\(Peer(proxy).place) made no connection to \(Peer(origin).place): \(status) \(ReasonPhrase.of(status))"
+            "\(Peer(proxy).place) did not connect to \(Peer(origin).place): \(status) \(ReasonPhrase.of(status))"
         )
     }
 
     /// The error for bytes in a tunnel before this side has sent any.
     static func tunnelSpokeFirst(_ proxy: ProxyServer) -> TransportError {
-        TransportError(.malformed, "\(Peer(proxy).place): bytes behind the answer to CONNECT, before TLS began")
+        TransportError(.malformed, "\(Peer(proxy).place): bytes after the response to CONNECT, before TLS")
     }
 }

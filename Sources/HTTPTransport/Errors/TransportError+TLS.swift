@@ -25,7 +25,7 @@ extension TransportError {
         if reasons.contains(where: \.refusesClientCertificate) {
             return TransportError(
                 .certificate,
-                "\(peer.place) does not trust the client certificate, or wants one: give one it trusts"
+                "\(peer.place) does not trust the client certificate, or requires one: set one it trusts"
             )
         }
         if let error = error as? IOError {
@@ -95,7 +95,7 @@ extension TransportError {
     static func unpinned(_ peer: Peer) -> TransportError {
         TransportError(
             .certificate,
-            "no pinned key is that of the certificate of \(peer.place): the server has another key, or is another"
+            "no pinned key matches the certificate of \(peer.place): the server has changed its key, or is another"
         )
     }
 

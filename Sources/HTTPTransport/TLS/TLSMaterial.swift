@@ -16,7 +16,7 @@ struct TLSMaterial: Sendable {
     ///
     /// - Throws: `TransportError` with the code `certificate`; the message names the file and how to fix it.
     init(_ settings: TLSOptions) throws(TransportError) {
-        let mend = "give a readable file of PEM certificates"
+        let mend = "use a readable file of PEM certificates"
         self.roots =
             switch settings.roots {
             case .system: []
@@ -29,7 +29,7 @@ struct TLSMaterial: Sendable {
             self.key = nil
             return
         }
-        let chain = try Self.certificates(identity.chain, of: "the client", "give a readable file of PEM certificates")
+        let chain = try Self.certificates(identity.chain, of: "the client", "use a readable file of PEM certificates")
         let key = try Self.key(identity)
         try Self.check(chain, key, identity)
         self.chain = chain
@@ -52,7 +52,7 @@ struct TLSMaterial: Sendable {
             throw TransportError(.certificate, "cannot read certificates of \(owner) from \(Self.place(pem)): \(mend)")
         }
         guard !certificates.isEmpty else {
-            throw TransportError(.certificate, "\(Self.place(pem)) holds no certificate of \(owner): \(mend)")
+            throw TransportError(.certificate, "\(Self.place(pem)) contains no certificate of \(owner): \(mend)")
         }
         return certificates
     }
@@ -63,7 +63,7 @@ struct TLSMaterial: Sendable {
         guard passphrase.allSatisfy({ $0 < 0x80 }) else {
             throw TransportError(
                 .certificate,
-                "the passphrase of the key in \(place) holds more than ASCII: encrypt the key with another"
+                "the passphrase of the key in \(place) is not ASCII: encrypt the key with another passphrase"
             )
         }
         do {
@@ -79,8 +79,8 @@ struct TLSMaterial: Sendable {
             throw TransportError(
                 .certificate,
                 identity.passphrase == nil
-                    ? "cannot read a private key from \(place): give a PEM key, and its passphrase if it is encrypted"
-                    : "cannot read a private key from \(place): give a PEM key, and the passphrase that belongs to it"
+                    ? "cannot read a private key from \(place): use a PEM key, with its passphrase if it is encrypted"
+                    : "cannot read a private key from \(place): use a PEM key with its passphrase"
             )
         }
     }
@@ -100,8 +100,8 @@ struct TLSMaterial: Sendable {
         } catch {
             throw TransportError(
                 .certificate,
-                "the private key in \(Self.place(identity.key)) does not fit the certificate in "
-                    + "\(Self.place(identity.chain)): give the key it was made with, and that certificate first"
+                "the private key in \(Self.place(identity.key)) does not match the certificate in "
+                    + "\(Self.place(identity.chain)): use the key of that certificate, and list that certificate first"
             )
         }
     }
@@ -109,7 +109,7 @@ struct TLSMaterial: Sendable {
     private static func place(_ pem: TLSOptions.PEM) -> String {
         switch pem {
         case .file(let file): file
-        case .bytes: "the given PEM text"
+        case .bytes: "the PEM text"
         }
     }
 }

@@ -42,7 +42,7 @@ extension BackgroundRunner {
                 let isPatient =
                     error.code == .sessionInUse
                     && (isOpened || ContinuousClock.now < patience || OpenSessions.mayBeLeft(self))
-                // It may be in the middle of an update; nothing else comes of waiting.
+                // It may be in the middle of an update; waiting for it has no other use.
                 let isMissing =
                     error.code == .notInstalled && !self.wasOpened && ContinuousClock.now > beginning + .seconds(2)
                 guard isPatient || !(isMissing || Self.isFinal(error)) else { return self.fail(TransferError(error)) }
@@ -138,7 +138,7 @@ extension BackgroundRunner {
     private func missed(_ error: ControlError, isTold: Bool) {
         self.logger?
             .warning(
-                "the daemon of a background session cannot be reached",
+                "the daemon of a background session is unreachable",
                 metadata: [
                     "session": "\(self.identifier)", "error": "\(error)",
                 ]
@@ -152,14 +152,14 @@ extension BackgroundRunner {
         if case .leaving(let done) = closing { done() }
     }
 
-    /// The number of failed attempts in a row after which those who wait for the opening get an error.
+    /// The number of consecutive failed attempts after which callers waiting for the opening get an error.
     private static let missesTold = 3
 
     /// Ends the session with an error.
     private func fail(_ error: TransferError) {
         self.logger?
             .error(
-                "a background session cannot go on",
+                "a background session cannot continue",
                 metadata: [
                     "session": "\(self.identifier)", "error": "\(error)",
                 ]

@@ -37,7 +37,7 @@ extension BackgroundRunner {
             let error = TransferError(
                 .daemonUnavailable,
                 "the daemon no longer knows the transfer",
-                remedy: "add it again; the bytes that are there are gone on from"
+                remedy: "add it again; it resumes after the bytes already received"
             )
             self.end(id, error)
         }
@@ -266,7 +266,7 @@ extension BackgroundRunner {
 
     /// Ends a task with an error that has resume data.
     ///
-    /// Looking for the partial file may block, so it runs on the pool.
+    /// The search for the partial file may block, so it runs on the pool.
     private func end(_ task: TransferTask, _ error: TransferError, _ path: String?) async {
         guard let task = task as? DownloadTask, let path, let slash = path.lastIndex(of: "/"),
             slash != path.index(before: path.endIndex)
@@ -371,7 +371,7 @@ final class EventsCompletion: Sendable {
         self.logger = logger
     }
 
-    deinit { self.look("was let go of without being called") }
+    deinit { self.look("was released without being called") }
 
     func called() { self.isDone.store(true, ordering: .relaxed) }
 

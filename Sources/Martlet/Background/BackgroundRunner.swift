@@ -45,7 +45,7 @@ final class BackgroundRunner: TransferRunner {
         var outbox = Outbox()
         /// The commands in a file that outlives the process; `nil` until there is one.
         var spool: CommandSpool?
-        /// Those who wait for the daemon's response to the first so many commands.
+        /// The callers that wait for the daemon's response to a number of commands, counted from the first.
         var handOvers: [(place: Int, waiter: @Sendable (TransferError?) -> Void)] = []
         var standing = Standing.opening
         /// The events whose calls have returned; `handled` also waits until their files were taken.
@@ -91,13 +91,13 @@ final class BackgroundRunner: TransferRunner {
         guard Self.isIdentifier(place.identifier) else {
             throw TransferError(
                 .badConfiguration,
-                "'\(place.identifier)' is no identifier for a background session",
+                "'\(place.identifier)' is not a valid identifier for a background session",
                 remedy:
-                    "use 1 to 128 letters, digits, dots, hyphens and underscores, beginning with a letter or a digit"
+                    "use 1 to 128 letters, digits, dots, hyphens and underscores, starting with a letter or a digit"
             )
         }
         if let command = configuration.wakeCommand.first, !command.hasPrefix("/") {
-            throw TransferError(.badConfiguration, "the wake command '\(command)' is no absolute path")
+            throw TransferError(.badConfiguration, "the wake command '\(command)' is not an absolute path")
         }
         do throws(ControlError) {
             self.place = try StateDirectory(place.stateDirectory)
@@ -141,7 +141,7 @@ final class BackgroundRunner: TransferRunner {
 
     /// Disconnects from the daemon, which continues the transfers.
     ///
-    /// It performs the commands that it has not answered when it finds the spool without its program.
+    /// The daemon performs the commands without a response when it finds the spool without its program.
     func leave() {
         let (work, waiters) = self.state.withLock { state in
             state.standing = .left
@@ -293,15 +293,15 @@ final class BackgroundRunner: TransferRunner {
 extension TransferError {
     static let noDataInBackground = TransferError(
         .badRequest,
-        "a background session has no data tasks: bytes cannot be given to a program that may be gone",
-        remedy: "make a download task, or use another session"
+        "a background session has no data tasks: bytes cannot be delivered to a program that may have exited",
+        remedy: "use a download task or another session"
     )
 
     static let noBytesInBackground = TransferError(
         .badRequest,
-        "an upload in a background session sends files, with at most 1 MiB beside them: the program may be gone",
-        remedy: "write what is to be sent into a file"
+        "an upload in a background session sends files and at most 1 MiB of other bytes: the program may exit",
+        remedy: "write the content to a file"
     )
 
-    static let left = TransferError(.invalidated, "the background session was let go of", remedy: "open it again")
+    static let left = TransferError(.invalidated, "the background session was released", remedy: "open it again")
 }

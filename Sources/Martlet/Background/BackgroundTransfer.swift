@@ -38,7 +38,7 @@ enum BackgroundTransfer {
         }
     }
 
-    /// Makes the daemon's transfer for a task.
+    /// Creates the daemon's transfer for a task.
     ///
     /// - Throws: ``TransferError`` with `badRequest` if the daemon does not support the request.
     static func new(_ task: TransferTask, id: GID, session: String) throws(TransferError) -> NewTransfer {
@@ -56,7 +56,7 @@ enum BackgroundTransfer {
     ) throws(TransferError) -> NewTransfer {
         let request = task.request
         guard request.expectedDigests.count < 2 else {
-            throw TransferError(.badRequest, "a download in a background session has one digest at most; give the best")
+            throw TransferError(.badRequest, "background sessions accept one digest per download; pass the strongest")
         }
         var options = self.common(task, isTemporary: task.place.isTemporary)
         options[.dir] = AbsolutePath.of(task.place.directory)
@@ -180,7 +180,7 @@ enum BackgroundTransfer {
         let failure = json.flatMap { TransferRecord.Failure(json: $0) }
         return TransferFailure(
             failure?.kind ?? .unknown,
-            failure?.message ?? "the transfer failed, and the daemon did not say why",
+            failure?.message ?? "the transfer failed for a reason that the daemon did not report",
             remedy: failure?.remedy ?? "",
             status: failure?.status
         )

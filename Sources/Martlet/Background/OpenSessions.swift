@@ -1,9 +1,9 @@
 internal import Control
 internal import Synchronization
 
-/// The background sessions that this process has open, or has let go of.
+/// The background sessions that this process has open, or has released.
 ///
-/// The daemon learns that a session was let go of from the end of a connection, which may come after the next opening.
+/// The daemon detects the release of a session by the end of a connection, possibly only after the next opening.
 enum OpenSessions {
     private struct Key: Hashable {
         var directory: String
@@ -20,9 +20,9 @@ enum OpenSessions {
         var left: ContinuousClock.Instant?
     }
 
-    /// The time for which the daemon may still see a holder that let go.
+    /// The time for which the daemon may still see a holder that released the session.
     private static let patience = Duration.seconds(10)
-    /// The time for which the last reference to another holder in this process may still be on its way out.
+    /// The time for which the last reference to another holder in this process may still exist.
     private static let shortPatience = Duration.seconds(2)
 
     private static let known = Mutex<[Key: Known]>([:])
@@ -31,7 +31,7 @@ enum OpenSessions {
         self.known.withLock { $0[Key(runner), default: Known()].open[ObjectIdentifier(runner)] = .now }
     }
 
-    /// The session was let go of, has failed, or was closed.
+    /// The session was released, has failed, or was closed.
     static func left(_ runner: BackgroundRunner) {
         self.known.withLock { known in
             guard known[Key(runner)]?.open.removeValue(forKey: ObjectIdentifier(runner)) != nil else { return }

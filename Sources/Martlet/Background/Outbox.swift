@@ -44,7 +44,7 @@ struct Outbox {
         }
     }
 
-    /// What a command is in the session's spool.
+    /// Returns the form of a command in the session's spool.
     static func spooled(_ command: Command, number: Int64) -> SpooledCall {
         switch command {
         case .add(let transfer):
@@ -54,7 +54,7 @@ struct Outbox {
                 method: "martlet.add",
                 parameters: ["entries": [transfer.json]]
             )
-        // In place of the addition: it is for a daemon that has performed that and not answered.
+        // In place of the addition: for a daemon that has performed it but not responded.
         case .change(let id, .removal, let parameters):
             SpooledCall(number: number, key: "add \(id)", method: "martlet.remove", parameters: parameters)
         case .change(let id, let kind, let parameters):
@@ -89,9 +89,9 @@ struct Outbox {
     /// Whether the daemon has responded to all commands.
     var isEmpty: Bool { self.commands.isEmpty }
 
-    /// The number of the next command that is put here, from 1.
+    /// The number of the next command to be added, from 1.
     var nextNumber: Int64 { self.lastNumber + 1 }
-    /// The number of commands put here so far, without those that replaced others.
+    /// The number of commands added so far, without those that replaced others.
     var end: Int { self.offset + self.commands.count }
     /// The number of commands, from the first one on, to which the daemon has responded.
     var done: Int { self.offset }

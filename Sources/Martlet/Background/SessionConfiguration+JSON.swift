@@ -40,7 +40,7 @@ extension SessionConfiguration {
     ///
     /// - Throws: ``TransferError`` with `badConfiguration` that names the member.
     package init(json: JSON) throws(TransferError) {
-        guard json.object != nil else { throw TransferError(.badConfiguration, "the configuration is no object") }
+        guard json.object != nil else { throw TransferError(.badConfiguration, "the configuration is not an object") }
         let fields = ConfigurationFields(json)
         self.init()
         for pair in try fields.array("headers") ?? [] {
@@ -101,7 +101,7 @@ struct ConfigurationFields {
     init(_ json: JSON) { self.json = json }
 
     func wrong(_ name: String) -> TransferError {
-        TransferError(.badConfiguration, "the configuration's '\(name)' has no value that it may have")
+        TransferError(.badConfiguration, "the configuration's '\(name)' has an invalid value")
     }
 
     private func value<Value>(_ name: String, _ read: (JSON) -> Value?) throws(TransferError) -> Value? {

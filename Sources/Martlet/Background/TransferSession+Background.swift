@@ -20,7 +20,7 @@ extension SessionConfiguration {
 
 /// Sessions whose transfers continue after the program has ended.
 extension TransferSession {
-    /// Makes a session with a delegate that receives a background session's events from the first one on.
+    /// Creates a session with a delegate that receives a background session's events from the first one on.
     ///
     /// - Parameters:
     ///   - configuration: The configuration; later changes to the value have no effect on the session.
@@ -35,7 +35,7 @@ extension TransferSession {
         try self.init(configuration) { $0.addDelegate(delegate, on: context) }
     }
 
-    /// Makes a session and waits until the daemon has opened it.
+    /// Creates a session and waits until the daemon has opened it.
     ///
     /// - Parameters:
     ///   - configuration: The configuration of a background session.
@@ -69,10 +69,10 @@ extension TransferSession {
         return nil
     }
 
-    /// Returns when the daemon has stored everything that the tasks of a background session were told to do so far.
+    /// Returns when the daemon has stored all commands that the tasks of a background session have given so far.
     ///
-    /// Not needed to keep it: what ``TransferTask/resume()`` and the other calls have returned from is in a file, which
-    /// the daemon reads also if the program ends at once. In another session it returns at once.
+    /// Not needed for safety: when ``TransferTask/resume()`` and the other calls return, the commands are in a file,
+    /// which the daemon reads even if the program ends immediately. In another session it returns at once.
     ///
     /// - Throws: ``TransferError`` if the session cannot continue; `CancellationError` if the Swift task is cancelled.
     public func handOver() async throws {
@@ -83,9 +83,9 @@ extension TransferSession {
             }
     }
 
-    /// Blocks until the daemon has stored everything that the tasks were told to do so far; see ``handOver()``.
+    /// Blocks until the daemon has stored all commands that the tasks have given so far; see ``handOver()``.
     ///
-    /// - Parameter timeout: How long to wait; `nil` for any time.
+    /// - Parameter timeout: How long to wait; `nil` for no limit.
     /// - Throws: ``TransferError``, with `timeout` after that time.
     public func handOverBlocking(timeout: Duration? = nil) throws(TransferError) {
         guard let background = self.background else { return }
@@ -96,11 +96,11 @@ extension TransferSession {
         }
     }
 
-    /// Closes the session in this program: refuses new tasks, and lets go of the existing ones.
+    /// Closes the session in this program: refuses new tasks, and releases the existing ones.
     ///
     /// In a background session the daemon continues the transfers, and reports their ends to the next session that is
-    /// opened with the identifier, in this process or another. This returns when the daemon has everything that the
-    /// tasks were told to do, or cannot be reached. In another session it is ``finishTasksAndInvalidate()``.
+    /// opened with the identifier, in this process or another. This returns when the daemon has all commands of the
+    /// tasks, or cannot be reached. In another session it is ``finishTasksAndInvalidate()``.
     public func close() async {
         guard let background = self.background else { return self.finishTasksAndInvalidate() }
         self.registry.finish()

@@ -27,7 +27,7 @@ final class FlowGate: Sendable {
         }
     }
 
-    /// Whether reading would pause with so many more bytes.
+    /// Whether reading would pause with this many more bytes.
     func pauses(with bytes: Int) -> Bool { self.state.withLock { $0.outstanding + bytes > Self.high } }
 
     /// Resumes a body that has paused, although its recipients have not taken their bytes.

@@ -23,7 +23,7 @@ final class SpilledBytes: Sendable {
         let path = directory + "/" + TemporaryPlace.name()
         self.descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard self.descriptor >= 0 else {
-            throw TransferError(.file, "cannot make '\(path)': \(String(cString: strerror(errno)))")
+            throw TransferError(.file, "cannot create '\(path)': \(String(cString: strerror(errno)))")
         }
         unlink(path)
     }

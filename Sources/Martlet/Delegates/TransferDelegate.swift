@@ -3,14 +3,14 @@
 /// Every method is optional. For one task the order is: the response, then data or progress any number of times, then
 /// exactly one end. A task that fails before any response reports no response. Redirects and challenges precede the
 /// response. A session can have several delegates and references them weakly: a delegate that was released receives no
-/// more calls, and a decision that it owed is made as if it had not been there. Of several delegates, the first that
-/// decides other than by default decides.
+/// more calls, and its pending decisions are made as if it did not exist. Of several delegates, the first one that
+/// makes a non-default decision decides.
 ///
 /// A method with a `decide` parameter may call it once, at any time, from any thread; until then the task waits. If
 /// `decide` is released without a call, the default applies.
 ///
-/// Declare the conformance in an extension that contains the methods: there the compiler warns of a method that nearly
-/// matches one of these, and would never be called.
+/// Declare the conformance in an extension that contains the methods: there the compiler warns about a method that
+/// nearly matches one of these and would never be called.
 ///
 /// A class isolated to the main actor conforms with `@preconcurrency TransferDelegate` and is added with
 /// ``CallbackContext/main``.
@@ -95,7 +95,7 @@ public protocol TransferDelegate: AnyObject, Sendable {
     /// - Parameters:
     ///   - session: The session.
     ///   - completion: To be called once the program has stored its results from these events; if it is never called,
-    ///     the log has a warning.
+    ///   the log has a warning.
     func sessionDidFinishEvents(_ session: TransferSession, completion: @escaping @Sendable () -> Void)
 
     /// A background session cannot continue: another program has it open, or the daemon refuses it.

@@ -18,8 +18,8 @@ final class ListLock: Sendable {
         guard raw >= 0 else {
             throw TransferError(
                 .file,
-                "cannot make '\(path)', which keeps the list for one owner: \(String(cString: strerror(errno)))",
-                remedy: "name a list in a directory that can be written"
+                "cannot create the lock file '\(path)' of the list: \(String(cString: strerror(errno)))",
+                remedy: "choose a list in a writable directory"
             )
         }
         self.descriptor = Mutex(raw)
@@ -28,8 +28,8 @@ final class ListLock: Sendable {
         guard result == 0 || errno != EWOULDBLOCK else {
             throw TransferError(
                 .listInUse,
-                "the list '\(list)' is open already, in this program or another",
-                remedy: "close it there, or name another list",
+                "the list '\(list)' is already open, in this program or another",
+                remedy: "close it there, or choose another list",
                 isRetryable: true
             )
         }
@@ -75,8 +75,8 @@ enum ListPath {
         }
         throw TransferError(
             .file,
-            "cannot make the directory '\(path)': \(String(cString: strerror(errno)))",
-            remedy: "name one that can be written"
+            "cannot create the directory '\(path)': \(String(cString: strerror(errno)))",
+            remedy: "choose a writable directory"
         )
     }
 

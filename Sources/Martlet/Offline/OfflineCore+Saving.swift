@@ -59,7 +59,7 @@ extension OfflineCore {
         guard request.method == "GET", request.body == nil, request.conditions.isEmpty else {
             throw TransferError(
                 .badRequest,
-                "a download of a list is repeated at will, so it is a plain GET without content or conditions"
+                "a download of a list may be repeated, so it must be a plain GET without content or conditions"
             )
         }
     }

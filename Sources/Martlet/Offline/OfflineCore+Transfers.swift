@@ -45,7 +45,7 @@ extension OfflineCore {
         }
     }
 
-    /// The order for a task; a task of this process cannot rest, because it would end with the process.
+    /// The order for a task; a task of this process cannot be paused, because it would end with the process.
     private func order(_ entry: OfflineEntry, isWanted: Bool) -> OfflineEntry.Order {
         if entry.discards { return .end }
         if isWanted { return .go }

@@ -16,7 +16,7 @@ final class OfflineCore: Sendable {
         /// The finished downloads in the order in which they finished.
         var finished: [String] = []
         var entries = OfflineEntries()
-        /// The changed and removed downloads that are not on disk yet, by the number of their last change.
+        /// The changed and removed downloads that are not yet on disk, by the number of their last change.
         var changes: [String: UInt64] = [:]
         private var lastChange: UInt64 = 0
         var received: Int64 = 0
@@ -158,7 +158,7 @@ final class OfflineCore: Sendable {
     func change(_ id: String, _ change: (inout OfflineEntry) -> Bool) throws(TransferError) {
         let isThere = self.state.withLock { $0.isClosing || $0.entries[id].map { !$0.isRemoved } ?? false }
         guard isThere else {
-            throw TransferError(.invalidated, "the download is not in the list any more", remedy: "add it again")
+            throw TransferError(.invalidated, "the download is no longer in the list", remedy: "add it again")
         }
         try self.change([id], change)
     }

@@ -12,7 +12,8 @@ internal import Synchronization
 ///
 /// The file is written and synced when a download is added, removed or finished, fails, or changes its state or
 /// settings; not for progress, which is in the journals next to the partial files. A change is appended, so that it
-/// costs as much in a long list as in a short one; once most of the file is obsolete, it is replaced atomically. Names are stored relative to the directory, so that both may be moved between two runs. Only its owner can
+/// costs as much in a long list as in a short one; once most of the file is obsolete, it is replaced atomically. Names
+/// are stored relative to the directory, so that both may be moved between two runs. Only its owner can
 /// read the file. Unless the list is made with `keepsSecrets`, it does not contain credentials: `Authorization`,
 /// `Cookie` and `Proxy-Authorization` fields, and the user name and password of a URL, are used in this run of the
 /// program only. The configuration's credentials and cookies are used in every run that sets them.
@@ -27,9 +28,9 @@ internal import Synchronization
 public final class OfflineDownloads: Sendable {
     private let core: OfflineCore
 
-    /// Opens a list, or makes a new one; this starts no download, but a background session continues its own.
+    /// Opens a list, or creates a new one; this starts no download, but a background session continues its own.
     ///
-    /// Downloads that are not kept over restarts are removed with their partial bytes. Blocks while it examines the
+    /// Downloads that do not persist across restarts are removed with their partial bytes. Blocks while it examines the
     /// partial files.
     ///
     /// - Parameters:
@@ -44,7 +45,7 @@ public final class OfflineDownloads: Sendable {
     ///     delivered before ``addObserver(_:on:)`` could be called.
     ///   - context: The context in which it is called.
     /// - Throws: ``TransferError`` with `listDamaged` if the file is not a valid list: it is then renamed, and the next
-    ///   call makes a new one; `listTooNew`, `listInUse`, `file`, `noSpace`, `badConfiguration`.
+    ///   call creates a new one; `listTooNew`, `listInUse`, `file`, `noSpace`, `badConfiguration`.
     public init(
         list: String,
         directory: String,
@@ -145,7 +146,7 @@ public final class OfflineDownloads: Sendable {
             keepsOverRestarts: keepsOverRestarts
         )
         let added = try self.core.add([item])
-        guard let download = added.first else { throw TransferError(.unknown, "nothing was added") }
+        guard let download = added.first else { throw TransferError(.unknown, "no download was added") }
         return download
     }
 

@@ -40,7 +40,7 @@ struct OfflineListFile: Sendable {
 
     init(path: String) { self.path = path }
 
-    /// Whether the file should be replaced although nothing has changed: it is of an old version, or ends incompletely.
+    /// Whether the file should be replaced although nothing has changed: it has an old version, or ends incompletely.
     var isOutdated: Bool { self.length == nil }
 
     // MARK: Writing
@@ -146,29 +146,29 @@ struct OfflineListFile: Sendable {
         let first = bytes.prefix { $0 != 0x0A }
         // Version 1 has line breaks within its object.
         guard let header = Self.decode(Header.self, first) ?? Self.decode(Header.self, bytes[...]), header.version > 0
-        else { throw self.setAside("it is no list") }
+        else { throw self.setAside("it is not a list") }
         guard header.version <= Self.version else {
             throw TransferError(
                 .listTooNew,
-                "the list '\(self.path)' has version \(header.version), and this program knows \(Self.version)",
-                remedy: "use the program that wrote it, or name another list"
+                "the list '\(self.path)' has version \(header.version), but this program supports \(Self.version)",
+                remedy: "use the program that wrote it, or choose another list"
             )
         }
         let items: [OfflineRecord]
         if header.version == 1 {
             guard let old = Self.decode(Old.self, bytes[...]) else { throw self.setAside("its items cannot be read") }
             items = old.items
-            guard Set(items.map(\.id)).count == items.count else { throw self.setAside("two items have one id") }
+            guard Set(items.map(\.id)).count == items.count else { throw self.setAside("two items have the same id") }
         } else {
             guard let snapshot = header.snapshot, first.endIndex < bytes.endIndex else {
-                throw self.setAside("it is no list")
+                throw self.setAside("it is not a list")
             }
             items = try self.items(bytes[(first.endIndex + 1)...], snapshot: snapshot)
         }
         for item in items {
             let request = Result { () throws(TransferError) in try item.request.request() }
             guard item.isPlausible, case .success = request else {
-                throw self.setAside("the item '\(item.id.prefix(40))' contradicts itself")
+                throw self.setAside("the item '\(item.id.prefix(40))' is inconsistent")
             }
         }
         return items
@@ -196,7 +196,7 @@ struct OfflineListFile: Sendable {
             start = next
         }
         guard number >= snapshot else { throw self.setAside("it has \(number) of \(snapshot) lines") }
-        // A file with appended lines is replaced at the opening, which has read all of it anyway.
+        // A file with appended lines is replaced at opening, when all of it has been read anyway.
         if isWhole, number == snapshot, contents.records.count == snapshot {
             self.length = Int64(bytes.endIndex)
             for (id, size) in contents.sizes { self.count(id, size) }
@@ -242,7 +242,7 @@ struct OfflineListFile: Sendable {
                 if error.code == .exists { continue }
                 return TransferError(
                     .listDamaged,
-                    "the list '\(self.path)' is damaged (\(reason)) and stays where it is: \(error.message)",
+                    "the list '\(self.path)' is damaged (\(reason)) and cannot be renamed: \(error.message)",
                     remedy: "move it away"
                 )
             }
@@ -255,7 +255,7 @@ struct OfflineListFile: Sendable {
         }
         return TransferError(
             .listDamaged,
-            "the list '\(self.path)' is damaged (\(reason)), and so were a thousand before it",
+            "the list '\(self.path)' is damaged (\(reason)); a thousand damaged lists already exist",
             remedy: "move them away"
         )
     }

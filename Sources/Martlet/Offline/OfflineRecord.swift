@@ -107,7 +107,7 @@ extension OfflineRecord.Request {
         }
     }
 
-    /// Makes the request.
+    /// Creates the request.
     ///
     /// - Throws: ``TransferError`` if the stored data is not a valid request.
     func request() throws(TransferError) -> TransferRequest {
@@ -122,7 +122,7 @@ extension OfflineRecord.Request {
         for digest in self.digests {
             guard digest.count == 3, let algorithm = DigestAlgorithm(rawValue: digest[0]),
                 let bytes = Hexadecimal.decode(Array(digest[1].utf8))
-            else { throw TransferError(.badRequest, "a digest in the list is none: \(digest)") }
+            else { throw TransferError(.badRequest, "a digest in the list is invalid: \(digest)") }
             request.expectedDigests.append(ExpectedDigest(algorithm: algorithm, bytes: bytes, source: digest[2]))
         }
         try TransferSession.check(request)

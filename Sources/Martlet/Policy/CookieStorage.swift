@@ -70,7 +70,7 @@ public final class CookieStorage: Sendable {
         } catch {
             throw TransferError(TransferFailure(error))
         }
-        guard let bytes else { throw TransferError(.file, "there is no cookie file '\(path)'") }
+        guard let bytes else { throw TransferError(.file, "the cookie file '\(path)' does not exist") }
         return self.changeJar { $0.load(netscape: bytes, now: self.clock()) }
     }
 

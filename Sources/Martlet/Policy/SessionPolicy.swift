@@ -149,9 +149,9 @@ package final class SessionPolicy: TransferPolicy {
         case .allow: later(.proceed)
         case .cancel: later(.cancel)
         case .becomeDownload(let destination):
-            // A data task that became this download: the run that was told so had ended.
+            // A data task that became this download: the run that received this decision had ended.
             if let download = task as? DownloadTask { return later(.divert(download.place.diversion)) }
-            // A task that was suspended or has ended meanwhile does not become a download: its end would not be
+            // A task that was suspended or has ended in the meantime does not become a download: its end would not be
             // reported. If it is resumed, its next response does.
             guard let data = task as? DataTask, let box = request.userInfo as? TaskBox, data.state == .running else {
                 return later(.proceed)
@@ -203,13 +203,13 @@ package final class SessionPolicy: TransferPolicy {
     }
 }
 
-/// The delegates' decision about a task's response, which is asked for once.
+/// The delegates' decision about a task's response, which is requested once.
 ///
-/// A task that is suspended meanwhile receives another response, about which the decision of the first one holds.
+/// A task that is suspended in the meantime receives another response; the decision about the first one applies to it.
 struct ResponseInquiry: Sendable {
     enum Step {
         case ask
-        /// The delegates were asked and have not decided yet.
+        /// The delegates were called and have not decided yet.
         case pending
         case decided(ResponseDecision)
     }
@@ -218,7 +218,7 @@ struct ResponseInquiry: Sendable {
     private var decision: ResponseDecision?
     private var later: (@Sendable (PolicyDecision) -> Void)?
 
-    /// The engine asks; `later` replaces the closure of an earlier response.
+    /// The engine requests a decision; `later` replaces the closure of an earlier response.
     mutating func asked(_ later: @escaping @Sendable (PolicyDecision) -> Void) -> Step {
         if let decision { return .decided(decision) }
         defer {

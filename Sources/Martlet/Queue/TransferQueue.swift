@@ -49,7 +49,7 @@ public final class TransferQueue: Sendable {
         return configuration
     }
 
-    /// Makes a queue; ``start()`` starts it.
+    /// Creates a queue; ``start()`` starts it.
     ///
     /// - Parameters:
     ///   - limit: The number of items that run at once; at least 1. It replaces the configuration's.
@@ -115,7 +115,7 @@ public final class TransferQueue: Sendable {
             return (item, state.isStarted)
         }
         guard let added else {
-            throw TransferError(.queueClosed, "the queue takes no more items", remedy: "make another queue")
+            throw TransferError(.queueClosed, "the queue accepts no more items", remedy: "create another queue")
         }
         if added.isStarted { self.begin(added.item) }
         return added.item
@@ -216,7 +216,7 @@ public final class TransferQueue: Sendable {
     /// It may be called on the thread on which delegates are called, such as the main thread: meanwhile bytes that they
     /// have not taken, beyond about 1 MiB of each item, are kept in temporary files.
     ///
-    /// - Parameter timeout: How long to wait, `nil` for any time; the queue continues after it.
+    /// - Parameter timeout: How long to wait, `nil` for no limit; the queue continues after the timeout.
     /// - Throws: ``TransferError`` with `timeout` after that time; `wouldDeadlock` on an event loop, and in asynchronous
     ///   code off the main thread.
     public func waitUntilFinishedBlocking(timeout: Duration? = nil) throws(TransferError) {
@@ -238,7 +238,7 @@ public final class TransferQueue: Sendable {
     /// Whether a thread is blocked until the queue is finished, perhaps that of a delegate.
     fileprivate var isBlocking: Bool { self.blocked.load(ordering: .sequentiallyConsistent) > 0 }
 
-    /// - Returns: The waiter's number; `nil` if it was called at once.
+    /// - Returns: The waiter's number; `nil` if it was called immediately.
     private func whenFinished(_ waiter: @escaping @Sendable () -> Void) -> Int? {
         let number: Int? = self.state.withLock { state in
             if Self.isOver(state) || (!state.isStarted && !state.isStopped) { return nil }
@@ -308,7 +308,7 @@ private final class QueueRelay: DataRelay {
         let (item, queue) = (self.item, self.queue)
         let members = queue.hearers
         if !members.isEmpty, queue.isBlocking, flow.pauses(with: bytes.count * members.count) {
-            // A full disk leaves them in memory, where the item's body is anyway.
+            // If the disk is full, they stay in memory, where the item's body is anyway.
             let spilled = self.spill(bytes)
             for member in members {
                 member.tell { delegate in

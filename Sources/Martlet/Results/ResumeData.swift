@@ -45,8 +45,8 @@ public struct ResumeData: Sendable, Hashable {
         guard let contents = try? JSONDecoder().decode(Contents.self, from: Data(bytes)), contents.version == 1 else {
             throw TransferError(
                 .badResumeData,
-                "these \(bytes.count) bytes are no resume data of this version",
-                remedy: "download the file anew"
+                "these \(bytes.count) bytes are not resume data of this version",
+                remedy: "restart the download"
             )
         }
         self.contents = contents

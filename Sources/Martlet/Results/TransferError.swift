@@ -75,7 +75,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         public static let sessionInUse = Code(.sessionInUse)
         /// The daemon could not be started or reached, or no longer knows the transfer.
         public static let daemonUnavailable = Code(.daemonUnavailable)
-        /// The temporary file was given to the task's delegates and handlers, and is deleted.
+        /// The temporary file was passed to the task's delegates and handlers, and is deleted.
         public static let fileWasHandedOut = Code(.fileWasHandedOut)
         /// A blocking call on a thread that must not block.
         public static let wouldDeadlock = Code(.wouldDeadlock)
@@ -210,16 +210,16 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
 
     private static func remedy(_ failure: TransferFailure) -> String {
         if failure.code == .authentication {
-            return "give credentials in the configuration, or answer the challenge in a delegate"
+            return "set credentials in the configuration, or handle the challenge in a delegate"
         }
         return failure.remedy { setting in
             switch setting {
-            case .existingFiles: "give the destination another rule for existing files"
-            case .resourceTimeout: "allow more by the resource timeout"
-            case .connectTimeout: "allow more by the connect timeout"
-            case .trust: "trust its authority by the configuration's TLS options"
-            case .credentials: "give credentials in the configuration"
-            case .concurrency: "run fewer tasks at once"
+            case .existingFiles: "set another rule for existing files in the destination"
+            case .resourceTimeout: "increase the resource timeout"
+            case .connectTimeout: "increase the connect timeout"
+            case .trust: "add its certificate authority to the configuration's TLS options"
+            case .credentials: "set credentials in the configuration"
+            case .concurrency: "run fewer tasks concurrently"
             case .outageTimeout: ""
             }
         }

@@ -30,8 +30,8 @@ public struct UploadResumeData: Sendable, Hashable {
         guard let end = bytes.firstIndex(of: 0), let record = UploadRecord(encoded: Array(bytes[(end + 1)...])) else {
             throw TransferError(
                 .badResumeData,
-                "the upload's resume data are damaged, or of another version",
-                remedy: "begin the upload anew"
+                "the upload's resume data is damaged, or of another version",
+                remedy: "restart the upload"
             )
         }
         self.init(path: String(decoding: bytes[..<end], as: UTF8.self), record: record)

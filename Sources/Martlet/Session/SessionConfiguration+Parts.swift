@@ -37,7 +37,7 @@ extension SessionConfiguration {
         options.retryStatuses = self.retries.statuses
         options.maximumRedirects = max(0, self.maximumRedirects)
         options.allowsDowngrade = self.allowsDowngrade
-        // Zero disables the timeout; a year stands for none.
+        // Zero disables the timeout; a year represents no timeout.
         options.connectTimeout = self.connectTimeout > .zero ? self.connectTimeout : .seconds(365 * 86_400)
         options.stallTimeout = self.requestTimeout
         options.totalTimeout = self.resourceTimeout

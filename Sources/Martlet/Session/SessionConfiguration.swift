@@ -2,7 +2,7 @@ public import CoreMetrics
 public import Logging
 public import TransferEngine
 
-/// The configuration of a session; a value, copied when the session is made.
+/// The configuration of a session; a value, copied when the session is created.
 public struct SessionConfiguration: Sendable {
     /// The default: cookies shared with the other sessions of this process, proxies from the environment.
     public static var `default`: SessionConfiguration {
@@ -175,7 +175,7 @@ public struct RetryPolicy: Sendable, Hashable {
 
 /// The source of the proxy settings.
 public enum ProxyChoice: Sendable, Hashable {
-    /// The variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, read when the session is made.
+    /// The variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, read when the session is created.
     case environment
     /// No proxy.
     case none

@@ -1,4 +1,4 @@
-/// The tasks of a session that have not ended, by kind, in the order in which they were made.
+/// The tasks of a session that have not ended, by kind, in the order in which they were created.
 public struct SessionTasks: Sendable {
     /// The data tasks.
     public let data: [DataTask]

@@ -16,8 +16,8 @@ enum TemporaryPlace {
         if mkdir(path, 0o700) != 0, errno != EEXIST {
             throw TransferError(
                 .file,
-                "cannot make the directory for temporary files '\(path)': \(String(cString: strerror(errno)))",
-                remedy: "name another one in the session's configuration"
+                "cannot create the directory for temporary files '\(path)': \(String(cString: strerror(errno)))",
+                remedy: "set another directory in the session's configuration"
             )
         }
         var status = stat()
@@ -25,8 +25,8 @@ enum TemporaryPlace {
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid() else {
             throw TransferError(
                 .file,
-                "'\(path)', for temporary files, is not a directory of this user's own",
-                remedy: "remove it, or name another one in the session's configuration"
+                "'\(path)', for temporary files, is not a directory owned by this user",
+                remedy: "remove it, or set another directory in the session's configuration"
             )
         }
     }

@@ -47,13 +47,13 @@ extension TransferSession {
         return try await task.value
     }
 
-    /// Makes and starts a data task that reports its end to a handler; see ``DataTask/onCompletion(_:)``.
+    /// Creates and starts a data task that reports its end to a handler; see ``DataTask/onCompletion(_:)``.
     ///
     /// - Parameters:
     ///   - request: The request.
     ///   - completion: The handler, called once.
     /// - Returns: The task.
-    /// - Throws: ``TransferError`` if the task cannot be made.
+    /// - Throws: ``TransferError`` if the task cannot be created.
     @discardableResult
     public func data(
         from request: some RequestConvertible,
@@ -65,7 +65,7 @@ extension TransferSession {
         return task
     }
 
-    /// Makes and starts a download task that reports its end to a handler; see ``DownloadTask/onCompletion(_:)``.
+    /// Creates and starts a download task that reports its end to a handler; see ``DownloadTask/onCompletion(_:)``.
     ///
     /// - Parameters:
     ///   - request: The request.
@@ -73,7 +73,7 @@ extension TransferSession {
     ///     kept.
     ///   - completion: The handler, called once.
     /// - Returns: The task.
-    /// - Throws: ``TransferError`` if the task cannot be made.
+    /// - Throws: ``TransferError`` if the task cannot be created.
     @discardableResult
     public func download(
         from request: some RequestConvertible,

@@ -8,9 +8,10 @@ internal import Platform
 ///
 /// They may be made on any thread that may block, including the main thread and the threads and queues on which
 /// delegates are called. No delegate is called, because the call may block its thread; challenges are handled with the
-/// session's credentials. They have places and connections of their own, as many as the session allows, so that they never
-/// wait for transfers whose delegates they block. On an event loop and on the threads of Swift's concurrency pool, which must not block, they
-/// throw `wouldDeadlock` at once. Success is a status from 200 to 299, in practice 200 and 206.
+/// session's credentials. Blocking calls have separate slots and connections, as many as the session allows, so that
+/// they never wait for transfers whose delegates they block. On an event loop and on the threads of Swift's concurrency
+/// pool, which must not block, they throw `wouldDeadlock` at once. Success is a status from 200 to 299, in practice 200
+/// and 206.
 extension TransferSession {
     /// Receives a body in memory, and blocks until it is complete.
     ///
@@ -19,10 +20,10 @@ extension TransferSession {
     ///   - referer: The value of the `Referer` field.
     ///   - headers: Header fields in addition to the request's.
     ///   - maximumBytes: The maximum size of the body in bytes.
-    ///   - timeout: How long to wait for the end, `nil` for any time; then the transfer is cancelled.
+    ///   - timeout: How long to wait for the end, `nil` for no limit; then the transfer is cancelled.
     /// - Returns: The response and its body.
-    /// - Throws: ``TransferError``, with `timeout` after that time; for a status other than success it has the status, its name and the body's first
-    ///   bytes.
+    /// - Throws: ``TransferError``, with `timeout` after that time; for a status other than success it has the status,
+    ///   its name and the first bytes of the body.
     public func dataBlocking(
         from request: some RequestConvertible,
         referer: HTTPURL? = nil,
@@ -43,10 +44,10 @@ extension TransferSession {
     ///   - destination: The destination of the file; a temporary one is deleted when the caller releases the result.
     ///   - referer: The value of the `Referer` field.
     ///   - headers: Header fields in addition to the request's.
-    ///   - timeout: How long to wait for the end, `nil` for any time; then the transfer is cancelled.
+    ///   - timeout: How long to wait for the end, `nil` for no limit; then the transfer is cancelled.
     /// - Returns: The file.
-    /// - Throws: ``TransferError``, with `timeout` after that time; for a status other than success it has the status, its name and the body's first
-    ///   bytes.
+    /// - Throws: ``TransferError``, with `timeout` after that time; for a status other than success it has the status,
+    ///   its name and the first bytes of the body.
     public func downloadBlocking(
         from request: some RequestConvertible,
         to destination: Destination = .temporary,
@@ -79,14 +80,14 @@ enum BlockingCall {
         if SharedLoops.isCurrentThread {
             throw TransferError(
                 .wouldDeadlock,
-                "a blocking call on an event loop's thread, which others wait for",
-                remedy: "use the asynchronous call, or make this one on a thread of your own"
+                "a blocking call on an event loop's thread, which must not block",
+                remedy: "use the asynchronous call, or call this method on a separate thread"
             )
         }
         if withUnsafeCurrentTask(body: { $0 != nil }), !Self.isMainThread {
             throw TransferError(
                 .wouldDeadlock,
-                "a blocking call in asynchronous code, whose threads must not wait",
+                "a blocking call in asynchronous code, whose threads must not block",
                 remedy: "use the asynchronous call with await"
             )
         }
@@ -114,7 +115,7 @@ enum BlockingCall {
     /// Starts a task and waits for its end.
     ///
     /// - Parameters:
-    ///   - timeout: How long to wait, `nil` for any time; then the task is cancelled.
+    ///   - timeout: How long to wait, `nil` for no limit; then the task is cancelled.
     ///   - task: The task.
     ///   - register: Registers the callback that receives the result.
     /// - Returns: The result's value.
@@ -135,8 +136,8 @@ enum BlockingCall {
     /// Waits for a result that another thread produces.
     ///
     /// - Parameters:
-    ///   - timeout: How long to wait; `nil` for any time.
-    ///   - subject: What is waited for, for the error.
+    ///   - timeout: How long to wait; `nil` for no limit.
+    ///   - subject: The name of the awaited operation, for the error.
     ///   - register: Registers the callback that receives the result.
     ///   - begin: Starts the work.
     /// - Returns: The result's value.
@@ -157,8 +158,8 @@ enum BlockingCall {
         guard semaphore.wait(timeout: timeout.map { .now() + $0.inSeconds } ?? .distantFuture) == .success else {
             throw TransferError(
                 .timeout,
-                "\(subject) has not ended within the \(timeout.map { "\($0)" } ?? "") that the blocking call waits",
-                remedy: "wait longer"
+                "\(subject) did not end within the blocking call's timeout of \(timeout.map { "\($0)" } ?? "")",
+                remedy: "increase the timeout"
             )
         }
         let outcome = slot.value.withLock { value in

@@ -4,7 +4,7 @@ internal import TransferEngine
 
 /// Creation of tasks.
 extension TransferSession {
-    /// Makes a data task; ``TransferTask/resume()`` starts it.
+    /// Creates a data task; ``TransferTask/resume()`` starts it.
     ///
     /// - Parameters:
     ///   - request: The request.
@@ -22,7 +22,7 @@ extension TransferSession {
         try self.makeData(request.transferRequest(), maximumBytes, collectsBody, isPrivate: false)
     }
 
-    /// Makes a download task; ``TransferTask/resume()`` starts it.
+    /// Creates a download task; ``TransferTask/resume()`` starts it.
     ///
     /// - Parameters:
     ///   - request: The request.
@@ -36,7 +36,7 @@ extension TransferSession {
         try self.makeDownload(request.transferRequest(), destination, isPrivate: false)
     }
 
-    /// Makes a download task that resumes the download of another task, at the same destination.
+    /// Creates a download task that resumes the download of another task, at the same destination.
     ///
     /// - Parameter data: The resume data of the other task.
     /// - Returns: The task.
@@ -106,8 +106,8 @@ extension TransferSession {
         guard let id = self.registry.numberForNew() else {
             throw TransferError(
                 .invalidated,
-                "the session was invalidated: it takes no more tasks",
-                remedy: "make another"
+                "the session was invalidated: it accepts no more tasks",
+                remedy: "create another session"
             )
         }
         let task = make(id)
@@ -156,7 +156,7 @@ extension TransferSession {
             guard let last = path.split(separator: "/", omittingEmptySubsequences: false).last,
                 !last.isEmpty, last != ".", last != ".."
             else {
-                throw TransferError(.badDestination, "'\(path)' is no file's path; give one that ends in a name")
+                throw TransferError(.badDestination, "'\(path)' is not a file path; end it with a file name")
             }
             let directory = path.dropLast(last.utf8.count)
             return DownloadPlace(

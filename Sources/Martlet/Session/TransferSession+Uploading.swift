@@ -3,7 +3,7 @@ internal import TransferEngine
 
 /// Uploads.
 extension TransferSession {
-    /// Makes an upload task; ``TransferTask/resume()`` starts it.
+    /// Creates an upload task; ``TransferTask/resume()`` starts it.
     ///
     /// A background session sends only files, alone or in a form. The daemon opens them when it sends them, so they
     /// must not be moved or deleted before. The response body is limited to 1 MiB there.
@@ -25,7 +25,7 @@ extension TransferSession {
         try self.makeUpload(request.transferRequest(), body, resumption, checksum, isPrivate: false)
     }
 
-    /// Makes an upload task that resumes the upload of another task.
+    /// Creates an upload task that resumes the upload of another task.
     ///
     /// The file must be unchanged; otherwise the task fails with `file`. With this method a background session can
     /// resume, from the bytes that the server has, an upload that this program started in the foreground.
@@ -69,7 +69,7 @@ extension TransferSession {
         return try await task.value
     }
 
-    /// Makes and starts an upload task that reports its end to a handler; see ``UploadTask/onCompletion(_:)``.
+    /// Creates and starts an upload task that reports its end to a handler; see ``UploadTask/onCompletion(_:)``.
     ///
     /// - Parameters:
     ///   - body: The content to send.
@@ -77,7 +77,7 @@ extension TransferSession {
     ///   - resumption: How the upload resumes after an interruption.
     ///   - completion: The handler, called once.
     /// - Returns: The task.
-    /// - Throws: ``TransferError`` if the task cannot be made.
+    /// - Throws: ``TransferError`` if the task cannot be created.
     @discardableResult
     public func upload(
         _ body: UploadBody,
@@ -100,10 +100,10 @@ extension TransferSession {
     ///   - referer: The value of the `Referer` field.
     ///   - headers: Header fields in addition to the request's.
     ///   - resumption: How the upload resumes after an interruption.
-    ///   - timeout: How long to wait for the end, `nil` for any time; then the transfer is cancelled.
+    ///   - timeout: How long to wait for the end, `nil` for no limit; then the transfer is cancelled.
     /// - Returns: The response and its body.
-    /// - Throws: ``TransferError``, with `timeout` after that time; for a status other than success it has the status, its name and the body's first
-    ///   bytes.
+    /// - Throws: ``TransferError``, with `timeout` after that time; for a status other than success it has the status,
+    ///   its name and the first bytes of the body.
     public func uploadBlocking(
         _ body: UploadBody,
         to request: some RequestConvertible,
@@ -131,8 +131,8 @@ extension TransferSession {
         guard request.body == nil else {
             throw TransferError(
                 .badRequest,
-                "the request of an upload has a body of its own",
-                remedy: "give it as the upload's body"
+                "the request of an upload already has a body",
+                remedy: "pass it as the upload's body"
             )
         }
         return try self.register { id in

@@ -15,18 +15,18 @@ internal import TransferEngine
 /// (``TransferRequest/ifNoneMatch(_:)``, ``TransferRequest/ifModified(since:)-(Int64)``). Bodies are stored as the
 /// server sends them: no content coding is requested, and none is decoded.
 public final class TransferSession: Sendable {
-    /// A session with the default configuration, for all of the program.
+    /// A session with the default configuration for the whole program.
     ///
     /// It cannot be invalidated: ``finishTasksAndInvalidate()`` and ``invalidateAndCancel()`` do nothing.
     public static let shared: TransferSession = {
         do {
             return try TransferSession(.default, isShared: true) { _ in }
         } catch {
-            preconditionFailure("the default configuration reads no file, so nothing in it can be wrong: \(error)")
+            preconditionFailure("the default configuration reads no file, so it cannot be invalid: \(error)")
         }
     }()
 
-    /// The configuration that the session was made with.
+    /// The configuration with which the session was created.
     public let configuration: SessionConfiguration
 
     /// The engine or, in a background session, the connection to the daemon.
@@ -52,7 +52,7 @@ public final class TransferSession: Sendable {
     /// Whether this is ``shared``, which cannot be invalidated.
     private let isShared: Bool
 
-    /// Makes a session.
+    /// Creates a session.
     ///
     /// - Parameter configuration: The configuration; later changes to the value have no effect on the session.
     /// - Throws: ``TransferError`` with `badConfiguration` if certificates or keys cannot be read, or if a header field
@@ -61,7 +61,7 @@ public final class TransferSession: Sendable {
         try self.init(configuration) { _ in }
     }
 
-    /// Makes a session.
+    /// Creates a session.
     ///
     /// - Parameters:
     ///   - configuration: The configuration.
@@ -154,10 +154,10 @@ public final class TransferSession: Sendable {
         }
     }
 
-    /// What runs a task's transfer.
+    /// Returns the runner of a task's transfer.
     ///
-    /// Blocking calls have an engine of their own, with the session's limits: they may block the thread on which
-    /// delegates are called, and must then not wait for a place of transfers that wait for these delegates.
+    /// Blocking calls have a separate engine with the session's limits: they may block the thread on which delegates
+    /// are called, and must then not wait for a slot of a transfer that waits for these delegates.
     func runner(of task: TransferTask) -> any TransferRunner {
         guard task.isPrivate, self.background == nil else { return self.runner }
         return self.callEngine.withLock { engine in
@@ -171,7 +171,7 @@ public final class TransferSession: Sendable {
         } ?? self.runner
     }
 
-    /// The policy of a task's transfer; an engine's transfers are told apart by numbers that another engine has too.
+    /// The policy of a task's transfer: each engine has its own, because engines number their transfers separately.
     func policy(of task: TransferTask) -> SessionPolicy {
         task.isPrivate && self.background == nil ? self.callPolicy : self.policy
     }

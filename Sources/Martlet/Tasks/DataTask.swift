@@ -75,7 +75,7 @@ public final class DataTask: TransferTask, @unchecked Sendable {
                 throw TransferFailure(
                     .tooLarge,
                     "the body has more than \(self.maximumBytes) bytes",
-                    remedy: "raise the task's maximum, or download it to a file"
+                    remedy: "increase the task's maximum, or download to a file"
                 )
             }
         }
@@ -95,9 +95,9 @@ public final class DataTask: TransferTask, @unchecked Sendable {
                 taken.end()
             }
         }
-        // Last, so that a recipient that takes its bytes at once does not resume a body that has not paused yet.
+        // Last, so that a recipient that takes its bytes immediately does not resume a body that has not yet paused.
         if self.flow.admit(copy.count * (sequences.count + members.count + relayed), resume: resume) { return true }
-        // A thread may have begun to wait for the queue just now.
+        // A thread may have started to wait for the queue just now.
         if self.relay?.mayPause == false { self.flow.reopen() }
         return false
     }
@@ -133,7 +133,7 @@ public final class DataTask: TransferTask, @unchecked Sendable {
     /// Ends the task, whose transfer continues as a download task's.
     func become(_ download: DownloadTask) {
         self.control.withLock { $0 = .ended }
-        let error = TransferError(.becameDownload, "the task went on as download task \(download.id)")
+        let error = TransferError(.becameDownload, "the task continued as download task \(download.id)")
         guard let sequences = self.markEnded(error) else { return }
         for sequence in sequences {
             sequence.put(.failed(error))
@@ -196,7 +196,7 @@ final class BodySink: BodyReceiver {
         _ bytes: UnsafeRawBufferPointer,
         resume: @escaping @Sendable () -> Void
     ) throws(TransferFailure) -> Bool {
-        guard let task = self.task else { throw TransferFailure(.unknown, "the task is gone") }
+        guard let task = self.task else { throw TransferFailure(.unknown, "the task was released") }
         return try task.receive(bytes, resume: resume)
     }
 

@@ -93,7 +93,7 @@ public final class DownloadTask: TransferTask, @unchecked Sendable {
 
     /// Ends with an error that has resume data.
     ///
-    /// Looking for the partial file may block, so it does not run on an event loop.
+    /// The search for the partial file may block, so it does not run on an event loop.
     private func endKeeping(_ error: TransferError, _ target: FileTarget?) {
         guard let target else { return self.fail(error) }
         self.session.onPool {

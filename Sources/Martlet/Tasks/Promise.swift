@@ -78,8 +78,8 @@ final class Promise<Value: Sendable>: Sendable {
     private static var handedOut: TransferError {
         TransferError(
             .fileWasHandedOut,
-            "the temporary file was given to the delegates and handlers, and is deleted",
-            remedy: "move it there, give a destination, or wait for the task before it ends"
+            "the temporary file was passed to the delegates and handlers, and is deleted",
+            remedy: "move it there, set a destination, or wait for the task before it ends"
         )
     }
 }

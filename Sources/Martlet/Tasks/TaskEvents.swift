@@ -14,7 +14,7 @@ public struct TaskEvents: AsyncSequence, Sendable {
 
     let mailbox: Mailbox
 
-    /// Makes the iterator; an event taken by one iterator is not delivered to another.
+    /// Creates the iterator; an event taken by one iterator is not delivered to another.
     public func makeAsyncIterator() -> Iterator { Iterator(mailbox: self.mailbox) }
 
     /// Waits for the next event.

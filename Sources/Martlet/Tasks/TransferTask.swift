@@ -75,7 +75,7 @@ public class TransferTask: @unchecked Sendable {
     /// The task's number in its session, counted from 1; in a background session it is unique over all runs of the
     /// program.
     public let id: Int
-    /// The request that the task was made for.
+    /// The request for which the task was created.
     public let request: TransferRequest
 
     let session: TransferSession
@@ -93,7 +93,7 @@ public class TransferTask: @unchecked Sendable {
     let inquiry = Mutex(ResponseInquiry())
     let ownDelegates = Mutex<DelegateList<any TransferDelegate>?>(nil)
 
-    /// What runs the transfer.
+    /// The runner of the transfer.
     var runner: any TransferRunner { self.session.runner(of: self) }
 
     init(id: Int, request: TransferRequest, session: TransferSession, isPrivate: Bool) {

@@ -90,7 +90,7 @@ public final class UploadTask: TransferTask, @unchecked Sendable {
             return false
         }
         guard isTooLarge else { return self.facts.withLock { $0.bytesReceived += Int64(bytes.count) } }
-        throw TransferFailure(.tooLarge, "the answer has more than \(Self.defaultMaximum) bytes")
+        throw TransferFailure(.tooLarge, "the response has more than \(Self.defaultMaximum) bytes")
     }
 
     /// Discards the body of a response that was interrupted.
@@ -154,7 +154,7 @@ public final class UploadTask: TransferTask, @unchecked Sendable {
             defer { answer = [] }
             return answer
         }
-        // A server that already had all bytes has responded to a status request only.
+        // A server that already had all bytes has responded only to a status request.
         let response =
             self.finalResponse()
             ?? TransferResponse(
@@ -202,7 +202,7 @@ final class AnswerSink: AnswerReceiver {
     init(_ task: UploadTask) { self.task = task }
 
     func take(_ bytes: UnsafeRawBufferPointer) throws(TransferFailure) {
-        guard let task = self.task else { throw TransferFailure(.unknown, "the task is gone") }
+        guard let task = self.task else { throw TransferFailure(.unknown, "the task was released") }
         try task.receive(bytes)
     }
 

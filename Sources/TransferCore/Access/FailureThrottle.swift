@@ -1,18 +1,18 @@
-/// Slows those down who try tokens, and keeps the log from being filled by them.
+/// Slows down callers that guess tokens, and limits the log messages that they cause.
 ///
-/// Pure value: the time comes in. Callers with the right token are never slowed down.
+/// Pure value: the time is an argument. Callers with a valid token are never slowed down.
 package struct FailureThrottle: Sendable {
-    /// What to do about a failure.
+    /// The reaction to a failure.
     package struct Action: Sendable, Hashable {
-        /// How long the answer is held back.
+        /// The delay of the response.
         package var delay: Duration
-        /// The failures to be logged, this one included, or `nil` to log none now.
+        /// The number of failures to log, including this one, or `nil` to log nothing now.
         package var logged: Int?
     }
 
-    /// Failures that are answered at once; then each tenth of a second counts.
+    /// The number of failures without a delay; each further one adds a tenth of a second.
     package static let free = 5
-    /// The longest time an answer is held back.
+    /// The maximum delay of a response.
     package static let longest = Duration.seconds(2)
     private static let quiet = Duration.seconds(60)
     private static let betweenLines = Duration.seconds(10)
@@ -22,10 +22,10 @@ package struct FailureThrottle: Sendable {
     private var lastLine: ContinuousClock.Instant?
     private var unlogged = 0
 
-    /// Creates a throttle that has seen no failure.
+    /// Creates a throttle without failures.
     package init() {}
 
-    /// A message had no token or a wrong one.
+    /// Records a message without a token or with a wrong one.
     package mutating func failed(at now: ContinuousClock.Instant) -> Action {
         if let last = self.last, now - last > Self.quiet { self.failures = 0 }
         self.last = now

@@ -1,18 +1,18 @@
-/// Decides whose requests are heard over TCP: a web page elsewhere must not speak to a server with its reader's hands.
+/// Decides which requests are accepted over TCP: a foreign web page must not use its visitor's access to the server.
 ///
 /// Pure value.
 package struct RequestPolicy: Sendable, Hashable {
-    /// The address that is listened on.
+    /// The address of the listener.
     package var listenHost: String
-    /// More names for `Host`.
+    /// Additional names accepted in `Host`.
     package var allowedHosts: [String]
-    /// Origins that may call from elsewhere.
+    /// Foreign origins that may call.
     package var allowedOrigins: [String]
-    /// How the options that allow more begin, for messages.
+    /// The prefix of the options that extend the policy, for messages.
     package var optionPrefix: String
-    /// Whether `Host` may name anything: on an address that is open to the network only credentials protect.
+    /// Whether any `Host` is accepted: on an address that is open to the network, only credentials protect the server.
     package var hearsAnyHost: Bool
-    /// Whether the origins of browser extensions are allowed, whose users have installed them; calls need a credential.
+    /// Whether the origins of browser extensions are allowed, which users have installed; calls require a credential.
     package var hearsExtensions: Bool
 
     /// Creates a policy.
@@ -32,53 +32,53 @@ package struct RequestPolicy: Sendable, Hashable {
         self.hearsExtensions = hearsExtensions
     }
 
-    /// What becomes of a request.
+    /// The decision about a request.
     package enum Verdict: Sendable, Hashable {
-        /// It is heard; the origin may read the answer, where one is given.
+        /// Accepted; the origin may read the response, if one is given.
         case heard(origin: String?)
-        /// It is not, and why.
+        /// Refused, with the reason.
         case refused(String)
     }
 
-    /// Judges a request.
+    /// Decides about a request.
     ///
     /// - Parameters:
-    ///   - hosts: The values of `Host`; exactly one must be there, or none if it is not required.
+    ///   - hosts: The values of `Host`; there must be exactly one, or none if it is not required.
     ///   - origins: The values of `Origin`.
-    ///   - localAddress: The address that the connection came in on.
-    ///   - requiresHost: Whether `Host` may not be missing: in HTTP/1.0, which no browser sends, it may.
-    /// - Returns: Whether it is heard.
+    ///   - localAddress: The local address of the connection.
+    ///   - requiresHost: Whether `Host` is required; HTTP/1.0, which no browser sends, does not require it.
+    /// - Returns: Whether the request is accepted.
     package func verdict(hosts: [String], origins: [String], localAddress: String?, requiresHost: Bool = true)
         -> Verdict
     {
         if !hosts.isEmpty || requiresHost {
             guard hosts.count == 1, let host = Self.name(hosts[0]) else {
-                return .refused("exactly one Host field is needed")
+                return .refused("exactly one Host field is required")
             }
             guard self.hearsAnyHost || self.isOurs(host, localAddress) else {
-                return .refused("the Host field names another host; \(self.optionPrefix)-host allows it")
+                return .refused("the Host field names another host; allow it with \(self.optionPrefix)-host")
             }
         }
         guard origins.count <= 1 else { return .refused("more than one Origin field") }
         guard let origin = origins.first else { return .heard(origin: nil) }
         if let host = hosts.first, self.isSame(origin, as: host) { return .heard(origin: origin) }
         if self.isAllowed(origin) || self.hearsExtensions && Self.isExtension(origin) { return .heard(origin: origin) }
-        return .refused("the page's origin is not allowed; \(self.optionPrefix)-origin allows it")
+        return .refused("the page's origin is not allowed; allow it with \(self.optionPrefix)-origin")
     }
 
     private func isOurs(_ host: String, _ localAddress: String?) -> Bool {
         if host == "localhost" || host == self.listenHost.lowercased() { return true }
-        // No name was looked up for an address that is written out, so that none can have been rebound.
+        // A literal address is not resolved, so it cannot have been rebound.
         if Self.isAddress(host), host == localAddress?.lowercased() || host == "127.0.0.1" || host == "::1" {
             return true
         }
         return self.allowedHosts.contains { $0.lowercased() == host }
     }
 
-    /// Whether an origin is one of those that are allowed.
+    /// Whether an origin is allowed.
     ///
-    /// An entry is a whole origin, `scheme://host[:port]`; `*` in it stands for a whole port (`http://localhost:*`) or a
-    /// whole host (`chrome-extension://*`), never for a part of one.
+    /// An entry is a complete origin, `scheme://host[:port]`; `*` represents a whole port (`http://localhost:*`) or a
+    /// whole host (`chrome-extension://*`), never part of one.
     package func isAllowed(_ origin: String) -> Bool {
         let origin = Self.normalized(origin)
         return self.allowedOrigins.contains { entry in
@@ -93,7 +93,7 @@ package struct RequestPolicy: Sendable, Hashable {
         }
     }
 
-    /// Whether an origin is that of a browser extension: web pages cannot have such an origin.
+    /// Whether an origin is that of a browser extension; web pages cannot have such an origin.
     private static func isExtension(_ origin: String) -> Bool {
         ["chrome-extension://", "moz-extension://", "safari-web-extension://"]
             .contains {
@@ -101,7 +101,7 @@ package struct RequestPolicy: Sendable, Hashable {
             }
     }
 
-    /// Whether an entry of the allowed origins can match one.
+    /// Whether an entry of the allowed origins can match an origin.
     package static func isOriginPattern(_ entry: String) -> Bool {
         let entry = self.normalized(entry)
         guard let mark = entry.firstRange(of: "://"), mark.lowerBound > entry.startIndex else { return false }
@@ -112,7 +112,7 @@ package struct RequestPolicy: Sendable, Hashable {
         return self.name(String(host)) != nil && host.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != 0x2F }
     }
 
-    /// The origin in lower case, without a slash at the end and the default port, as browsers send it.
+    /// The origin in lower case, without a trailing slash and the default port, as browsers send it.
     private static func normalized(_ origin: String) -> String {
         var origin = origin.lowercased()
         if origin.hasSuffix("/") { origin.removeLast() }

@@ -1,12 +1,12 @@
-/// One way to authenticate that a server or a proxy offers.
+/// An authentication method that a server or a proxy offers.
 ///
 /// - Source: RFC 9110 §11.3, §11.6.1.
 package struct AuthenticationChallenge: Hashable, Sendable {
-    /// The scheme as it was sent, such as `Basic`.
+    /// The scheme as sent, such as `Basic`.
     package let schemeAsSent: String
-    /// The parameters by their names in lower case; of two with one name the first counts.
+    /// The parameters by lower-case name; if a name is repeated, the first value counts.
     package var parameters: [String: String]
-    /// What stands in place of parameters, or `nil`.
+    /// The token68 in place of parameters, or `nil`.
     package var token68: String?
 
     /// Creates a challenge.
@@ -19,13 +19,13 @@ package struct AuthenticationChallenge: Hashable, Sendable {
     /// The scheme in lower case.
     package var scheme: String { String(decoding: self.schemeAsSent.utf8.map(ASCII.lowercase), as: UTF8.self) }
 
-    /// The name of what is protected, for people and for a ``ProtectionSpace``; `nil` where none was sent.
+    /// The realm, for display and for a ``ProtectionSpace``; `nil` if none was sent.
     package var realm: String? { self.parameters["realm"] }
 
     /// Parses the values of all WWW-Authenticate or all Proxy-Authenticate fields of one response.
     ///
-    /// - Parameter fields: The values in order; each may hold several challenges.
-    /// - Returns: The challenges in order. Where a value is malformed, what stands before that place counts.
+    /// - Parameter fields: The values in order; each may contain several challenges.
+    /// - Returns: The challenges in order. If a value is malformed, the challenges before that position are returned.
     package static func parse(_ fields: [String]) -> [AuthenticationChallenge] {
         var challenges: [AuthenticationChallenge] = []
         for field in fields {
@@ -35,9 +35,9 @@ package struct AuthenticationChallenge: Hashable, Sendable {
         return challenges
     }
 
-    /// The strongest challenge that a credential can answer, or `nil`.
+    /// The strongest challenge that the credential can respond to, or `nil`.
     ///
-    /// For a password: Digest with SHA-256, Digest with MD5, Basic; for a token: Bearer. Of equals the first.
+    /// For a password: Digest with SHA-256, Digest with MD5, Basic; for a token: Bearer. The first of equals is chosen.
     package static func strongest(
         of challenges: [AuthenticationChallenge],
         for credential: Credential

@@ -1,15 +1,15 @@
-/// Reads the challenges of one field's value.
+/// Parses the challenges in a field's value.
 ///
-/// A comma sets apart both parameters and challenges; what follows it is a parameter where `=` stands behind its name.
+/// Commas separate both parameters and challenges; a name after a comma is a parameter if `=` follows it.
 ///
-/// - Source: RFC 9110 §11.2, §11.6.1; unquoted values may hold more than a token, as they do on the Web.
+/// - Source: RFC 9110 §11.2, §11.6.1; unquoted values may contain more than token characters, as in practice.
 struct ChallengeParser {
     private let bytes: [UInt8]
     private var index = 0
 
     init(_ field: String) { self.bytes = Array(field.utf8) }
 
-    /// The next challenge; `nil` at the end and from the first malformed place on.
+    /// Returns the next challenge; `nil` at the end, or from the first malformed position on.
     mutating func next() -> AuthenticationChallenge? {
         self.skipCommas()
         guard let scheme = self.token() else { return self.stop() }
@@ -48,7 +48,7 @@ struct ChallengeParser {
         return start == self.index ? nil : String(decoding: self.bytes[start..<self.index], as: UTF8.self)
     }
 
-    /// A token68, where one stands here and nothing but a comma or the end behind it.
+    /// Parses a token68 if one is next and only a comma or the end follows it.
     private mutating func token68() -> String? {
         let start = self.index
         while let byte = self.byte, BearerAuthentication.isTokenByte(byte) { self.index += 1 }
@@ -63,7 +63,7 @@ struct ChallengeParser {
         return String(decoding: self.bytes[start..<end], as: UTF8.self)
     }
 
-    /// Takes the next parameter; false where there is none, before another challenge and at a malformed place.
+    /// Parses the next parameter; returns false if there is none, before another challenge and at a malformed position.
     private mutating func readParameter(into challenge: inout AuthenticationChallenge) -> Bool {
         let before = self.index
         self.skipCommas()
@@ -71,7 +71,7 @@ struct ChallengeParser {
         guard let name = self.token() else { return false }
         self.skipBlanks()
         guard self.byte == 0x3D else {
-            // Another challenge stands behind a comma; without one this is no list.
+            // Another challenge follows a comma; without a comma the list is malformed.
             self.index = self.bytes[before..<start].contains(Byte.comma) ? start : self.bytes.count
             return false
         }
@@ -91,7 +91,7 @@ struct ChallengeParser {
         return true
     }
 
-    /// A quoted string without its quotes and escapes; `nil` where it does not end.
+    /// Parses a quoted string without its quotes and escapes; `nil` if it is not terminated.
     private mutating func quoted() -> String? {
         self.index += 1
         var value: [UInt8] = []

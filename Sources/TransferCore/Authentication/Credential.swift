@@ -1,16 +1,16 @@
-/// What a user proves who they are with.
+/// A user's credentials for a server or a proxy.
 ///
-/// No way of printing it shows anything secret; the user's name is left out too, for some services take a token in its
-/// place.
+/// Its descriptions contain nothing secret; they omit the user name as well, because some services accept a token in
+/// its place.
 public enum Credential: Hashable, Sendable {
-    /// A name and a password, for Basic and Digest.
+    /// A user name and a password, for Basic and Digest.
     case password(user: String, password: String)
     /// A token, for Bearer.
     case bearer(_ token: String)
 
-    /// The value of an Authorization field that can be sent without a challenge; `nil` where it cannot be written.
+    /// The value of an Authorization field that can be sent without a challenge; `nil` if it cannot be encoded.
     ///
-    /// Basic for a password, which whoever reads along can read: send it by https, or when a server asks for it.
+    /// Basic for a password, which an eavesdropper can read: send it over https, or when a server requires it.
     public var authorization: String? {
         switch self {
         case .password(let user, let password): BasicAuthentication.authorization(user: user, password: password)
@@ -20,7 +20,7 @@ public enum Credential: Hashable, Sendable {
 }
 
 extension Credential: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-    /// The kind of credential, and nothing of it.
+    /// The kind of credential only.
     public var description: String {
         switch self {
         case .password: "password(…)"
@@ -28,9 +28,9 @@ extension Credential: CustomStringConvertible, CustomDebugStringConvertible, Cus
         }
     }
 
-    /// The kind of credential, and nothing of it.
+    /// The kind of credential only.
     public var debugDescription: String { self.description }
 
-    /// Shows nothing.
+    /// An empty mirror.
     public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,24 +1,24 @@
 @_spi(_Unicode) import Swift
 
-/// Authentication by a digest of a password and of what the server sent, so that the password is never sent.
+/// Authentication with a digest of the password and the server's nonce, so that the password is never sent.
 ///
-/// Pure value: the hash functions and the random client nonces come from outside. One value serves all requests that
-/// use one nonce of the server; it counts them.
+/// Pure value: the hash functions and the random client nonces are arguments. One value serves all requests that use
+/// one nonce of the server; it counts them.
 ///
-/// - Source: RFC 7616; RFC 2069 for challenges without `qop`. Not supported are `auth-int` and SHA-512/256.
+/// - Source: RFC 7616; RFC 2069 for challenges without `qop`. `auth-int` and SHA-512/256 are not supported.
 package struct DigestAuthentication: Sendable {
-    /// The algorithm that a challenge asks for.
+    /// The algorithm that a challenge requires.
     package enum Algorithm: Hashable, Sendable {
-        /// MD5, also where none is named.
+        /// MD5, the default.
         case md5
-        /// MD5 with a key per session.
+        /// MD5 with a session key.
         case md5Session
         /// SHA-256.
         case sha256
-        /// SHA-256 with a key per session.
+        /// SHA-256 with a session key.
         case sha256Session
 
-        /// The hash function that it uses.
+        /// The hash function of the algorithm.
         package var hash: DigestAlgorithm {
             switch self {
             case .md5, .md5Session: .md5
@@ -26,25 +26,25 @@ package struct DigestAuthentication: Sendable {
             }
         }
 
-        /// Whether the password's digest is taken once per session.
+        /// Whether the password's digest is computed once per session.
         package var isSession: Bool { self == .md5Session || self == .sha256Session }
     }
 
-    /// Computes a digest, of which only MD5 and SHA-256 are asked for.
+    /// Computes a digest; only MD5 and SHA-256 are requested.
     package typealias Hash = @Sendable (DigestAlgorithm, [UInt8]) -> [UInt8]
 
     private let challenge: DigestChallenge
     private let hash: Hash
-    /// The client nonce of the session: its key is made with the first, and is kept.
+    /// The client nonce of the session: the session key is computed with the first one, which is kept.
     private var sessionNonce: String?
     /// The number of requests that used the server's nonce.
     package private(set) var nonceCount: UInt32
 
-    /// Takes a challenge; `nil` where it is none of Digest, is malformed or asks for what is not supported.
+    /// Creates the state for a challenge; `nil` if it is not a Digest challenge, is malformed or is not supported.
     ///
     /// - Parameters:
-    ///   - challenge: The challenge, with the nonce that is used until another comes.
-    ///   - nonceCount: The requests that have used this nonce already.
+    ///   - challenge: The challenge with the nonce, which is used until the next challenge.
+    ///   - nonceCount: The number of requests that have already used this nonce.
     ///   - hash: Computes digests.
     package init?(_ challenge: AuthenticationChallenge, nonceCount: UInt32 = 0, hash: @escaping Hash) {
         guard let challenge = DigestChallenge(challenge) else { return nil }
@@ -62,21 +62,21 @@ package struct DigestAuthentication: Sendable {
     /// The server's nonce.
     package var nonce: String { self.challenge.nonce }
 
-    /// What the server wants back unchanged, or `nil`.
+    /// The opaque value to return to the server unchanged, or `nil`.
     package var opaque: String? { self.challenge.opaque }
 
-    /// Whether only the nonce of the request that was refused was too old: the password was right, ask nobody again.
+    /// Whether only the nonce of the refused request was stale: the password was correct and is not requested again.
     package var isStale: Bool { self.challenge.isStale }
 
-    /// The value of an Authorization or a Proxy-Authorization field for the next request.
+    /// Returns the value of an Authorization or a Proxy-Authorization field for the next request.
     ///
     /// - Parameters:
     ///   - user: The user's name.
     ///   - password: The password.
     ///   - method: The request's method.
-    ///   - requestTarget: The target as the request line has it.
-    ///   - clientNonce: Random text, new for every request; a session keeps its first.
-    /// - Returns: The value, or `nil` where an argument holds a control character, which would break the line, or where
+    ///   - requestTarget: The target as in the request line.
+    ///   - clientNonce: Random text, new for every request; a session keeps its first one.
+    /// - Returns: The value, or `nil` if an argument contains a control character, which would break the line, or if
     ///   the nonce was used too often.
     package mutating func authorization(
         user: String,
@@ -123,8 +123,8 @@ package struct DigestAuthentication: Sendable {
         return self.digest("\(key):\(self.nonce):\(count):\(clientNonce):auth:\(request)")
     }
 
-    /// The user's name: hashed where the server wants that, otherwise quoted, or percent-encoded where it is not ASCII
-    /// and the server knows UTF-8 (§3.4, §3.4.4).
+    /// The user name: hashed if the server requests that, otherwise quoted, or percent-encoded if it is not ASCII and
+    /// the server supports UTF-8 (§3.4, §3.4.4).
     private func userParts(_ user: String) -> [String] {
         if self.challenge.hashesUser {
             return ["username=\"\(self.digest("\(user):\(self.realm)"))\"", "userhash=true"]
@@ -143,7 +143,7 @@ package struct DigestAuthentication: Sendable {
         return ["username*=UTF-8''" + String(decoding: encoded, as: UTF8.self)]
     }
 
-    /// The text in Unicode's normal form C where the server asks for UTF-8 (§4).
+    /// The text in Unicode's normal form C if the server requests UTF-8 (§4).
     private func normalized(_ text: String) -> String {
         guard self.challenge.isUTF8 else { return text }
         return String(String.UnicodeScalarView(text._nfc))

@@ -1,12 +1,12 @@
-/// What one credential belongs to: a realm of one server or proxy.
+/// The scope of a credential: a realm of one server or proxy.
 ///
 /// - Source: RFC 9110 §11.5.
 public struct ProtectionSpace: Hashable, Sendable {
-    /// Scheme, host and port of the server, or of the proxy.
+    /// Scheme, host and port of the server or of the proxy.
     public let origin: Origin
-    /// The realm as the challenge has it, or `nil` where it names none.
+    /// The realm of the challenge, or `nil` if it has none.
     public let realm: String?
-    /// Whether a proxy asks.
+    /// Whether a proxy requires the credential.
     public let isProxy: Bool
 
     /// Creates a protection space.

@@ -1,15 +1,15 @@
 extension Cookie {
-    /// Reads the cookie of a Set-Cookie field; `nil` where it is to be ignored.
+    /// Parses the cookie of a Set-Cookie field; `nil` if it is to be ignored.
     ///
-    /// Ignored are: control characters, names and values that are too long, domains that the host does not belong to,
-    /// public suffixes, `Secure` that did not come by https, and prefixes whose promise is not kept. A cookie that has
-    /// ended already is returned; it deletes the one it replaces.
+    /// Ignored are control characters, names and values that are too long, domains that do not include the host, public
+    /// suffixes, `Secure` cookies not sent over https, and violated name prefixes. A cookie that has already expired is
+    /// returned; it deletes the one it replaces.
     ///
     /// - Parameters:
     ///   - field: The field's value.
-    ///   - url: The URL of the request that was answered.
-    ///   - now: The present in seconds since 1970.
-    ///   - publicSuffixes: The domains for which no cookie is taken; without a list, those of a single label.
+    ///   - url: The URL of the request that received the response.
+    ///   - now: The current time in seconds since 1970.
+    ///   - publicSuffixes: The domains for which no cookie is accepted; without a list, domains of a single label.
     /// - Source: RFC 6265bis §5.6, §5.7.
     public init?(
         setCookie field: String,

@@ -1,13 +1,13 @@
-/// One cookie, as a user agent keeps it.
+/// One cookie, as stored by a user agent.
 ///
-/// Pure value. Every cookie holds to the rules of its name's prefix, and holds no character that would break a header
-/// field or a line of a cookie file. Its description leaves the value out: it is often a credential.
+/// Pure value. Every cookie obeys the rules of its name's prefix, and contains no character that would break a header
+/// field or a line of a cookie file. Its description omits the value, which is often a credential.
 ///
 /// - Source: RFC 6265bis §5.7.
 public struct Cookie: Hashable, Sendable {
-    /// What a server said about requests from other sites.
+    /// The server's rule for requests from other sites.
     ///
-    /// It is kept and not enforced: a file transfer begins at the user's word and has no site that it comes from.
+    /// It is stored but not enforced: a file transfer is started by the user and does not originate from a site.
     public enum SameSite: String, Hashable, Sendable {
         /// Sent with every request.
         case none
@@ -23,37 +23,37 @@ public struct Cookie: Hashable, Sendable {
     public let value: String
     /// The domain in lower case, without a leading dot.
     public let domain: String
-    /// Whether it is sent to exactly `domain`, not to the hosts below it.
+    /// Whether it is sent only to `domain` itself, not to its subdomains.
     public let isHostOnly: Bool
-    /// The path to which, and below which, it is sent; begins with `/`.
+    /// The path to which, and below which, it is sent; starts with `/`.
     public let path: String
-    /// When it ends, in seconds since 1970; `nil` for a cookie of this session.
+    /// The expiry time in seconds since 1970; `nil` for a session cookie.
     public let expires: Int64?
-    /// Whether it is sent by https only.
+    /// Whether it is sent over https only.
     public let isSecure: Bool
-    /// Whether scripts are kept from it; kept for cookie files, for there are no scripts here.
+    /// Whether it is hidden from scripts; stored only for cookie files, because Martlet runs no scripts.
     public let isHTTPOnly: Bool
-    /// What the server said about requests from other sites, or `nil` where it said nothing.
+    /// The server's rule for requests from other sites, or `nil` if it sent none.
     public let sameSite: SameSite?
     /// When it was first stored, in seconds since 1970.
     public internal(set) var created: Int64
 
-    /// Creates a cookie from its parts, as a person or a cookie file gives them.
+    /// Creates a cookie from its parts, as given by a user or a cookie file.
     ///
-    /// Refused is what a user agent must refuse; the narrower grammar that servers should keep to is not asked for,
-    /// because cookies in use do not keep to it.
+    /// Rejects values that a user agent must reject; the stricter grammar for servers is not enforced, because cookies
+    /// in use violate it.
     ///
     /// - Parameters:
-    ///   - name: The name; may be empty where the value is not.
+    ///   - name: The name; may be empty if the value is not.
     ///   - value: The value.
-    ///   - domain: The host; with a leading dot the hosts below it too. An address never has hosts below it.
+    ///   - domain: The host; with a leading dot, its subdomains as well. An address has no subdomains.
     ///   - path: The path to which, and below which, the cookie is sent.
-    ///   - expires: Seconds since 1970, or `nil` for a cookie of this session.
-    ///   - isSecure: Whether it is sent by https only.
-    ///   - isHTTPOnly: Whether scripts are kept from it.
-    ///   - sameSite: What is said about requests from other sites.
-    ///   - created: When it was made, in seconds since 1970.
-    /// - Throws: ``CookieError`` with a message for the person who wrote the cookie; it never shows the value.
+    ///   - expires: Seconds since 1970, or `nil` for a session cookie.
+    ///   - isSecure: Whether it is sent over https only.
+    ///   - isHTTPOnly: Whether it is hidden from scripts.
+    ///   - sameSite: The rule for requests from other sites.
+    ///   - created: The time of creation, in seconds since 1970.
+    /// - Throws: ``CookieError`` with a message for the author of the cookie; it never contains the value.
     public init(
         name: String,
         value: String,
@@ -69,7 +69,7 @@ public struct Cookie: Hashable, Sendable {
         try CookieText.check(path: path)
         let isDotted = domain.utf8.first == 0x2E
         guard let host = CookieDomain.canonical(domain.utf8.dropFirst(isDotted ? 1 : 0)) else {
-            throw CookieError(.badDomain, "the cookie's domain is no host's name; write it as example.com")
+            throw CookieError(.badDomain, "the cookie's domain is not a host name; write it as example.com")
         }
         self.init(
             unchecked: name,
@@ -86,8 +86,8 @@ public struct Cookie: Hashable, Sendable {
         guard self.keepsPrefix else {
             throw CookieError(
                 .badPrefix,
-                "a cookie whose name begins with __Secure- must be secure, and one with __Host- must also be for one "
-                    + "host and have the path /; mend that or choose another name"
+                "a cookie whose name starts with __Secure- must be secure, and one with __Host- must also be for one "
+                    + "host and have the path /; fix that or choose another name"
             )
         }
     }
@@ -116,13 +116,13 @@ public struct Cookie: Hashable, Sendable {
         self.created = created
     }
 
-    /// Whether it has ended.
+    /// Whether it has expired.
     public func isExpired(at now: Int64) -> Bool { self.expires.map { $0 <= now } ?? false }
 
-    /// The cookie as it stands in a Cookie field.
+    /// The cookie in the format of a Cookie field.
     var pair: String { self.name.isEmpty ? self.value : "\(self.name)=\(self.value)" }
 
-    /// Whether the other cookie takes this one's place.
+    /// Whether another cookie replaces this one.
     ///
     /// - Source: RFC 6265bis §5.7, step 23.
     func isReplaced(by other: Cookie) -> Bool {
@@ -130,7 +130,7 @@ public struct Cookie: Hashable, Sendable {
             && self.path == other.path
     }
 
-    /// Whether the promise of the name's prefix is kept; a nameless cookie's value must not look like one.
+    /// Whether the rules of the name's prefix are met; a nameless cookie's value must not start with a prefix.
     ///
     /// - Source: RFC 6265bis §4.1.3 and §5.7, steps 20 to 22.
     var keepsPrefix: Bool {
@@ -152,7 +152,7 @@ extension Cookie: CustomStringConvertible, CustomDebugStringConvertible, CustomR
     /// The name, the domain and the path; never the value.
     public var debugDescription: String { self.description }
 
-    /// Shows what is no secret.
+    /// The name, the domain and the path; never the value.
     public var customMirror: Mirror {
         Mirror(self, children: ["name": self.name, "domain": self.domain, "path": self.path], displayStyle: .struct)
     }

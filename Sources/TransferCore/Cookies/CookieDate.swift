@@ -1,4 +1,4 @@
-/// Reads the dates of cookies, which come in more forms than HTTP's own.
+/// Parses the dates of cookies, which have more formats than HTTP's own.
 ///
 /// - Source: RFC 6265bis §5.1.1.
 package enum CookieDate {
@@ -7,9 +7,9 @@ package enum CookieDate {
     ]
     private static let lengths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
-    /// The seconds since 1970, or `nil` where a time, a day, a month or a year is missing or is none.
+    /// The seconds since 1970, or `nil` if a time, a day, a month or a year is missing or invalid.
     ///
-    /// Everything else in the text is passed over, time zones too: every date is in UTC.
+    /// All other text is ignored, including time zones: every date is in UTC.
     package static func parse(_ text: String) -> Int64? { self.parse(text.utf8) }
 
     static func parse(_ bytes: some Sequence<UInt8>) -> Int64? {
@@ -49,7 +49,7 @@ package enum CookieDate {
         }
     }
 
-    /// The number with which a token begins, where it has that many digits and no more.
+    /// The number at the start of a token, if it has that many digits and no more.
     private static func number(_ token: ArraySlice<UInt8>, _ width: ClosedRange<Int>) -> Int? {
         let digits = token.prefix { $0 >= 0x30 && $0 <= 0x39 }
         guard width.contains(digits.count) else { return nil }
@@ -62,7 +62,7 @@ package enum CookieDate {
             let minute = self.number(fields[1], 1...2), fields[1].count <= 2,
             let second = self.number(fields[2], 1...2)
         else { return nil }
-        // What `number` read must be the whole field, but for what follows the seconds.
+        // The number parsed by `number` must be the whole field, except for text after the seconds.
         let isWhole = fields[..<2].allSatisfy { $0.allSatisfy { $0 >= 0x30 && $0 <= 0x39 } }
         return isWhole ? (hour, minute, second) : nil
     }

@@ -2,7 +2,7 @@
 ///
 /// - Source: RFC 6265bis §5.1.3, §5.1.4.
 enum CookieDomain {
-    /// The host's name or address in the form that URLs have here, or `nil` where it is neither.
+    /// The host name or address in the normalized form of URLs, or `nil` if it is neither.
     static func canonical(_ text: some Sequence<UInt8>) -> String? {
         var bytes = text.map(ASCII.lowercase)
         if bytes.first == 0x5B, bytes.last == 0x5D, bytes.count > 2 { bytes = Array(bytes[1..<(bytes.count - 1)]) }
@@ -11,15 +11,15 @@ enum CookieDomain {
             guard let encoded = HostName.toASCII(bytes) else { return nil }
             bytes = encoded
         }
-        // A name never begins with a dot.
+        // A host name never starts with a dot.
         guard bytes.first != 0x2E, HostName.isRegisteredName(bytes[...]) else { return nil }
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Whether the host, in lower case, is an address, in whatever notation a resolver would take.
+    /// Whether the host, in lower case, is an address, in any notation that a resolver accepts.
     ///
-    /// No top-level domain is a number, so that a last label that is one means IPv4 (the WHATWG URL standard's "ends in
-    /// a number" check).
+    /// No top-level domain is a number, so a numeric last label means IPv4 (the WHATWG URL standard's "ends in a
+    /// number" check).
     static func isAddress(_ host: String) -> Bool {
         var bytes = host.utf8[...]
         if bytes.contains(0x3A) { return true }
@@ -31,7 +31,7 @@ enum CookieDomain {
         return label.allSatisfy { $0 >= 0x30 && $0 <= 0x39 }
     }
 
-    /// Whether a host is a domain or lies below it; an address matches only itself.
+    /// Whether a host is a domain or its subdomain; an address matches only itself.
     static func matches(_ host: String, domain: String) -> Bool {
         if host == domain { return true }
         let utf8 = host.utf8
@@ -40,7 +40,7 @@ enum CookieDomain {
             && utf8.dropFirst(rest - 1).first == 0x2E && !self.isAddress(host)
     }
 
-    /// The domains that a host lies below, the nearest first; none for an address.
+    /// The parent domains of a host, the nearest first; none for an address.
     static func parents(of host: String) -> [String] {
         guard !self.isAddress(host) else { return [] }
         var parents: [String] = []
@@ -52,14 +52,14 @@ enum CookieDomain {
         return parents
     }
 
-    /// Whether a request's path is a cookie's path or lies below it.
+    /// Whether a request's path is a cookie's path or below it.
     static func pathMatches(_ path: String, cookiePath: String) -> Bool {
         let (path, prefix) = (path.utf8, cookiePath.utf8)
         guard path.starts(with: prefix) else { return false }
         return path.count == prefix.count || prefix.last == 0x2F || path.dropFirst(prefix.count).first == 0x2F
     }
 
-    /// The path of a cookie that names none: the request's path up to its last slash.
+    /// The default path of a cookie: the request's path up to its last slash.
     static func defaultPath(_ path: String) -> String {
         guard let slash = path.utf8.lastIndex(of: 0x2F), slash != path.utf8.startIndex else { return "/" }
         return String(path[..<slash])

@@ -1,29 +1,29 @@
-/// Why a text is not a cookie.
+/// The reason why a cookie is invalid.
 public struct CookieError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The kind of fault.
+    /// The kind of error.
     public enum Code: Hashable, Sendable {
-        /// The name holds a character that none may hold, or name and value are both missing.
+        /// The name contains an invalid character, or name and value are both missing.
         case badName
-        /// The value holds a character that none may hold.
+        /// The value contains an invalid character.
         case badValue
-        /// The domain is no host's name.
+        /// The domain is not a host name.
         case badDomain
-        /// The path does not begin with `/`, or holds a character that none may hold.
+        /// The path does not start with `/`, or contains an invalid character.
         case badPath
-        /// The name's prefix promises what the cookie does not keep.
+        /// The cookie violates the rules of its name's prefix.
         case badPrefix
         /// The name and the value, or the path, are too long.
         case tooLong
-        /// The domain is one below which anybody can register names, such as `com`.
+        /// The domain is a public suffix, below which anyone can register names, such as `com`.
         case publicSuffix
         /// A line of a cookie file is malformed.
         case badLine
     }
 
-    /// The kind of fault.
+    /// The kind of error.
     public var code: Code
 
-    /// What and how to mend it; never holds the cookie's value.
+    /// The problem and how to fix it; never contains the cookie's value.
     public var message: String
 
     /// Creates an error.
@@ -32,6 +32,6 @@ public struct CookieError: Error, Hashable, Sendable, CustomStringConvertible {
         self.message = message
     }
 
-    /// What and how to mend it.
+    /// The problem and how to fix it.
     public var description: String { self.message }
 }

@@ -2,10 +2,10 @@ extension CookieJar {
     /// Creates a jar with the cookies of a cookie file.
     ///
     /// - Parameters:
-    ///   - bytes: What the file holds, as browsers' exports, curl and wget write it.
-    ///   - now: The present in seconds since 1970; cookies that have ended are passed over.
+    ///   - bytes: The content of the file, as written by browser exports, curl and wget.
+    ///   - now: The current time in seconds since 1970; expired cookies are skipped.
     ///   - publicSuffixes: A public suffix list; see ``init(publicSuffixes:)``.
-    ///   - problems: Gets what is wrong, line by line; the good lines are taken in spite of it.
+    ///   - problems: Receives the problems by line; valid lines are read nevertheless.
     package init(
         netscape bytes: [UInt8],
         now: Int64,
@@ -19,9 +19,9 @@ extension CookieJar {
     /// Adds the cookies of a cookie file.
     ///
     /// - Parameters:
-    ///   - bytes: What the file holds.
-    ///   - now: The present in seconds since 1970; cookies that have ended are passed over.
-    /// - Returns: What is wrong, line by line; the good lines are taken in spite of it.
+    ///   - bytes: The content of the file.
+    ///   - now: The current time in seconds since 1970; expired cookies are skipped.
+    /// - Returns: The problems by line; valid lines are read nevertheless.
     @discardableResult
     package mutating func load(netscape bytes: [UInt8], now: Int64) -> [CookieFileProblem] {
         var problems: [CookieFileProblem] = []
@@ -35,7 +35,7 @@ extension CookieJar {
                 if !cookie.isHostOnly, self.publicSuffixes.isPublicSuffix(cookie.domain) {
                     throw CookieError(
                         .publicSuffix,
-                        "the cookie would go to every host below a public suffix; write FALSE in the second field"
+                        "the cookie would be sent to every host below a public suffix; write FALSE in the second field"
                     )
                 }
                 cookies.append(cookie)
@@ -49,22 +49,22 @@ extension CookieJar {
                 CookieFileProblem(
                     line: number,
                     message: "there are more than \(Self.mostPerDomain) cookies for one domain or \(Self.most) in all; "
-                        + "the oldest \(dropped) are left out"
+                        + "the oldest \(dropped) were dropped"
                 )
             )
         }
         return problems
     }
 
-    /// Writes a cookie file that browsers' imports, curl and wget read, the oldest cookie first.
+    /// Writes a cookie file that browser imports, curl and wget can read, the oldest cookie first.
     ///
-    /// The format has no place for what was said about other sites and for when a cookie was made. Call
+    /// The format cannot represent the rule for other sites and the creation time of a cookie. Call
     /// ``removeExpired(now:)`` first.
     ///
-    /// - Parameter includingSessionCookies: Whether to write those that have no end, too.
+    /// - Parameter includingSessionCookies: Whether to write cookies without an expiry time as well.
     /// - Returns: The file's text.
     package func netscapeText(includingSessionCookies: Bool) -> String {
-        var text = "# Netscape HTTP Cookie File\n# Written by Martlet. It may hold secrets: keep it to yourself.\n\n"
+        var text = "# Netscape HTTP Cookie File\n# Written by Martlet. It may contain secrets: do not share it.\n\n"
         for cookie in self.cookies where includingSessionCookies || cookie.expires != nil {
             text += NetscapeCookieLine.format(cookie)
             text += "\n"
@@ -73,11 +73,11 @@ extension CookieJar {
     }
 }
 
-/// What is wrong with a line of a cookie file.
+/// A problem in a line of a cookie file.
 public struct CookieFileProblem: Hashable, Sendable, CustomStringConvertible {
-    /// The line, counted from 1.
+    /// The line number, from 1.
     public var line: Int
-    /// What is wrong and how to mend it; never holds a cookie's value.
+    /// The problem and how to fix it; never contains a cookie's value.
     public var message: String
 
     /// Creates a problem.
@@ -86,6 +86,6 @@ public struct CookieFileProblem: Hashable, Sendable, CustomStringConvertible {
         self.message = message
     }
 
-    /// The line and what is wrong with it.
+    /// The line number and the problem.
     public var description: String { "line \(self.line): \(self.message)" }
 }

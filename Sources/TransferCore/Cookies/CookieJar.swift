@@ -1,18 +1,18 @@
-/// The cookies of many hosts: takes those that servers set and says which to send.
+/// The cookies of many hosts: stores those that servers set and selects those to send.
 ///
-/// Pure value: it reads no clock and no file. A lookup costs as many steps as the host has labels, and those cookies.
+/// Pure value: it reads no clock and no file. The cost of a lookup is linear in the labels and cookies of the host.
 ///
 /// - Invariant: No two cookies have the same name, domain, path and host-only flag.
 /// - Source: RFC 6265bis §5.7, §5.8.
 package struct CookieJar: Sendable {
-    /// The most cookies of one domain.
+    /// The maximum number of cookies per domain.
     package static let mostPerDomain = 180
-    /// The most cookies in all.
+    /// The maximum total number of cookies.
     package static let most = 3000
 
     private struct Entry: Sendable {
         var cookie: Cookie
-        /// Rises with every cookie that is new; decides between those of one second.
+        /// Increases with every new cookie; orders cookies of the same second.
         let order: UInt64
 
         var age: (created: Int64, order: UInt64) { (self.cookie.created, self.order) }
@@ -20,23 +20,23 @@ package struct CookieJar: Sendable {
         func isOlder(than other: Entry) -> Bool { self.age < other.age }
     }
 
-    /// The domains for which no cookie is taken.
+    /// The domains for which no cookie is accepted.
     package let publicSuffixes: PublicSuffixes
-    /// By domain, in no order.
+    /// By domain, unordered.
     private var domains: [String: [Entry]] = [:]
     private var nextOrder: UInt64 = 0
-    /// The number of cookies, expired ones included.
+    /// The number of cookies, including expired ones.
     package private(set) var count = 0
 
     /// Creates an empty jar.
     ///
-    /// - Parameter publicSuffixes: A public suffix list; without one only domains of a single label are refused, so
+    /// - Parameter publicSuffixes: A public suffix list; without one, only domains of a single label are refused, so
     ///   that a host could set cookies for all of `co.uk`.
     package init(publicSuffixes: PublicSuffixes? = nil) {
         self.publicSuffixes = publicSuffixes ?? PublicSuffixes()
     }
 
-    /// Whether there is no cookie.
+    /// Whether the jar is empty.
     package var isEmpty: Bool { self.count == 0 }
 
     /// All cookies, the oldest first.
@@ -44,14 +44,14 @@ package struct CookieJar: Sendable {
         self.domains.values.joined().sorted { $0.isOlder(than: $1) }.map(\.cookie)
     }
 
-    // MARK: Taking
+    // MARK: Storing
 
-    /// Takes the cookies that a response sets; malformed and forbidden ones are passed over.
+    /// Stores the cookies that a response sets; malformed and forbidden ones are ignored.
     ///
     /// - Parameters:
     ///   - setCookie: The values of the response's Set-Cookie fields, in order.
-    ///   - url: The URL of the request that was answered.
-    ///   - now: The present in seconds since 1970.
+    ///   - url: The URL of the request that received the response.
+    ///   - now: The current time in seconds since 1970.
     package mutating func receive(_ setCookie: [String], from url: HTTPURL, now: Int64) {
         for field in setCookie {
             guard
@@ -63,22 +63,22 @@ package struct CookieJar: Sendable {
         self.evict(now: now)
     }
 
-    /// Stores a cookie that the user has made, whatever its domain; one that has ended deletes the one it replaces.
+    /// Stores a cookie created by the user, for any domain; an expired one deletes the one it replaces.
     package mutating func set(_ cookie: Cookie, now: Int64) {
         self.insert(cookie, now: now)
         self.evict(now: now)
     }
 
-    /// Stores many cookies, of which the oldest are dropped once where there are too many.
+    /// Stores many cookies, and drops the oldest ones once if there are too many.
     ///
-    /// - Returns: How many were dropped.
+    /// - Returns: The number of dropped cookies.
     mutating func set(_ cookies: [Cookie], now: Int64) -> Int {
         var dropped = 0
         for cookie in cookies { dropped += self.insert(cookie, now: now) ? 1 : 0 }
         return dropped + self.evict(now: now)
     }
 
-    /// Whether a secure cookie of this name would be overwritten or hidden by one that did not come by https.
+    /// Whether a cookie not sent over https would overwrite or hide a secure cookie of the same name.
     ///
     /// - Source: RFC 6265bis §5.7, step 16.
     private func hasSecure(like cookie: Cookie, now: Int64) -> Bool {
@@ -92,7 +92,7 @@ package struct CookieJar: Sendable {
         }
     }
 
-    /// Stores a cookie, and tells whether another had to go because its domain has too many.
+    /// Stores a cookie; returns whether another one was dropped because its domain has too many.
     @discardableResult
     private mutating func insert(_ cookie: Cookie, now: Int64) -> Bool {
         var entries = self.domains.removeValue(forKey: cookie.domain) ?? []
@@ -118,7 +118,7 @@ package struct CookieJar: Sendable {
         guard entries.count > Self.mostPerDomain else { return false }
         entries.removeAll { $0.cookie.isExpired(at: now) }
         guard entries.count > Self.mostPerDomain else { return false }
-        // Those that are not secure go first (§5.7): a host by http must not push out what came by https.
+        // Insecure cookies are dropped first (§5.7): an http host must not displace cookies sent over https.
         let oldest = entries.indices.min { left, right in
             let (left, right) = (entries[left], entries[right])
             return left.cookie.isSecure == right.cookie.isSecure ? left.isOlder(than: right) : right.cookie.isSecure
@@ -132,14 +132,14 @@ package struct CookieJar: Sendable {
         return Entry(cookie: cookie, order: self.nextOrder)
     }
 
-    /// Drops expired cookies, then the oldest, until there are not too many; how many were dropped before their time.
+    /// Drops expired cookies, then the oldest ones beyond the limit; returns the number of unexpired cookies dropped.
     @discardableResult
     private mutating func evict(now: Int64) -> Int {
         guard self.count > Self.most else { return 0 }
         self.removeExpired(now: now)
         let excess = self.count - Self.most
         guard excess > 0 else { return 0 }
-        // Only the ages are sorted: a server may add cookies to a full jar with every answer.
+        // Only the ages are sorted: a server may add cookies to a full jar with every response.
         var ages: [(created: Int64, order: UInt64)] = []
         ages.reserveCapacity(self.count)
         for entries in self.domains.values { for entry in entries { ages.append(entry.age) } }
@@ -151,7 +151,7 @@ package struct CookieJar: Sendable {
 
     // MARK: Sending
 
-    /// The cookies to send to a URL: those of the longest path first, among them the oldest first.
+    /// The cookies to send to a URL: those with the longest path first, among them the oldest first.
     package func cookies(for url: HTTPURL, now: Int64) -> [Cookie] {
         guard !self.isEmpty else { return [] }
         let host = url.host
@@ -174,7 +174,7 @@ package struct CookieJar: Sendable {
         return found.map(\.cookie)
     }
 
-    /// The value of the Cookie field for a request to a URL, or `nil` where there is no cookie to send.
+    /// The value of the Cookie field for a request to a URL, or `nil` without cookies.
     package func field(for url: HTTPURL, now: Int64) -> String? {
         let cookies = self.cookies(for: url, now: now)
         return cookies.isEmpty ? nil : cookies.map(\.pair).joined(separator: "; ")
@@ -182,7 +182,7 @@ package struct CookieJar: Sendable {
 
     // MARK: Removing
 
-    /// Removes the cookie with this one's name, domain, path and host-only flag, and tells whether there was one.
+    /// Removes the cookie with the same name, domain, path and host-only flag; returns whether it existed.
     @discardableResult
     package mutating func remove(_ cookie: Cookie) -> Bool {
         let count = self.count
@@ -190,7 +190,7 @@ package struct CookieJar: Sendable {
         return self.count < count
     }
 
-    /// Removes the cookies of a domain and of those below it.
+    /// Removes the cookies of a domain and its subdomains.
     package mutating func removeAll(domain: String) {
         guard let domain = CookieDomain.canonical(domain.utf8) else { return }
         self.removeEntries { CookieDomain.matches($0.cookie.domain, domain: domain) }
@@ -202,12 +202,12 @@ package struct CookieJar: Sendable {
         self.count = 0
     }
 
-    /// Removes the cookies that have no end, as when a browser is closed.
+    /// Removes the session cookies, as when a browser is closed.
     package mutating func removeSessionCookies() {
         self.removeEntries { $0.cookie.expires == nil }
     }
 
-    /// Removes the cookies that have ended.
+    /// Removes the expired cookies.
     package mutating func removeExpired(now: Int64) {
         self.removeEntries { $0.cookie.isExpired(at: now) }
     }

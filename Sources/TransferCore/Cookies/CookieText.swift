@@ -1,19 +1,18 @@
-/// The characters and lengths that a cookie may have.
+/// The valid characters and lengths of cookies.
 ///
 /// - Source: RFC 6265bis §5.6, §5.7.
 enum CookieText {
-    /// The most bytes of a name and a value together.
+    /// The maximum length of a name and a value together, in bytes.
     static let longestPair = 4096
-    /// The most bytes of an attribute's value.
+    /// The maximum length of an attribute's value, in bytes.
     static let longestAttribute = 1024
 
-    /// Whether the byte is a control character, a tab included.
+    /// Whether the byte is a control character, including a tab.
     ///
-    /// RFC 6265bis lets a tab stand within a value; a cookie file cannot hold one, so that it is refused here, as curl
-    /// does.
+    /// RFC 6265bis allows a tab within a value; a cookie file cannot represent one, so it is refused here, as in curl.
     static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 || byte == 0x7F }
 
-    /// Throws where a name and a value cannot be a cookie's.
+    /// Throws if the name and the value are not valid for a cookie.
     static func check(name: String, value: String) throws(CookieError) {
         guard !name.isEmpty || !value.isEmpty else {
             throw CookieError(.badName, "the cookie has neither a name nor a value; write it as name=value")
@@ -21,14 +20,14 @@ enum CookieText {
         guard self.isPlain(name.utf8), !name.utf8.contains(0x3D) else {
             throw CookieError(
                 .badName,
-                "the cookie's name holds a control character, a semicolon, an equals sign or a space at an end; "
+                "the cookie's name contains a control character, a semicolon, an equals sign or a space at an end; "
                     + "remove it"
             )
         }
         guard self.isPlain(value.utf8) else {
             throw CookieError(
                 .badValue,
-                "the cookie's value holds a control character, a semicolon or a space at an end; remove it"
+                "the cookie's value contains a control character, a semicolon or a space at an end; remove it"
             )
         }
         guard name.utf8.count + value.utf8.count <= self.longestPair else {
@@ -39,12 +38,12 @@ enum CookieText {
         }
     }
 
-    /// Throws where a path cannot be a cookie's.
+    /// Throws if the path is not valid for a cookie.
     static func check(path: String) throws(CookieError) {
         guard path.utf8.first == 0x2F, self.isPlain(path.utf8) else {
             throw CookieError(
                 .badPath,
-                "the cookie's path does not begin with / or holds a control character, a semicolon or a space at its "
+                "the cookie's path does not start with / or contains a control character, semicolon or space at its "
                     + "end; correct it"
             )
         }
@@ -53,12 +52,12 @@ enum CookieText {
         }
     }
 
-    /// Whether a text begins with a prefix, which stands in lower case, without regard to ASCII case.
+    /// Whether a text starts with a lower-case prefix, ignoring ASCII case.
     static func begins(_ text: String, _ prefix: String) -> Bool {
         text.utf8.lazy.map(ASCII.lowercase).starts(with: prefix.utf8)
     }
 
-    /// The bytes without blanks at either end.
+    /// The bytes without leading and trailing blanks.
     static func trimmed(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         var bytes = bytes.drop(while: Byte.isBlank)
         while let last = bytes.last, Byte.isBlank(last) { bytes.removeLast() }

@@ -1,12 +1,12 @@
-/// One line of a cookie file: domain, whether hosts below it are included, path, whether https only, end, name, value.
+/// One line of a cookie file: domain, subdomains included, path, https only, expiry time, name, value.
 ///
 /// - Source: https://curl.se/docs/http-cookies.html (the format, and `#HttpOnly_`).
 enum NetscapeCookieLine {
     private static let httpOnlyPrefix = "#HttpOnly_"
 
-    /// Reads a line without its line feed; `nil` for a comment, an empty line and a cookie that has ended.
+    /// Parses a line without its line feed; `nil` for a comment, an empty line and an expired cookie.
     ///
-    /// - Throws: ``CookieError`` where the line is malformed.
+    /// - Throws: ``CookieError`` if the line is malformed.
     static func parse(_ line: ArraySlice<UInt8>, now: Int64) throws(CookieError) -> Cookie? {
         var line = line.last == Byte.cr ? line.dropLast() : line
         let isHTTPOnly = line.starts(with: self.httpOnlyPrefix.utf8)
@@ -15,14 +15,14 @@ enum NetscapeCookieLine {
         let text = String(decoding: line, as: UTF8.self)
         guard text.utf8.elementsEqual(line) else { throw CookieError(.badLine, "the line is not UTF-8; correct it") }
         let fields = text.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
-        // Some programs leave out the tab before an empty value.
+        // Some programs omit the tab before an empty value.
         guard fields.count == 7 || fields.count == 6 else {
-            throw CookieError(.badLine, "the line has \(fields.count) fields instead of 7, set apart by tabs; mend it")
+            throw CookieError(.badLine, "the line has \(fields.count) fields instead of 7, separated by tabs; fix it")
         }
         let includesSubdomains = try self.flag(fields[1], "second")
         let isSecure = try self.flag(fields[3], "fourth")
         let expires = try self.expires(fields[4])
-        // The second field decides, not the dot that some programs write and others do not.
+        // The second field decides, not the leading dot, which only some programs write.
         let domain = Self.withoutPort(fields[0].utf8.drop { $0 == 0x2E })
         let cookie = try Cookie(
             name: fields[5],
@@ -37,9 +37,9 @@ enum NetscapeCookieLine {
         return cookie.isExpired(at: now) ? nil : cookie
     }
 
-    /// Writes a line without its line feed.
+    /// Formats a line without its line feed.
     static func format(_ cookie: Cookie) -> String {
-        // 0 would mean no end.
+        // 0 would mean no expiry time.
         let expires = cookie.expires.map { max(1, $0) } ?? 0
         return [
             (cookie.isHTTPOnly ? self.httpOnlyPrefix : "") + (cookie.isHostOnly ? "" : ".") + cookie.domain,
@@ -49,7 +49,7 @@ enum NetscapeCookieLine {
         .joined(separator: "\t")
     }
 
-    /// The domain without the port that wget writes behind it: a cookie goes to every port of its host.
+    /// The domain without the port that wget appends: a cookie is sent to every port of its host.
     private static func withoutPort(_ domain: Substring.UTF8View) -> Substring.UTF8View {
         guard let colon = domain.lastIndex(of: Byte.colon), domain.firstIndex(of: Byte.colon) == colon else {
             return domain
@@ -67,14 +67,14 @@ enum NetscapeCookieLine {
         }
     }
 
-    /// When the cookie ends; some programs write fractions of a second, or nothing for a cookie without an end.
+    /// The expiry time; some programs write fractions of a second, or nothing for a session cookie.
     private static func expires(_ field: String) throws(CookieError) -> Int64? {
         let whole = field.utf8.prefix { $0 != 0x2E }
         if field.isEmpty { return nil }
         guard let seconds = DecimalNumber.parse(whole),
             field.utf8.dropFirst(whole.count + 1).allSatisfy({ $0 >= 0x30 && $0 <= 0x39 })
         else {
-            throw CookieError(.badLine, "the fifth field is no number of seconds since 1970; correct it, or write 0")
+            throw CookieError(.badLine, "the fifth field is not a number of seconds since 1970; correct it, or write 0")
         }
         return seconds == 0 ? nil : seconds
     }

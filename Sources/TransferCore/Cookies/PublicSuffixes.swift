@@ -1,35 +1,35 @@
-/// The domains below which anybody can register names, such as `com` and `co.uk`, for which no cookie is taken.
+/// The domains below which anyone can register names, such as `com` and `co.uk`, for which no cookie is accepted.
 ///
-/// Compact: the names lie in one sorted block of bytes, about 200 KB for the whole list of 10,000 rules.
+/// Compact: the names are stored in one sorted block of bytes, about 200 KB for the whole list of 10,000 rules.
 ///
 /// - Source: https://publicsuffix.org/list/ (its format and its algorithm).
 public struct PublicSuffixes: Sendable {
-    /// What the rules say about a name, as bits.
+    /// The rules for a name, as bits.
     private struct Kind: OptionSet {
         let rawValue: UInt8
         /// The name is a public suffix.
         static let suffix = Kind(rawValue: 1)
-        /// Every name directly below it is one.
+        /// Every name directly below it is a public suffix.
         static let wildcard = Kind(rawValue: 2)
-        /// It is none, in spite of a wildcard.
+        /// It is not a public suffix, an exception to a wildcard.
         static let exception = Kind(rawValue: 4)
     }
 
-    /// The longest list that is read, in bytes; the real one has a third of a megabyte.
+    /// The maximum size of a list in bytes; the real list has a third of a megabyte.
     private static let longest = 1 << 26
 
     private var names: [UInt8] = []
-    /// Where each name ends; it begins where the one before it ends.
+    /// The end offset of each name; a name starts at the end of the previous one.
     private var ends: [UInt32] = []
     private var kinds: [Kind] = []
 
-    /// Creates an empty list: only a domain of a single label is a public suffix.
+    /// Creates an empty list: only domains of a single label are public suffixes.
     public init() {}
 
-    /// Reads the text of a public suffix list; lines that are no rules are passed over.
+    /// Parses the text of a public suffix list; invalid lines are ignored.
     public init(_ text: String) { self.init(bytes: Array(text.utf8)) }
 
-    /// Reads the bytes of a public suffix list; lines that are no rules are passed over.
+    /// Parses the bytes of a public suffix list; invalid lines are ignored.
     public init(bytes: [UInt8]) {
         var rules: [(name: [UInt8], kind: Kind)] = []
         for line in bytes.prefix(Self.longest).split(whereSeparator: { $0 == Byte.lf || $0 == Byte.cr }) {
@@ -49,15 +49,15 @@ public struct PublicSuffixes: Sendable {
         }
     }
 
-    /// The number of names that rules are about.
+    /// The number of names that have rules.
     public var count: Int { self.kinds.count }
 
-    /// Whether there is no rule but that of the single label.
+    /// Whether the only rule is that of the single label.
     public var isEmpty: Bool { self.kinds.isEmpty }
 
-    /// Whether anybody can register names below this domain, which stands in ASCII and is no address.
+    /// Whether anyone can register names below this domain, which is in ASCII and not an address.
     ///
-    /// Its case and a dot at its end do not matter.
+    /// Case and a trailing dot are ignored.
     public func isPublicSuffix(_ domain: String) -> Bool {
         var name = domain.utf8.map(ASCII.lowercase)[...]
         if name.last == 0x2E { name.removeLast() }
@@ -67,7 +67,7 @@ public struct PublicSuffixes: Sendable {
         return kind.contains(.suffix) || self.kind(name[(dot + 1)...]).contains(.wildcard)
     }
 
-    /// What the rules say about a name, found by halving.
+    /// The rules for a name, found by binary search.
     private func kind(_ name: ArraySlice<UInt8>) -> Kind {
         var range = 0..<self.kinds.count
         while !range.isEmpty {
@@ -87,7 +87,7 @@ public struct PublicSuffixes: Sendable {
         self.names[(index == 0 ? 0 : Int(self.ends[index - 1]))..<Int(self.ends[index])]
     }
 
-    /// Whether a byte stands for itself in a name in lower case.
+    /// Whether a byte is literal in a lower-case name.
     private static func isPlain(_ byte: UInt8) -> Bool {
         (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == 0x2D || byte == 0x2E
     }
@@ -104,7 +104,7 @@ public struct PublicSuffixes: Sendable {
             rule = rule.dropFirst(2)
         }
         if rule.first == 0x2E { rule = rule.dropFirst() }
-        // A star elsewhere is in no list; the rule `*` alone holds without being written.
+        // No list has a star elsewhere; the rule `*` alone is implicit.
         if rule.allSatisfy(Self.isPlain), rule.first != 0x2E, HostName.isRegisteredName(rule) {
             return (Array(rule), kind)
         }

@@ -1,30 +1,30 @@
-/// A Set-Cookie field's value, split into its parts; nothing is compared with the request yet.
+/// The value of a Set-Cookie field, split into its parts but not yet compared with the request.
 ///
 /// - Source: RFC 6265bis §5.6.
 struct SetCookieField {
-    /// The longest time that a cookie lives, in seconds: 400 days.
+    /// The maximum lifetime of a cookie, in seconds: 400 days.
     static let longestAge: Int64 = 400 * 86400
 
     let name: String
     let value: String
-    /// When it ends; `nil` for a cookie of this session.
+    /// The expiry time; `nil` for a session cookie.
     private(set) var expires: Int64?
-    /// The domain in lower case without its first dot; `nil` or empty where the field names none.
+    /// The domain in lower case without its leading dot; `nil` or empty if the field has none.
     private(set) var domain: String?
-    /// The path; `nil` where the field has no such attribute, empty where its value is no path.
+    /// The path; `nil` if the field has no such attribute, empty if its value is not a path.
     private(set) var path: String?
     private(set) var isSecure = false
     private(set) var isHTTPOnly = false
     private(set) var sameSite: Cookie.SameSite?
 
-    /// Parses a value; `nil` where it holds no cookie.
+    /// Parses a value; `nil` if it contains no cookie.
     init?(_ field: String, now: Int64) {
         let bytes = Array(field.utf8)
         guard bytes.allSatisfy({ $0 == Byte.tab || !CookieText.isControl($0) }) else { return nil }
         var parts = bytes.split(separator: Byte.semicolon, omittingEmptySubsequences: false)[...]
         guard let first = parts.popFirst() else { return nil }
         let (name, value) = Self.split(first)
-        // Without an equals sign the whole is the value of a nameless cookie.
+        // Without an equals sign, the whole text is the value of a nameless cookie.
         self.name = value == nil ? "" : String(decoding: name, as: UTF8.self)
         self.value = String(decoding: value ?? name, as: UTF8.self)
         guard !self.name.isEmpty || !self.value.isEmpty,
@@ -61,7 +61,7 @@ struct SetCookieField {
         }
     }
 
-    /// When a Max-Age ends: the farthest past for none and less, `nil` where it is malformed.
+    /// The expiry time of a Max-Age: the distant past for zero and less, `nil` if it is malformed.
     private static func end(maxAge value: ArraySlice<UInt8>, now: Int64) -> Int64? {
         let isNegative = value.first == 0x2D
         let digits = isNegative ? value.dropFirst() : value

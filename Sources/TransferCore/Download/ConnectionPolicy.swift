@@ -1,7 +1,7 @@
-/// How many connections one file gets.
+/// The number of connections for one file.
 package enum ConnectionPolicy: Sendable, Hashable {
-    /// This many as soon as the server is known to do ranges.
+    /// This many, as soon as the server has shown that it supports ranges.
     case fixed(Int)
-    /// One, and more up to this number as long as each proves to help.
+    /// One, and more up to this number as long as each one increases the rate.
     case adaptive(most: Int)
 }

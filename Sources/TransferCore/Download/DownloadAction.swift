@@ -1,4 +1,4 @@
-/// What a ``DownloadMachine`` wants done; performed in order, after the event that returned it.
+/// An action that a ``DownloadMachine`` requests; performed in order, after the event that returned it.
 package enum DownloadAction: Sendable {
     /// The number of a request, unique in its run.
     package typealias RequestNumber = Int
@@ -15,9 +15,9 @@ package enum DownloadAction: Sendable {
     case endPause(RequestNumber)
     /// Return to the machine on the request's event loop, where none of its bytes is being written.
     indirect case deferred(RequestNumber, DeferredStep)
-    /// Have the policy decide; then `policyDecided`.
+    /// Request the policy's decision; then `policyDecided`.
     indirect case ask(PolicyQuestion, RequestNumber)
-    /// Have the caller supply a fresh URL; then `linkRefreshed` or `linkRefreshFailed`.
+    /// Request a fresh URL from the caller; then `linkRefreshed` or `linkRefreshFailed`.
     indirect case refreshLink(HTTPURL, status: Int, RequestNumber)
 
     // MARK: Connection slots
@@ -32,7 +32,7 @@ package enum DownloadAction: Sendable {
     case waitForSlot(Origin, RequestNumber)
     /// Acquire slots and call `slotAcquired` as long as `nextConnection` names a host.
     case openConnections(lane: Int, avoiding: Int?)
-    /// Give returned slots to other transfers.
+    /// Grant returned slots to other transfers.
     case slotsReleased(lane: Int)
 
     // MARK: Files
@@ -43,7 +43,7 @@ package enum DownloadAction: Sendable {
     case reserveName(directory: String, base: String)
     /// Reserve the next numbered name; then `nameReserved`.
     case reserveNextName(directory: String, base: String)
-    /// Report the target to those who ask for it.
+    /// Report the target to observers.
     case publishTarget(FileTarget)
     /// Compare the digests of the finished file; then `digestsCompared`.
     case compareDigests(FileTarget, [ExpectedDigest])
@@ -92,7 +92,7 @@ package enum DownloadAction: Sendable {
     // MARK: Events
 
     case started
-    /// Report the head of a response that is taken, and the length of the whole if known.
+    /// Report the head of an accepted response, and the length of the whole if known.
     case respond(ResponseHead, expected: Int64?)
     indirect case progress(RunProgress)
     case note(String)
@@ -102,15 +102,15 @@ package enum DownloadAction: Sendable {
 package enum DeferredStep: Sendable {
     /// The request has failed by a timeout.
     case timeOut(TransferFailure)
-    /// Its piece is left to another connection, which would finish it sooner.
+    /// Its piece is left to another connection, which would complete it sooner.
     case takeOver
     /// Its piece is left to the other connections.
     case giveUp
-    /// As `giveUp`; its slot goes to another transfer.
+    /// As `giveUp`; its slot is granted to another transfer.
     case yield
 }
 
-/// One request as the machine wants it sent.
+/// One request as planned by the machine.
 package struct FetchPlan: Sendable {
     package var number: DownloadAction.RequestNumber
     /// The index of the event loop.
@@ -133,7 +133,7 @@ package struct FetchPlan: Sendable {
     package var isConditional: Bool
     /// The held bytes that the response repeats; they are read before the request is sent.
     package var overlap: ByteRange?
-    /// Whether the exchanges closed before are to be closed first: some servers limit connections.
+    /// Whether the exchanges closed before must be closed first: some servers limit connections.
     package var waitsForClosing: Bool
 }
 
@@ -142,12 +142,12 @@ package struct PartialPlan: Sendable {
     package var request: DownloadAction.RequestNumber
     package var target: FileTarget
     package var facts: Boxed<ResourceFacts>
-    /// What happens to the partial file that is open.
+    /// The handling of the open partial file.
     package var current: Current
     /// The algorithms of the digests to compute while the bytes are written in order.
     package var algorithms: [DigestAlgorithm]
 
-    /// What happens to the partial file that is open.
+    /// The handling of the open partial file.
     package enum Current: Sendable {
         case none
         case keep
@@ -155,19 +155,19 @@ package struct PartialPlan: Sendable {
     }
 }
 
-/// How a run ends.
+/// The end of a run.
 package struct DownloadEnding: Sendable {
     package var outcome: RunOutcome
-    /// The requests that are under way.
+    /// The requests in flight.
     package var requests: [DownloadAction.RequestNumber]
-    /// What happens to the file.
+    /// The handling of the file.
     package var file: FileEnding
-    /// The partial file that a second one, `NAME.new`, was written beside.
+    /// The partial file next to which a second one, `NAME.new`, was written.
     package var older: OlderPartial?
     /// Whether `NAME.new` replaces the older partial file.
     package var newerIsLonger: Bool
 
-    /// What happens to the open file.
+    /// The handling of the open file.
     package enum FileEnding: Sendable {
         /// Nothing is open, or the file has its name.
         case none
@@ -186,7 +186,7 @@ package struct OlderPartial: Sendable {
     package var target: FileTarget
     /// The number of its bytes.
     package var bytes: Int64
-    /// The second one.
+    /// The second partial file.
     package var newer: FileTarget { Self.beside(self.target) }
 
     /// The name of a second partial file.
@@ -195,13 +195,13 @@ package struct OlderPartial: Sendable {
     }
 }
 
-/// Where the bytes of a response go.
+/// The destination of the bytes of a response.
 package enum ByteDestination: Sendable {
-    /// The request is over: close the exchange.
+    /// The request has ended: close the exchange.
     case nowhere
     /// They are not wanted; continue reading.
     case discarded
-    /// They are too many to be read for nothing: call `drainingEnded`, then close the exchange.
+    /// They are too many to discard: call `drainingEnded`, then close the exchange.
     case tooMany
     /// No bytes were expected: call `unexpectedBytes`.
     case unexpected

@@ -1,10 +1,10 @@
-/// What a download knows from one run to the next.
+/// The knowledge that a download keeps from one run to the next.
 package struct DownloadHistory: Sendable {
-    /// What the server was observed to do with ranges.
+    /// The observed support of ranges.
     package var ranges = RangeSupport()
-    /// What is known about each source.
+    /// The knowledge about each source.
     package var sources = SourceTable()
-    /// How often the file was restarted because a response did not continue the held bytes.
+    /// The number of restarts because a response did not continue the held bytes.
     package var restarts = 0
     /// Whether the file must be fetched in one response, because several responses gave a wrong digest.
     package var takesSingleResponse = false
@@ -24,14 +24,14 @@ package struct DownloadHistory: Sendable {
     package struct StreamPosition: Sendable {
         /// The number of bytes delivered.
         package var count: Int64 = 0
-        /// The facts of the response that they are from.
+        /// The facts of the response that delivered them.
         package var facts: Boxed<ResourceFacts>?
         /// The digests of the whole that the server declared.
         package var serverDigests: [ExpectedDigest] = []
     }
 }
 
-/// What a server was observed to do with ranges of one file.
+/// The observed support of ranges for one file.
 package struct RangeSupport: Sendable {
     /// Whether it has ever sent a 206 that continued at the requested offset.
     package var isProven = false
@@ -43,11 +43,11 @@ package struct RangeSupport: Sendable {
     package var wantsOverlap = false
     /// Whether it sends this file in ranges only.
     package var isRequired = false
-    /// How often a 206 had no usable `Content-Range`.
+    /// The number of 206 responses without a usable `Content-Range`.
     package var malformed = 0
 }
 
-/// What is known about the sources of a download: its URL and its mirrors.
+/// The knowledge about the sources of a download: its URL and its mirrors.
 package struct SourceTable: Sendable {
     /// Sources that failed or have another file.
     package var bad: Set<Int> = []
@@ -57,7 +57,7 @@ package struct SourceTable: Sendable {
     package var fallback: Set<Int> = []
     /// Fresh URLs of sources whose link had expired.
     package var freshLinks: [Int: HTTPURL] = [:]
-    /// How often a fresh URL was requested.
+    /// The number of requests for a fresh URL.
     package var refreshes = 0
 
     /// The usable source with the fewest requests.

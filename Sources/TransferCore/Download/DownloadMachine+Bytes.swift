@@ -1,4 +1,4 @@
-/// The byte path: where the bytes of responses go, and what follows from their end.
+/// The byte path: the destination of response bytes, and the consequences of their end.
 extension DownloadMachine {
     /// Bytes of a response's body arrived.
     ///
@@ -66,7 +66,7 @@ extension DownloadMachine {
         return self.takeActions()
     }
 
-    /// Bytes reached the file or the stream.
+    /// Bytes were written to the file or the stream.
     ///
     /// - Parameters:
     ///   - count: The number of bytes.
@@ -80,7 +80,7 @@ extension DownloadMachine {
         _ number: DownloadAction.RequestNumber,
         _ now: Int64
     ) -> [DownloadAction] {
-        // Bytes delivered to a stream count even if the request has ended meanwhile.
+        // Bytes delivered to a stream count even if the request has since ended.
         if self.destination != .file { self.history.stream.count += Int64(count) }
         guard let index = self.index(of: number) else { return self.takeActions() }
         var result: Fetching.Written?
@@ -94,10 +94,10 @@ extension DownloadMachine {
         }
         if written.wantsCheckpoint { self.emit(.checkpoint) }
         if arrived > count {
-            // Bytes were discarded: the response cannot be continued, even if the piece was extended meanwhile.
+            // Bytes were discarded: the response cannot be continued, even if the piece was extended since.
             self.pieceDone(index, now)
         } else if written.isDone {
-            // If the response ends with the piece, its end is awaited, so that the connection can be kept.
+            // If the response ends with the piece, the machine waits for its end, so that the connection can be kept.
             let request = self.requests[index]
             let responseEnd = request.responseEnd ?? request.range?.upperBound ?? written.length
             if responseEnd != written.end { self.pieceDone(index, now) }
@@ -144,7 +144,7 @@ extension DownloadMachine {
     ) -> [DownloadAction] {
         guard let index = self.index(of: number) else { return [] }
         if !agree {
-            self.restart(index, "the held bytes are not the server's", now)
+            self.restart(index, "the received bytes differ from the server's", now)
             return self.takeActions()
         }
         self.requests[index].compared += Int64(count)
@@ -161,7 +161,7 @@ extension DownloadMachine {
             if facts.length == existing.size {
                 // With a digest it would have been skipped before.
                 if self.terms.expected.isEmpty { return self.skip(size: existing.size, now) }
-                return self.restart(index, "it has another digest than the expected one", now)
+                return self.restart(index, "its digest differs from the expected one", now)
             }
             self.requests[index].isPaused = true
             var copied = facts.value
@@ -169,13 +169,13 @@ extension DownloadMachine {
             return self.emit(.copyExisting(self.name.target, copied))
         }
         guard self.acceptRange(index, now) else {
-            let failure = TransferFailure(.fileIO, "the part does not fit the file", isRetryable: true)
+            let failure = TransferFailure(.fileIO, "the part does not match the file", isRetryable: true)
             return self.fail(index, failure, now)
         }
         self.openConnections(lane: self.requests[index].lane, now)
     }
 
-    /// Whether a copy of the existing file that was just made is still wanted.
+    /// Whether a copy of the existing file that was just made is still needed.
     package var wantsCopy: Bool {
         guard case .fetching(let fetching) = self.phase, case .existing = fetching.held else { return false }
         return !self.requests.isEmpty
@@ -188,7 +188,7 @@ extension DownloadMachine {
         self.fetching?.recorded = Boxed(facts)
         self.publishTarget()
         guard self.acceptRange(0, now) else {
-            let failure = TransferFailure(.fileIO, "the part does not fit the file", isRetryable: true)
+            let failure = TransferFailure(.fileIO, "the part does not match the file", isRetryable: true)
             self.fail(0, failure, now)
             return self.takeActions()
         }
@@ -245,7 +245,7 @@ extension DownloadMachine {
 
     private static let emptyResponse = TransferFailure(
         .badResponse,
-        "the response ended with nothing in it",
+        "the response ended without content",
         isRetryable: true
     )
 
@@ -263,7 +263,7 @@ extension DownloadMachine {
         guard case .fetching(let fetching) = self.phase else { return }
         if fetching.planner.isComplete { return self.commit(now) }
         self.openConnections(lane: lane, now)
-        // Connections of the host that this file did not take are available to other transfers.
+        // Other transfers may use the connections of the host that this file did not take.
         self.emit(.slotsReleased(lane: lane))
     }
 
@@ -320,7 +320,7 @@ extension DownloadMachine {
     ///
     /// - Parameters:
     ///   - digests: The digests.
-    ///   - count: The number of bytes that they are of.
+    ///   - count: The number of bytes in the digests.
     ///   - number: The request.
     ///   - now: The time.
     /// - Returns: The actions.
@@ -342,7 +342,7 @@ extension DownloadMachine {
                     TransferFailure(
                         .checksumMismatch,
                         "\(count) bytes from \(request.range?.lowerBound ?? 0) on: " + disagreement,
-                        remedy: "the received bytes are not resumed; fetch the file again"
+                        remedy: "the received bytes cannot be resumed; download the file again"
                     )
                 )
             )
@@ -359,7 +359,7 @@ extension DownloadMachine {
 }
 
 extension Fetching {
-    /// What followed from bytes that were written.
+    /// The effect of bytes that were written.
     struct Written: Sendable {
         /// The end of the request's piece.
         var end: Int64

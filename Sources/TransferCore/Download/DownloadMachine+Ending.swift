@@ -35,7 +35,7 @@ extension DownloadMachine {
         }
     }
 
-    /// Commits under the present name.
+    /// Commits under the current name.
     mutating func commitAgain() {
         guard case .committing(let committing) = self.phase else { return }
         let options = self.commitOptions(committing)
@@ -73,7 +73,7 @@ extension DownloadMachine {
         )
     }
 
-    /// Whether a digest mismatch leads to one more fetch, in a single response: the bytes are from several responses.
+    /// Whether a digest mismatch causes one more fetch, in a single response: the bytes are from several responses.
     private func mayTakeSingleResponse(_ committing: Committing) -> Bool {
         committing.facts?.consistency != nil && !self.history.takesSingleResponse
     }
@@ -133,8 +133,8 @@ extension DownloadMachine {
                 .failed(
                     TransferFailure(
                         .checksumMismatch,
-                        "the output is wrong: " + Self.disagreement(expected, computed),
-                        remedy: "what was written cannot be taken back; do not use it"
+                        "the output is damaged: " + Self.disagreement(expected, computed),
+                        remedy: "the written output cannot be revoked; do not use it"
                     )
                 )
             )
@@ -179,7 +179,7 @@ extension DownloadMachine {
         return self.takeActions()
     }
 
-    /// The outcome of a run that failed on this machine: it is repeated if it lacked descriptors and its request may be.
+    /// The outcome of a run that failed locally: it is repeated if descriptors were missing and its request permits it.
     func outcome(_ failure: TransferFailure) -> RunOutcome {
         failure.isShortage && RequestMethod.isIdempotent(self.terms.method) ? .retry(failure) : .failed(failure)
     }

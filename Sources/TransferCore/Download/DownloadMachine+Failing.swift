@@ -7,7 +7,7 @@ extension DownloadMachine {
         _ now: Int64
     ) -> [DownloadAction] {
         guard let index = self.index(of: number) else { return [] }
-        // The next step is decided already; only the rest of an unwanted body is missing.
+        // The next step is already decided; only the rest of an unwanted body is missing.
         if !self.endDraining(index, now) { self.fail(index, failure, now) }
         return self.takeActions()
     }
@@ -68,7 +68,7 @@ extension DownloadMachine {
         _ lane: Int,
         _ now: Int64
     ) {
-        self.note("\(request.url.redacted): \(failure.message); the others continue")
+        self.note("\(request.url.redacted): \(failure.message); the other connections continue")
         self.openConnections(lane: lane, now)
     }
 
@@ -76,8 +76,8 @@ extension DownloadMachine {
     private static func explainingExpiry(_ failure: TransferFailure) -> TransferFailure {
         guard let status = failure.status, [401, 403, 410].contains(status) else { return failure }
         var failure = failure
-        failure.message += "; the link may have expired, and what was received is kept"
-        failure.remedy = "give a new link under the same name to continue"
+        failure.message += "; the link may have expired; the received data is kept"
+        failure.remedy = "use a new link with the same file name to continue"
         failure.setting = nil
         return failure
     }
@@ -135,7 +135,7 @@ extension DownloadMachine {
     ) -> [DownloadAction] {
         guard self.contains(number) else { return [] }
         var failure = failure
-        if (self.fetching?.planner.completed ?? 0) > 0 { failure.message += "; what was received is kept" }
+        if (self.fetching?.planner.completed ?? 0) > 0 { failure.message += "; the received data is kept" }
         self.end(.failed(failure))
         return self.takeActions()
     }

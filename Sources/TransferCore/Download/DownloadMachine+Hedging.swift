@@ -34,9 +34,9 @@ extension DownloadMachine {
         }
     }
 
-    /// The connection whose last piece another would finish much sooner.
+    /// The connection whose last piece another one would complete much sooner.
     ///
-    /// True if a new connection, at the best rate of this run, would fetch the rest in less than half of the time.
+    /// It exists if a new connection, at the best rate of this run, would fetch the rest in less than half of the time.
     private func outrun(_ fetching: Fetching, _ now: Int64) -> DownloadAction.RequestNumber? {
         let planner = fetching.planner
         guard self.connections.hasTaken, self.connections.bestRate > 0,
@@ -62,7 +62,7 @@ extension DownloadMachine {
     /// The assumed cost of a new connection, in seconds.
     private static var takeoverCost: Double { 0.5 }
 
-    /// A step is taken on the request's event loop, so that none of its bytes is being written.
+    /// Defers a step to the request's event loop, so that none of its bytes is being written.
     package mutating func deferredStep(
         _ step: DeferredStep,
         _ number: DownloadAction.RequestNumber,
@@ -77,7 +77,7 @@ extension DownloadMachine {
             guard case .fetching = self.phase else { break }
             self.connections.takeovers += 1
             self.retire(index)
-            self.note("\(request.url.redacted): another connection takes over its last piece")
+            self.note("\(request.url.redacted): another connection fetches its last piece")
             self.openConnections(lane: request.lane, avoiding: request.source, now)
         case .giveUp, .yield:
             guard case .fetching = self.phase, self.requests.count > 1 else { break }

@@ -125,7 +125,7 @@ extension DownloadMachine {
     /// The number of bytes compared before a file without a journal is continued.
     static var existingOverlap: Int64 { 256 << 10 }
 
-    /// Finishes without fetching: the file exists already.
+    /// Finishes without fetching: the file already exists.
     mutating func skip(size: Int64, verified: Bool = false, _ now: Int64) {
         var completion = TransferCompletion(
             path: self.name.target.path,
@@ -174,7 +174,7 @@ extension DownloadMachine {
         fetching.digests = Self.digests(of: facts)
         fetching.doesRanges = self.history.ranges.isProven
         let isVouched = self.isVouched(fetching)
-        // The URL serves several versions, or nothing vouches for the bytes.
+        // The URL serves several versions, or the bytes cannot be verified.
         fetching.requestsWhole = facts.isUnreliable || self.history.takesSingleResponse || !isVouched
         self.resumedFrom = plan.completed
         self.phase = .fetching(fetching)

@@ -3,7 +3,7 @@ extension DownloadMachine {
     /// The maximum declared length of files without a journal.
     package static var smallLimit: Int64 { 256 << 10 }
 
-    /// Uses a response that begins at byte 0 for a new file.
+    /// Uses a response that starts at byte 0 for a new file.
     ///
     /// - Parameters:
     ///   - index: Its request.
@@ -187,7 +187,7 @@ extension DownloadMachine {
 
     // MARK: Streams
 
-    /// Uses a response that begins at byte 0 for a stream.
+    /// Uses a response that starts at byte 0 for a stream.
     mutating func openStream(
         _ index: Int,
         _ head: ResponseHead,

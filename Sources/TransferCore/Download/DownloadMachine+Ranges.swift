@@ -10,7 +10,7 @@ extension DownloadMachine {
 
     // MARK: Ranges
 
-    /// Handles a range that begins where it was requested.
+    /// Handles a range that starts where it was requested.
     mutating func receivedRange(
         _ index: Int,
         _ head: ResponseHead,
@@ -85,7 +85,7 @@ extension DownloadMachine {
         self.fetching?.doesRanges = true
         self.pin(index)
         if !isCompared, !self.acceptRange(index, now) {
-            let failure = TransferFailure(.fileIO, "the part does not fit the file", isRetryable: true)
+            let failure = TransferFailure(.fileIO, "the part does not match the file", isRetryable: true)
             return self.fail(index, failure, now)
         }
         self.takeDigests(head, index)
@@ -150,12 +150,12 @@ extension DownloadMachine {
         return true
     }
 
-    /// Requests the range again, beginning earlier: the response has too little overlap with the held bytes.
+    /// Requests the range again, starting earlier: the response has too little overlap with the held bytes.
     private mutating func requestOverlap(_ index: Int, _ now: Int64) {
         let isRepeated = self.history.ranges.wantsOverlap
         self.history.ranges.wantsOverlap = true
         if isRepeated, !self.requests[index].isEndProbe {
-            return self.refuse(index, "the server sends too little at once to compare it with what is held", now)
+            return self.refuse(index, "the server's parts are too short to compare them with the received data", now)
         }
         self.relaunch(index, now)
     }
@@ -165,7 +165,7 @@ extension DownloadMachine {
         let request = self.requests[index]
         guard self.requests.count > 1 else { return self.restart(index, reason, now) }
         // The other requests continue with their version.
-        self.note("\(request.url.redacted): \(reason); it is not used beside the others")
+        self.note("\(request.url.redacted): \(reason); it is not used")
         let isMirror = self.isMirror(request)
         if isMirror { self.history.sources.fallback.insert(request.source) }
         self.dismiss(index, isRefusal: !isMirror, now)
@@ -183,7 +183,7 @@ extension DownloadMachine {
 
     // MARK: Unrequested parts
 
-    /// Handles a part beginning at byte 0 that was sent in place of the whole.
+    /// Handles a part starting at byte 0 that was sent in place of the whole.
     mutating func receivedFirstPart(
         _ index: Int,
         _ head: ResponseHead,
@@ -201,7 +201,7 @@ extension DownloadMachine {
                 return self.openStream(index, head, total, part: range, now)
             }
             guard fetching.isPartial else {
-                return self.rangesFailed(index, "the server sent a part that was not requested", atOnce: false, now)
+                return self.rangesFailed(index, "the server sent an unrequested part", atOnce: false, now)
             }
             let response = self.facts(of: head, from: index, length: total)
             self.replace(index, head, response, of: fetching.facts ?? response, beside: false, part: range)
@@ -213,7 +213,7 @@ extension DownloadMachine {
     mutating func rangesFailed(_ index: Int, _ reason: String, atOnce: Bool, _ now: Int64) {
         let request = self.requests[index]
         if self.requests.count > 1 {
-            self.note("\(request.url.redacted): \(reason); the others continue")
+            self.note("\(request.url.redacted): \(reason); the other connections continue")
             return self.dismiss(index, isRefusal: true, now)
         }
         self.history.ranges.malformed += 1

@@ -1,4 +1,4 @@
-/// Handles responses that carry the whole representation, and replaces held bytes by them.
+/// Handles responses that carry the whole representation, and replaces held bytes with them.
 extension DownloadMachine {
     mutating func receivedWhole(_ index: Int, _ head: ResponseHead, _ length: Int64?, _ now: Int64) {
         switch self.phase {
@@ -43,7 +43,7 @@ extension DownloadMachine {
         if request.sentIfRange, !hasOthers, !held.isUnreliable, !isSuspicious,
             VersionJudge.relation(of: response.value, to: held.value, context) == .comparable
         {
-            // Nodes may generate different tags: without the condition the server sends a part, to be compared.
+            // Nodes may generate different tags: without the condition the server sends a part, which can be compared.
             self.history.ranges.omitsIfRange = true
             self.history.ranges.wantsOverlap = true
             return self.relaunch(index, now)
@@ -52,7 +52,7 @@ extension DownloadMachine {
         if held.isUnreliable || self.history.takesSingleResponse, case .same = replacement {
             replacement = .restart(Self.alternation(held.value))
         } else if !self.isVouched(fetching), case .same = replacement {
-            replacement = .restart("nothing vouches for what is held: the value of its digest is lost")
+            replacement = .restart("the received data cannot be verified: the value of its digest is lost")
         }
         let isEmpty = fetching.planner.completed == 0
         switch replacement {
@@ -70,8 +70,8 @@ extension DownloadMachine {
         case .suspicious(let reason):
             let failure = TransferFailure(
                 .badResponse,
-                "\(reason); what was received before is kept",
-                remedy: "log in to the network, or try later",
+                "\(reason); the received data is kept",
+                remedy: "log in to the network, or try again later",
                 isRetryable: true
             )
             self.fail(index, failure, now)
@@ -79,7 +79,7 @@ extension DownloadMachine {
             if isEmpty { return self.replace(index, head, response, of: held, beside: false) }
             if self.canDoWithout(request) { return self.sourceDisagrees(index, now) }
             if !fetching.requestsWhole, !self.mayRestart(reason) { return }
-            self.note("\(reason): restarting beside what was received before")
+            self.note("\(reason): restarting, while the received data is kept")
             self.replace(index, head, response, of: held, beside: true)
         }
     }
@@ -92,7 +92,7 @@ extension DownloadMachine {
         _ consistency: Consistency,
         _ now: Int64
     ) {
-        self.note("the server does not send parts: passing over what was received before")
+        self.note("the server does not send parts: skipping the received data")
         let number = self.requests[index].number
         guard case .fetching(let fetching) = self.phase else { return }
         let prefix = fetching.planner.heldPrefix
@@ -108,11 +108,11 @@ extension DownloadMachine {
         self.requests[index].responseEnd = response.length
         self.connections.hasTaken = true
         let isAccepted = self.acceptRange(index, now)
-        // Nothing shows that the server honours ranges.
+        // The response does not show that the server supports ranges.
         self.history.ranges.isRefused = true
         self.history.ranges.isProven = false
         guard isAccepted else {
-            let failure = TransferFailure(.fileIO, "the response does not fit the file", isRetryable: true)
+            let failure = TransferFailure(.fileIO, "the response does not match the file", isRetryable: true)
             return self.fail(index, failure, now)
         }
         self.report(head, response.length)
@@ -199,8 +199,8 @@ extension DownloadMachine {
             .failed(
                 TransferFailure(
                     .badResponse,
-                    "\(message); restarted \(Self.restartLimit) times already",
-                    remedy: "ask for one server, or give a digest with the URL"
+                    "\(message); already restarted \(Self.restartLimit) times",
+                    remedy: "use a URL of a single server, or set a digest"
                 )
             )
         )
@@ -212,8 +212,8 @@ extension DownloadMachine {
     /// Describes the versions observed at one URL.
     static func alternation(_ facts: ResourceFacts) -> String {
         let seen = facts.formerVersions + [VersionJudge.identity(facts)].compactMap(\.self)
-        guard seen.count > 1 else { return "the file is to be of one response" }
-        return "several versions are behind the address: \(seen.joined(separator: ", "))"
+        guard seen.count > 1 else { return "the file must be from one response" }
+        return "the address serves several versions: \(seen.joined(separator: ", "))"
     }
 
     /// Declines to continue a partial file of another URL, because the response does not match it.
@@ -221,7 +221,7 @@ extension DownloadMachine {
     /// The partial file is kept and another name is taken; if the user chose the name, the transfer fails.
     private mutating func decline(_ index: Int, _ reason: String, _ fetching: Fetching) {
         let refusal =
-            "\(self.name.target.path).part, begun from \(fetching.facts?.url ?? ""), is not continued: \(reason)"
+            "\(self.name.target.path).part, started from \(fetching.facts?.url ?? ""), is not continued: \(reason)"
         if self.name.isGivenByUser {
             let failure = TransferFailure(
                 .cannotResume,
@@ -255,7 +255,7 @@ extension DownloadMachine {
         let response = self.facts(of: head, from: index, length: length)
         let keepsBytes = self.terms.destination == .memory(keepsBytes: true)
         let tail = min(given, VersionJudge.overlap)
-        var continuation = VersionJudge.Continuation.refused("nothing is known of what was received before")
+        var continuation = VersionJudge.Continuation.refused("the received data is unknown")
         if let held = fetching.facts {
             continuation =
                 held.isUnreliable
@@ -281,10 +281,10 @@ extension DownloadMachine {
             return self.relaunch(index, now)
         case .compared: break
         case .needsOverlap, .refused:
-            let reason = if case .refused(let text) = continuation { text } else { "too little of it is held" }
+            let reason = if case .refused(let text) = continuation { text } else { "too little of it was received" }
             return self.restart(index, "the server does not resume: \(reason)", now)
         }
-        self.note("the server sends no parts: passing over what was received before")
+        self.note("the server does not send parts: skipping the received data")
         self.history.ranges.isRefused = true
         self.fetching?.planner.release(request.number)
         _ = self.fetching?.planner.assign(to: request.number, minimumSplit: Int64.max / 4)
@@ -302,7 +302,7 @@ extension DownloadMachine {
         } else {
             self.requests[index].stage = .receiving
             if !self.acceptRange(index, now) {
-                self.fail(index, TransferFailure(.fileIO, "the response does not fit what was given"), now)
+                self.fail(index, TransferFailure(.fileIO, "the response does not match the delivered data"), now)
             }
         }
     }

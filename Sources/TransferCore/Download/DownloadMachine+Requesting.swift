@@ -2,7 +2,7 @@
 extension DownloadMachine {
     // MARK: The first request
 
-    /// Starts the first request of a run, or the one that replaces it, with the slot that is held for it.
+    /// Starts the first request of a run, or the one that replaces it, with the reserved slot.
     mutating func launchFirst(_ purpose: FetchRequest.Purpose, afterClosing: Bool = false, _ now: Int64) {
         let source = self.chooseSource()
         let (url, isPinned) = self.url(of: source)
@@ -12,7 +12,7 @@ extension DownloadMachine {
         var request = self.makeRequest(source, url, purpose, lane: self.lane, now)
         request.isPinned = isPinned
         request.holdsSlot = self.heldSlot == request.origin
-        // The first connection of a run never waits for the connection limit: the admission has counted it already.
+        // The first connection of a run never waits for the connection limit: the admission has already counted it.
         if let held = self.heldSlot, !request.holdsSlot { self.emit(.release(held)) }
         if !request.holdsSlot { self.emit(.take(request.origin, request.number)) }
         self.heldSlot = nil
@@ -69,7 +69,7 @@ extension DownloadMachine {
         request.range = piece.start - request.overlap..<piece.end
     }
 
-    /// Whether the whole is requested, because ranges are not honoured or not wanted.
+    /// Whether the whole is requested, because ranges are not supported or not wanted.
     var refusesRanges: Bool { self.history.ranges.isRefused || self.history.takesSingleResponse }
 
     /// The number of held bytes to request again, so that the response can be compared with them.
@@ -78,7 +78,7 @@ extension DownloadMachine {
         guard run > 0 else { return 0 }
         let longest = min(run, VersionJudge.overlap)
         guard let facts = fetching.facts else { return min(run, Self.existingOverlap) }
-        // Without a known length the range might begin at the end of the file, which the server would reject (416).
+        // Without a known length the range might start at the end of the file, which the server would reject (416).
         let shortest: Int64 = fetching.planner.length == nil ? 1 : 0
         if self.requests.contains(where: \.isTaken) { return shortest }
         if self.history.ranges.wantsOverlap { return longest }
@@ -87,7 +87,7 @@ extension DownloadMachine {
         return Validators(facts.value).isStrong ? shortest : longest
     }
 
-    /// Describes the request; records in it what its response has to be related to.
+    /// Describes the request; records in it the data to which its response must be related.
     private func plan(for request: inout FetchRequest) -> FetchPlan {
         if request.range == nil, request.isFetch, self.terms.asksForWhole, self.history.ranges.isRequired,
             !self.history.ranges.isRefused
@@ -152,7 +152,7 @@ extension DownloadMachine {
         return (self.history.sources.freshLinks[source] ?? self.terms.sources[source], false)
     }
 
-    /// Whether a source is another resource than the one that the held bytes are from.
+    /// Whether a source is a resource other than that of the held bytes.
     func isOtherResource(_ fetching: Fetching, _ source: Int) -> Bool {
         guard let facts = fetching.facts else { return false }
         return fetching.isForeign || facts.url != self.terms.sources[source].withoutUserInfo
@@ -173,7 +173,7 @@ extension DownloadMachine {
         return self.history.sources.bad.union([request.source]).count < self.terms.sources.count
     }
 
-    /// Whether a request uses another source than the one that the held bytes are from.
+    /// Whether a request uses a source other than that of the held bytes.
     func isMirror(_ request: FetchRequest) -> Bool {
         guard case .fetching(let fetching) = self.phase, let facts = fetching.facts else { return false }
         return facts.url != self.terms.sources[request.source].withoutUserInfo

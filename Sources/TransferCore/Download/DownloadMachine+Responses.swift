@@ -67,9 +67,9 @@ extension DownloadMachine {
         case .whole(let length): self.askForDecision(index, head, length, verdict, now)
         case .range(_, let total), .firstPart(_, let total):
             self.askForDecision(index, head, total, verdict, now)
-        case .preconditionFailed: self.restart(index, "the server says that the file changed (412)", now)
+        case .preconditionFailed: self.restart(index, "the server reports that the file changed (412)", now)
         case .otherStart:
-            self.rangesFailed(index, "the server sent other bytes than were requested", atOnce: true, now)
+            self.rangesFailed(index, "the server sent bytes outside the requested range", atOnce: true, now)
         case .malformedRange(let reason): self.rangesFailed(index, reason, atOnce: false, now)
         case .multipart:
             let reason = "the server sent several parts in response to a request for one"
@@ -78,7 +78,7 @@ extension DownloadMachine {
         }
     }
 
-    /// Takes a response whose bytes may be wanted, once the policy has decided about the transfer's first one.
+    /// Accepts a response whose bytes may be wanted, once the policy has decided about the transfer's first one.
     private mutating func askForDecision(
         _ index: Int,
         _ head: ResponseHead,
@@ -92,7 +92,7 @@ extension DownloadMachine {
         self.ask(index, .response(head, verdict), .response(head, length: length))
     }
 
-    /// Takes a response that carries the whole or the requested range.
+    /// Accepts a response that carries the whole or the requested range.
     mutating func take(_ verdict: ResponseJudge.Verdict, _ head: ResponseHead, _ index: Int, _ now: Int64) {
         switch verdict {
         case .whole(let length): self.receivedWhole(index, head, length, now)
@@ -129,7 +129,7 @@ extension DownloadMachine {
 
     // MARK: The policy's decisions
 
-    /// Asks the policy; reading pauses until its decision arrives.
+    /// Requests the policy's decision; reading pauses until then.
     private mutating func ask(_ index: Int, _ question: FetchRequest.Question, _ asked: PolicyQuestion) {
         self.requests[index].stage = .deciding(question)
         self.requests[index].isPaused = true
@@ -175,12 +175,12 @@ extension DownloadMachine {
             if case .divert(let diversion) = decision { self.divert(to: diversion) }
             self.take(verdict, head, index, now)
         }
-        // Nothing follows the end.
+        // No actions follow the end.
         if !self.isEnded { self.emit(.resume(number)) }
         return self.takeActions()
     }
 
-    /// Records that the response was decided about; a decision that arrives after the end is ignored, and asked for again.
+    /// Records the decision about the response; a decision that arrives after the end is ignored, and requested again.
     private mutating func decideResponse(_ question: FetchRequest.Question) {
         if case .response = question { self.history.isResponseDecided = true }
     }
@@ -272,7 +272,7 @@ extension DownloadMachine {
         return self.takeActions()
     }
 
-    /// Takes the step that follows an unwanted response.
+    /// Performs the step that follows an unwanted response.
     ///
     /// - Returns: Whether the response was being drained.
     @discardableResult

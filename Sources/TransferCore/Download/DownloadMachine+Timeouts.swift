@@ -1,4 +1,4 @@
-/// Decides by the clock: stalls and other timeouts, progress, checkpoints.
+/// Decides based on time: stalls and other timeouts, progress, checkpoints.
 extension DownloadMachine {
     /// Time has passed.
     ///
@@ -15,7 +15,7 @@ extension DownloadMachine {
             let allowed = DurationFormat.compact(.nanoseconds(self.terms.totalTimeout))
             let failure = TransferFailure(
                 .timeout,
-                "not finished within \(allowed); what is there is kept",
+                "did not finish within \(allowed); the received data is kept",
                 setting: .resourceTimeout
             )
             self.end(.failed(failure))
@@ -86,7 +86,7 @@ extension DownloadMachine {
         }
     }
 
-    /// Observes a request's rate; returns its failure if nothing arrived for too long.
+    /// Observes a request's rate; returns its failure if no bytes arrived for too long.
     private mutating func stall(_ index: Int, _ now: Int64) -> TransferFailure? {
         guard self.requests[index].isConnected else { return nil }
         self.requests[index].window.record(self.requests[index].bytes, at: now)
@@ -99,7 +99,7 @@ extension DownloadMachine {
         }
         let limit = self.terms.stallTimeout
         guard limit > 0, now - request.lastActivity > limit else { return nil }
-        let what = request.hasHead ? "nothing arrived" : "no response head arrived"
+        let what = request.hasHead ? "no data arrived" : "no response head arrived"
         return TransferFailure(
             .timeout,
             "\(what) for \(DurationFormat.compact(.nanoseconds(limit)))",
@@ -125,7 +125,7 @@ extension DownloadMachine {
         guard request.isAdditional, let usual = self.connections.bestHeadTime, waited > max(patience, 4 * usual) else {
             return nil
         }
-        return TransferFailure(.timeout, "a further connection got no response", isRetryable: true)
+        return TransferFailure(.timeout, "an additional connection got no response", isRetryable: true)
     }
 
     private static var sourcePatience: Int64 { 3_000_000_000 }

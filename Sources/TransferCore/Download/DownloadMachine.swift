@@ -1,4 +1,4 @@
-/// Decides everything about one run of a download.
+/// Makes all decisions of one run of a download.
 ///
 /// Pure value: it performs no I/O, reads no clock and takes no lock. Events are methods; each returns the actions to
 /// perform, in order. A driver calls it under one lock, performs the actions after the unlock, and reports their results
@@ -19,7 +19,7 @@ package struct DownloadMachine: ~Copyable, Sendable {
         /// All bytes are present; the file is verified and gets its name.
         case committing(Committing)
         case ended
-        /// Only while a case's data is being changed in place.
+        /// Used only while a case's data is being changed in place.
         case borrowed
     }
 
@@ -30,7 +30,7 @@ package struct DownloadMachine: ~Copyable, Sendable {
         case openingPartial(FileTarget, isForeign: Bool)
     }
 
-    /// The file's name and what may be done with files that have it.
+    /// The file's name and the rules for existing files with that name.
     struct Name: Sendable {
         var target: FileTarget
         /// The name without a number.
@@ -43,10 +43,10 @@ package struct DownloadMachine: ~Copyable, Sendable {
         var isDiverted = false
     }
 
-    /// What is requested; on the heap, because the machine is moved often and this never changes.
+    /// The terms of the request; on the heap, because the machine is moved often and they never change.
     private let constant: Constant
     var terms: DownloadTerms { _read { yield self.constant.terms } }
-    /// What outlives the run; final once `DownloadAction.end` was returned.
+    /// The data that outlives the run; final once `DownloadAction.end` was returned.
     package internal(set) var history: DownloadHistory
     var phase = Phase.locating(.surveying)
     var name: Name
@@ -84,13 +84,13 @@ package struct DownloadMachine: ~Copyable, Sendable {
     /// Creates the machine of a run.
     ///
     /// - Parameters:
-    ///   - terms: What is requested.
-    ///   - history: What earlier runs have left.
+    ///   - terms: The terms of the request.
+    ///   - history: The history of earlier runs.
     ///   - reserved: The name reserved when the transfer was added.
     ///   - base: That name without a number.
     ///   - isNamedByUser: Whether the user chose it.
     ///   - slot: The connection slot of the admission.
-    ///   - lane: The index of the event loop on which the run begins.
+    ///   - lane: The index of the event loop on which the run starts.
     ///   - activeTime: The time of earlier runs, in nanoseconds.
     ///   - received: The bytes of body received by earlier runs.
     ///   - now: The time.
@@ -203,7 +203,7 @@ package struct DownloadMachine: ~Copyable, Sendable {
     /// Whether the bytes go to a sink or to memory.
     package var isStream: Bool { self.destination != .file }
 
-    /// Whether a request is part of the run, so that it is to be sent.
+    /// Whether a request is part of the run, and so must be sent.
     package func contains(_ number: DownloadAction.RequestNumber) -> Bool {
         self.requests.contains { $0.number == number }
     }
@@ -215,7 +215,7 @@ package struct DownloadMachine: ~Copyable, Sendable {
         return self.requests[index].isPaused ? .pause : .read
     }
 
-    /// The number of requests under way, among which a rate limit is divided.
+    /// The number of requests in flight, among which a rate limit is divided.
     package var requestCount: Int { self.requests.count }
 
     /// The number of bytes present, and the whole length if known.
@@ -232,7 +232,7 @@ package struct DownloadMachine: ~Copyable, Sendable {
         self.requests.firstIndex { $0.number == number }
     }
 
-    /// The data of the fetching phase, changed in place; allocates, so the byte path does without it.
+    /// The data of the fetching phase, changed in place; the accessor allocates, so the byte path does not use it.
     var fetching: Fetching? {
         get { if case .fetching(let fetching) = self.phase { fetching } else { nil } }
         _modify {
@@ -303,9 +303,9 @@ struct Fetching: Sendable {
     var isStream: Bool { if case .stream = self.held { true } else { false } }
 }
 
-/// The way from the first response to its file.
+/// The steps from the first response to its file.
 enum Opening: Sendable {
-    /// No response has been taken.
+    /// No response has been accepted.
     case awaiting
     /// The response proposes a name, which is reserved and surveyed.
     indirect case naming(Pending)
@@ -321,7 +321,7 @@ enum Opening: Sendable {
         var part: ByteRange?
     }
 
-    /// What a response determines about the file.
+    /// The facts of the file that a response determines.
     struct Accepted: Sendable {
         var request: DownloadAction.RequestNumber
         var facts: Boxed<ResourceFacts>
@@ -359,19 +359,19 @@ struct Committing: Sendable {
     var interruption: RunOutcome?
 }
 
-/// How many connections a download uses, and what it has learned about them.
+/// The number of connections of a download, and the observations about them.
 struct ConnectionPlan: Sendable {
     var advisor: ConnectionAdvisor
     /// The number requested by the user, reduced to what the server accepts; `nil` for an adaptive number.
     var fixed: Int?
-    /// Whether this run has taken a response.
+    /// Whether this run has accepted a response.
     var hasTaken = false
     /// The highest rate of a connection of this run, and the shortest time to a response head.
     var bestRate: Double = 0
     var bestHeadTime: Int64?
-    /// How often a connection's last piece was taken over.
+    /// The number of last pieces taken over from other connections.
     var takeovers = 0
-    /// How many connections were closed while others continued, because their responses could not be used.
+    /// The number of connections closed while others continued, because their responses could not be used.
     var dismissals = 0
 
     init(_ policy: ConnectionPolicy) {
@@ -383,7 +383,7 @@ struct ConnectionPlan: Sendable {
         }
     }
 
-    /// The server accepts no more connections than these.
+    /// Reduces the number to what the server accepts.
     mutating func refused(having count: Int) {
         self.advisor.refused(having: count)
         self.fixed = self.fixed.map { min($0, max(1, count)) }

@@ -1,9 +1,9 @@
-/// What is requested of one download: all that its decisions depend on and that does not change while it runs.
+/// The terms of one download: everything that its decisions depend on and that does not change while it runs.
 package struct DownloadTerms: Sendable {
     /// The destination of the bytes.
     package enum Destination: Hashable, Sendable {
         case file
-        /// A sink that takes the bytes once and in order.
+        /// A sink that accepts the bytes once and in order.
         case stream
         /// Memory; if it keeps the bytes, repeated ones are compared with them.
         case memory(keepsBytes: Bool)
@@ -29,7 +29,7 @@ package struct DownloadTerms: Sendable {
     package var mark: String?
     /// The destination.
     package var destination = Destination.file
-    /// What to do if a file has the name already.
+    /// The rule for a name that is already taken.
     package var ifExists = IfExistsRule.auto
     /// The number of connections.
     package var connections = ConnectionPolicy.adaptive(most: 4)
@@ -62,7 +62,7 @@ package struct DownloadTerms: Sendable {
     ///
     /// - Precondition: `sources` is not empty.
     package init(sources: [HTTPURL]) {
-        precondition(!sources.isEmpty, "a download needs at least one URL")
+        precondition(!sources.isEmpty, "a download requires at least one URL")
         self.sources = sources
     }
 }

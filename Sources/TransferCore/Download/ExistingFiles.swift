@@ -1,4 +1,4 @@
-/// Decides what existing files under a download's name mean: `--if-exists`, partial files, marks.
+/// Decides how existing files affect a download: `--if-exists`, partial files, marks.
 ///
 /// The only place where the rules for existing files are applied: before the first request, when a response has
 /// determined the name, and when a name is taken at the commit.
@@ -31,7 +31,7 @@ package struct ExistingFiles: Sendable {
         case examine(ExistingFile)
         /// Compare the finished file's digests; if they differ, continue a copy of it or use another name.
         case compareDigests(ExistingFile, overwrites: Bool)
-        /// An interrupted commit has given the file its name already: delete the rest of the partial file.
+        /// An interrupted commit has already given the file its name: delete the rest of the partial file.
         case replayedCommit(ExistingFile?)
         case skip(ExistingFile)
         case fail(TransferFailure)
@@ -39,25 +39,25 @@ package struct ExistingFiles: Sendable {
 
     // MARK: Before the first request
 
-    /// Decides by a survey that is made before the first request.
+    /// Decides based on a survey made before the first request.
     package func step(_ survey: FileSurvey, _ target: FileTarget) -> Step {
         var isForeign = false
         var written: Int64 = 0
         var isReplaced = false
         switch survey.partial {
-        case .busy: return .nextName(reason: "another process is fetching it")
+        case .busy: return .nextName(reason: "another process is downloading it")
         case .foreign(let reason): return .nextName(reason: reason)
         case .committed: return .replayedCommit(survey.existing)
         case .ours(let facts, let count):
             written = count
             isReplaced = !facts.formerVersions.isEmpty
             isForeign = !self.isOurs(facts)
-            if isForeign, !self.mayContinue(facts) { return .nextName(reason: "the partial file is of \(facts.url)") }
+            if isForeign, !self.mayContinue(facts) { return .nextName(reason: "the partial file is from \(facts.url)") }
             // The response to a POST, or to the caller's own range, is not resumed but requested again.
             if survey.existing == nil {
                 if self.asksForWhole { return .resume(isForeign: isForeign, overwrites: false) }
                 return isForeign
-                    ? .nextName(reason: "the partial file is of \(facts.url)") : .fetch(overwrites: false)
+                    ? .nextName(reason: "the partial file is from \(facts.url)") : .fetch(overwrites: false)
             }
         case .none: break
         }
@@ -107,13 +107,13 @@ package struct ExistingFiles: Sendable {
 
     // MARK: After the response has determined the name
 
-    /// Decides by a survey of the name that a response proposes.
+    /// Decides based on a survey of the name that a response proposes.
     ///
     /// - Parameters:
     ///   - survey: The files under that name.
     ///   - target: The name.
-    ///   - isCurrent: Whether the existing file is what the response carries.
-    /// - Returns: The step; never one that needs a request before the response is taken.
+    ///   - isCurrent: Whether the existing file has the content of the response.
+    /// - Returns: The step; never one that requires a request before the response is accepted.
     package func step(
         _ survey: FileSurvey,
         _ target: FileTarget,
@@ -150,7 +150,7 @@ package struct ExistingFiles: Sendable {
     /// Decides about a name that was taken since it was surveyed.
     ///
     /// - Parameter overwrites: Whether the commit would have replaced an existing file.
-    /// - Returns: What to do.
+    /// - Returns: The step.
     package func collision(overwrites: Bool) -> Collision {
         if self.rule == .fail { return .fail }
         if self.rule == .overwrite, self.isExact, !overwrites { return .overwrite }
@@ -169,7 +169,7 @@ package struct ExistingFiles: Sendable {
         return TransferFailure(
             .fileExists,
             "\(target.path) cannot be written" + (reason.isEmpty ? "" : ": \(reason)"),
-            remedy: "move what is in its place away, or choose another name"
+            remedy: "move the existing file away, or choose another name"
         )
     }
 }

@@ -1,6 +1,6 @@
 /// One request of a download, with the connection slot that it occupies at its origin.
 struct FetchRequest: Sendable {
-    /// What a request is for.
+    /// The purpose of a request.
     enum Purpose: Hashable, Sendable {
         /// Fetch length and validators, to compare them with an existing file; by GET if the server refuses HEAD.
         case examine(byGET: Bool)
@@ -10,23 +10,23 @@ struct FetchRequest: Sendable {
 
     /// The state of a request; each case owns what only it needs.
     enum Stage: Sendable {
-        /// For the connection, or for the response head.
+        /// Waiting for the connection, or for the response head.
         case waiting
-        /// The policy decides; reading is paused.
+        /// Waiting for the policy's decision; reading is paused.
         indirect case deciding(Question)
-        /// The rest of an unwanted response is read, so that its connection can be reused.
+        /// Reading the rest of an unwanted response, so that its connection can be reused.
         indirect case draining(Draining<AfterResponse>)
-        /// The response is over; its successor waits for a slot of another host.
+        /// The response has ended; the successor waits for a slot of another host.
         indirect case following(Successor)
-        /// The response is over; the caller supplies a fresh URL.
+        /// The response has ended; the caller supplies a fresh URL.
         indirect case refreshing(TransferFailure)
-        /// The overlap is compared with the held bytes.
+        /// Comparing the overlap with the held bytes.
         case comparing
-        /// The bytes are taken; the first `repeated` of them are held already.
+        /// Accepting the bytes; the first `repeated` of them are already held.
         case receiving
     }
 
-    /// A decision that a policy was asked for.
+    /// A decision requested from a policy.
     enum Question: Sendable {
         case challenge(ResponseHead, TransferFailure)
         case redirect(ResponseHead, to: HTTPURL, isRewritten: Bool)
@@ -74,7 +74,7 @@ struct FetchRequest: Sendable {
 
     // MARK: Requested
 
-    /// The range requested, beginning with the overlap; `nil` for the whole file.
+    /// The requested range, starting with the overlap; `nil` for the whole file.
     var range: ByteRange?
     /// The number of held bytes at the beginning of the range.
     var overlap: Int64 = 0
@@ -92,7 +92,7 @@ struct FetchRequest: Sendable {
     var isConnected = false
     /// The time from the request to the response head, in nanoseconds.
     var headTime: Int64?
-    /// Whether reading is paused, for a decision, the disk or the rate limit; the stall timeout is suspended meanwhile.
+    /// Whether reading is paused, for a decision, the disk or the rate limit; this suspends the stall timeout.
     var isPaused = false
     var window = RateWindow(span: 5_000_000_000)
     var bodySince: Int64?
@@ -106,7 +106,7 @@ struct FetchRequest: Sendable {
     var facts: Boxed<ResourceFacts>?
     /// The number of overlap bytes compared so far.
     var compared: Int64 = 0
-    /// Bytes of a whole response still to skip, because they are held already.
+    /// Bytes of a whole response still to skip, because they are already held.
     var repeated: Int64 = 0
     /// The end of the response's range, or `nil` while unknown.
     var responseEnd: Int64?
@@ -154,7 +154,7 @@ struct FetchRequest: Sendable {
 
     var isComparing: Bool { if case .comparing = self.stage { true } else { false } }
 
-    /// Whether its response is over, so that nothing of it is read.
+    /// Whether its response has ended, so that nothing of it is read.
     var isResponseOver: Bool {
         switch self.stage {
         case .following, .refreshing: true

@@ -1,14 +1,14 @@
-/// What to do where the name is taken.
+/// The rule for a name that is taken.
 package enum IfExistsRule: String, Sendable, CaseIterable {
-    /// Skip what agrees with the server, resume what we began, number anything else.
+    /// Skip a file that agrees with the server's, resume a partial file of Martlet, number any other.
     case auto
-    /// Skip whatever exists.
+    /// Skip any existing file.
     case skip
-    /// Go on from the existing file's end after comparing the overlap.
+    /// Continue from the existing file's end after comparing the overlap.
     case resume
-    /// Always take a number.
+    /// Always use a number.
     case rename
-    /// Replace the file when the new one is whole.
+    /// Replace the file once the new one is complete.
     case overwrite
     /// Fail.
     case fail

@@ -1,40 +1,41 @@
-/// What a policy is asked.
+/// A decision requested from a policy.
 package enum PolicyQuestion: Sendable {
-    /// The first response whose body is to be taken came; asked once for each transfer.
+    /// The first response with a wanted body arrived; requested once per transfer.
     ///
-    /// `proceed` takes it, `divert` takes it to a file instead of to memory, `cancel` ends the transfer.
+    /// `proceed` accepts it, `divert` receives it into a file instead of memory, `cancel` ends the transfer.
     case response(ResponseHead, length: Int64?)
-    /// The server redirects to this URL, asked by this method.
+    /// The server redirects to this URL, which will be requested with this method.
     ///
-    /// `proceed` follows, `refuse` takes the redirect for the answer, `cancel` ends the transfer.
+    /// `proceed` follows it, `refuse` uses the redirect as the response, `cancel` ends the transfer.
     case redirect(ResponseHead, to: HTTPURL, method: String)
-    /// The server wants credentials (401).
+    /// The server requires credentials (401).
     ///
-    /// `repeat` asks again, with what `fields(for:)` gives then, `proceed` fails with the status, `cancel` ends.
+    /// `repeat` repeats the request with new fields from `fields(for:)`, `proceed` fails with the status, `cancel`
+    /// ends.
     case challenge(ResponseHead)
 }
 
-/// What a policy decides.
+/// The decision of a policy.
 package enum PolicyDecision: Sendable {
-    /// As if there were no policy.
+    /// Continue as without a policy.
     case proceed
-    /// Do not follow.
+    /// Do not follow the redirect.
     case refuse
-    /// Ask the same again.
+    /// Repeat the request.
     case `repeat`
-    /// Take the body to a file.
+    /// Receive the body into a file.
     case divert(Diversion)
     /// End the transfer as cancelled.
     case cancel
 }
 
-/// Where a body goes that was to go to memory.
+/// The new destination of a body that was to be received in memory.
 package struct Diversion: Sendable {
     /// The file's directory.
     package var directory: String
     /// The file's name, or `nil` to take it from the response or the URL.
     package var name: String?
-    /// What to do where the name is taken.
+    /// The rule for a name that is taken.
     package var ifExists: IfExistsRule
 
     /// Creates a diversion.

@@ -38,7 +38,7 @@ package struct ResponseJudge {
         case range(ByteRange, total: Int64?)
         /// The body is the first part of the representation although no range was requested.
         case firstPart(ByteRange, total: Int64?)
-        /// The range begins elsewhere: the server does not support ranges.
+        /// The range starts elsewhere: the server does not support ranges.
         case otherStart
         /// `Content-Range` is missing or malformed.
         case malformedRange(String)
@@ -46,7 +46,7 @@ package struct ResponseJudge {
         case multipart
         /// The server has no such range (416).
         case notSatisfiable
-        /// The server says that the file changed (412).
+        /// The server reports that the file changed (412).
         case preconditionFailed
         case redirect(String)
         /// The caller's copy is still current.
@@ -105,16 +105,16 @@ package struct ResponseJudge {
     /// The failure for an unsuccessful status.
     package static func failure(_ head: ResponseHead, retrying statuses: Set<Int>, wallNow: Int64) -> TransferFailure {
         let phrase = ReasonPhrase.of(head.status)
-        let message = "the server answered \(head.status)\(phrase.isEmpty ? "" : " \(phrase)")"
+        let message = "the server responded with \(head.status)\(phrase.isEmpty ? "" : " \(phrase)")"
         let retryAfter = head.fields["Retry-After"].flatMap { RetryAfter.seconds($0, now: wallNow) }
         let (code, remedy): (TransferFailure.Code, String) =
             switch head.status {
-            case 401: (.authentication, "give credentials in the URL (https://user:password@host/…)")
-            case 407: (.authentication, "the proxy wants credentials")
+            case 401: (.authentication, "add credentials to the URL (https://user:password@host/…)")
+            case 407: (.authentication, "the proxy requires credentials")
             case 404, 410: (.notFound, "check the URL")
             case 408: (.timeout, "")
-            case 429, 503: (.overloaded, "try later")
-            case 403: (.badResponse, "the server refuses; it may want credentials, a cookie or a referer")
+            case 429, 503: (.overloaded, "try again later")
+            case 403: (.badResponse, "the server refuses; it may require credentials, a cookie or a referer")
             default: (.badResponse, "")
             }
         return TransferFailure(

@@ -1,4 +1,4 @@
-/// The consequences of the state: transfers that start, connections that are granted, waits that are over.
+/// The effects of the state: transfers that start, connections that are granted, waits that end.
 extension EngineMachine {
     /// One effect for the driver.
     package enum Step: Hashable, Sendable {
@@ -12,7 +12,7 @@ extension EngineMachine {
         case resume(WaiterID)
         /// Syncs the complete files; the first call of ``EngineMachine/takeGroup()`` has them.
         case sync
-        /// A transfer has failed because an outage lasted longer than it waits.
+        /// A transfer has failed because an outage lasted longer than its timeout.
         case expire(TransferID, Hold)
         /// The transfers of a host, or all of them, wait from now on.
         case held(Hold)
@@ -22,13 +22,13 @@ extension EngineMachine {
         case startTicking
         /// Calls ``EngineMachine/timeReached(_:now:)`` at a time.
         case wake(at: Int64)
-        /// Nothing more follows.
+        /// No further steps.
         case none
     }
 
-    /// The files that may wait to be synced before no more transfers start.
+    /// The maximum number of files waiting to be synced; above it no more transfers start.
     static let unsyncedLimit = 512
-    /// After this many starts that passed over a class with eligible work, that class gets one.
+    /// After this many starts that passed over a class with eligible transfers, one of that class starts.
     package static let ageingPeriod = 8
     /// The time after which another request to yield a connection is made, in nanoseconds.
     package static let yieldPatience: Int64 = 1_000_000_000
@@ -75,7 +75,7 @@ extension EngineMachine {
     /// The transfers that may start now as far as the limit over all hosts is concerned.
     var freePlaces: Int { self.permitsStarts ? max(0, self.permittedPlaces - self.runCount + self.lentPlaces) : 0 }
 
-    /// Those of them that need no lent place.
+    /// Those of them that need no lent slot.
     var ownPlaces: Int { self.permitsStarts ? max(0, self.permittedPlaces - self.runCount) : 0 }
 
     private var permitsStarts: Bool {
@@ -85,8 +85,8 @@ extension EngineMachine {
     /// Admits the next transfer.
     ///
     /// Priorities first; within one round robin over hosts; first in, first out for each host. A class that was passed
-    /// over ``ageingPeriod`` times takes the next start, so a transfer at place *n* of its host's line in a class starts
-    /// after at most `n × hosts × (ageingPeriod + 3)` starts of others, unless its host is silent.
+    /// over ``ageingPeriod`` times takes the next start, so a transfer at position *n* of its host's queue in a class
+    /// starts after at most `n × hosts × (ageingPeriod + 3)` starts of others, unless its host is silent.
     private mutating func admit(_ now: Int64, _ lane: Int?) -> Step? {
         guard self.waitingCount > 0, self.freePlaces > 0 else { return nil }
         var yield: YieldRequest?

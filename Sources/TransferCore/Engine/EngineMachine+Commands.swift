@@ -18,7 +18,7 @@ extension EngineMachine {
         return .paused
     }
 
-    /// Puts a paused transfer in line again, also one whose pausing is under way.
+    /// Queues a paused transfer again, also one that is still being paused.
     ///
     /// - Returns: `waiting` or `unchanged`.
     package mutating func resume(_ id: TransferID) -> Verdict {
@@ -49,7 +49,7 @@ extension EngineMachine {
         return .cancelled(keeping: keeping)
     }
 
-    /// Takes a transfer out of the queue that has never started; others are not touched.
+    /// Removes a transfer that has never started from the queue; others are not changed.
     ///
     /// - Returns: Whether it had not started; it is forgotten then, without an end.
     package mutating func withdraw(_ id: TransferID) -> Bool {
@@ -61,10 +61,10 @@ extension EngineMachine {
         return true
     }
 
-    /// Whether places are free although transfers wait: their hosts permit no more.
+    /// Whether slots are free although transfers wait, because their hosts' limits are reached.
     package var hasIdlePlaces: Bool { self.waitingCount > 0 && self.freePlaces > 0 }
 
-    /// Changes a transfer's priority: one that waits goes to the end of its new line, one that runs keeps running.
+    /// Changes a transfer's priority: a waiting one moves to the end of its new queue, a running one keeps running.
     package mutating func setPriority(_ priority: Priority, of id: TransferID) {
         guard let slot = self.slots[id], self.entries[slot].priority != priority else { return }
         let waits = self.entries[slot].state == .waiting
@@ -81,7 +81,7 @@ extension EngineMachine {
 
     // MARK: Names
 
-    /// Whether no transfer has a name.
+    /// Whether a name is unused.
     package func isNameFree(_ path: String) -> Bool { self.names.isFree(path) }
 
     /// Reserves a name, numbered if it is taken.
@@ -116,10 +116,10 @@ extension EngineMachine {
         return number
     }
 
-    /// Whether more transfers should be added: few wait, or none of those that wait may take the free places.
+    /// Whether more transfers should be added: few are waiting, or none of the waiting ones may use the free slots.
     ///
     /// - Parameters:
-    ///   - count: The number of waiting transfers that are always enough to choose from.
+    ///   - count: The number of waiting transfers that is always sufficient.
     ///   - limit: The number of waiting transfers that is never exceeded.
     /// - Returns: Whether more should be added.
     package func isStarving(atMost count: Int, limit: Int) -> Bool {
@@ -141,12 +141,12 @@ extension EngineMachine {
         }
     }
 
-    /// A request that deletes an abandoned upload at its server has started: the queue is drained only after it.
+    /// A request that deletes an abandoned upload at its server has started: the queue is not drained before its end.
     package mutating func terminationStarted() { self.terminations += 1 }
 
     /// Such a request has ended.
     package mutating func terminationEnded() {
-        precondition(self.terminations > 0, "a termination ended that had not started")
+        precondition(self.terminations > 0, "a termination ended without having started")
         self.terminations -= 1
     }
 }

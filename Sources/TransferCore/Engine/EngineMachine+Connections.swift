@@ -26,7 +26,7 @@ extension EngineMachine {
         return true
     }
 
-    /// Returns a connection; ``next(now:lane:)`` gives it to a transfer that waits.
+    /// Returns a connection; ``next(now:lane:)`` grants it to a waiting transfer.
     ///
     /// - Precondition: The transfer has one.
     package mutating func connectionReleased(_ origin: Origin, by id: TransferID) {
@@ -39,14 +39,14 @@ extension EngineMachine {
         }
     }
 
-    /// The host refused a connection beyond those that it has now: they are its limit for some time.
+    /// The host refused a connection beyond its current ones: their number is its limit for some time.
     package mutating func connectionRefused(_ origin: Origin, now: Int64) {
         guard let host = self.hosts.index(of: origin) else { return }
         self.hosts[host].learnedLimit = max(1, self.hosts[host].connections)
         self.hosts[host].learnedUntil = now + Self.learnedPeriod
     }
 
-    /// The time for which a host's limit is believed, in nanoseconds.
+    /// The time for which a host's limit is trusted, in nanoseconds.
     package static let learnedPeriod: Int64 = 300_000_000_000
 
     /// Waits for a connection to another host, for a running transfer; ``Step/grant(_:)`` follows.
@@ -73,9 +73,9 @@ extension EngineMachine {
         return (max(4, self.limit), false)
     }
 
-    /// The connections to a host that are free, negative if it has more than its limit.
+    /// The number of free connections to a host, negative if it has more than its limit.
     ///
-    /// A derived limit bounds only the connections that no caller has fixed the number of.
+    /// A derived limit applies only to connections whose number no caller has fixed.
     private func freeConnections(_ host: Int) -> Int {
         let (count, isSet) = self.limit(of: host)
         return count - self.hosts[host].connections + (isSet ? 0 : self.hosts[host].fixedConnections)
@@ -91,7 +91,7 @@ extension EngineMachine {
         self.slots[id].map { self.entries[$0].fixedConnections } ?? 0
     }
 
-    /// The number of a host; that of the transfer's own is found without hashing its name.
+    /// The number of a host; that of the transfer's own host is found without hashing its name.
     private func host(_ origin: Origin, of id: TransferID) -> Int? {
         if let slot = self.slots[id] {
             let own = Int(self.entries[slot].host)
@@ -129,20 +129,20 @@ extension EngineMachine {
         return best.map { YieldRequest(host: host, id: $0.id, expiry: now + Self.yieldPatience) }
     }
 
-    /// Notes a request to yield.
+    /// Records a request to yield.
     mutating func request(_ yield: YieldRequest) -> Step {
-        // A request that expired was not heeded; nothing else refers to it.
+        // The transfer did not comply with an expired request; nothing else refers to it.
         let now = yield.expiry - Self.yieldPatience
         self.yieldRequests.removeAll { $0.expiry <= now }
         self.yieldRequests.append(yield)
         return .yield(yield.id, self.hosts[yield.host].origin)
     }
 
-    /// Takes a connection for the first transfer that waits for one and may have it, or asks another one to yield.
+    /// Takes a connection for the first eligible waiting transfer, or requests another one to yield.
     mutating func serveClaims(_ now: Int64) -> Step? {
         var yield: YieldRequest?
         for (index, host) in self.claimedHosts.enumerated() {
-            // An outage does not hold a running transfer, which finds out by itself whether the other host is back.
+            // An outage does not hold a running transfer, which detects by its own attempt if the other host responds.
             if let until = self.hosts.gate(of: host).health.throttledUntil, until > now { continue }
             guard let place = self.grantableClaim(host) else {
                 if yield == nil { yield = self.yieldRequest(host, now) }
@@ -158,7 +158,7 @@ extension EngineMachine {
         return yield.map { self.request($0) }
     }
 
-    /// The first wait that a connection can be granted to; those of transfers that have none there come first.
+    /// The first wait that can be granted; transfers without a connection to the host come first.
     private func grantableClaim(_ host: Int) -> Int? {
         let claims = self.hosts[host].claims
         let free = claims.indices.filter { place in

@@ -8,7 +8,7 @@ extension EngineMachine {
         now: Int64
     ) -> Verdict {
         guard let slot = self.slots[id], self.entries[slot].state == .running, !self.entries[slot].isUnsynced else {
-            preconditionFailure("a run of transfer \(id) ended that had not started")
+            preconditionFailure("a run of transfer \(id) ended without having started")
         }
         self.runCount -= 1
         self.laneLoad[Int(self.entries[slot].lane)] -= 1
@@ -69,7 +69,7 @@ extension EngineMachine {
         let attempts = Int(self.entries[slot].attempts)
         guard let own else { return self.fail(slot, .refused(.noneLeft(attempts: attempts))) }
         let delay = max(own, self.entries[slot].retryWait)
-        // The time between attempts is part of the transfer's: if none would be left, it has run out now.
+        // The time between attempts counts as the transfer's: if none would be left, it has run out now.
         self.entries[slot].activeTime += delay
         let total = self.entries[slot].totalTimeout
         guard total <= 0 || self.entries[slot].activeTime < total else { return self.fail(slot, .refused(.outOfTime)) }
@@ -115,9 +115,9 @@ extension EngineMachine {
 
     // MARK: Durability in groups
 
-    /// After a group of so many files the next one is gathered for a while: each costs syncs that do not grow with it.
+    /// After a group of this many files, the next group is collected for a while: each group has a fixed cost of syncs.
     private static let largeGroup = 16
-    /// Nanoseconds.
+    /// In nanoseconds.
     private static let gathering: Int64 = 20_000_000
 
     /// Takes the files that wait to be synced.
@@ -149,19 +149,19 @@ extension EngineMachine {
         return self.retry(slot, retry, now)
     }
 
-    /// The time to wait before the next group after one of so many files, in nanoseconds; `nil` for none.
+    /// The time to wait after a group of this many files before the next one, in nanoseconds; `nil` for none.
     package func gathering(after count: Int) -> Int64? { count >= Self.largeGroup ? Self.gathering : nil }
 
     private func unsyncedSlot(_ id: TransferID) -> Int {
         guard let slot = self.slots[id], self.entries[slot].isUnsynced else {
-            preconditionFailure("the file of transfer \(id) was synced, which had not finished")
+            preconditionFailure("the file of transfer \(id) was synced before it finished")
         }
         return slot
     }
 }
 
 extension EngineMachine.Wish {
-    /// The result of a run that ended otherwise than commanded, or before it could obey.
+    /// The result of a run that ended otherwise than commanded, or before it could comply.
     func applied(to result: EngineMachine.RunResult) -> EngineMachine.RunResult {
         switch (result, self) {
         case (.finished, _), (.failed, _), (.cancelled, _): result

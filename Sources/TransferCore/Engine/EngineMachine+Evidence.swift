@@ -1,4 +1,4 @@
-/// What the ends of runs say about their hosts and the network, and the attempts that are made to find out more.
+/// Evaluates the ends of runs as evidence about hosts and the network, and manages the probes.
 extension EngineMachine {
     /// A transfer starts in order to probe.
     mutating func startProbe(_ slot: Int) {
@@ -31,7 +31,7 @@ extension EngineMachine {
         }
     }
 
-    /// A transfer is added: if no other waits for its host, the next probe is not put off any further.
+    /// A transfer is added: if it is the only one waiting for its host, the next probe is moved forward.
     mutating func probeForNewcomer(_ host: Int) {
         guard self.hosts[host].waiting == 0 else { return }
         let gate = self.hosts[host].gate
@@ -42,7 +42,7 @@ extension EngineMachine {
 
     // MARK: Evidence
 
-    /// Judges a host by the end of a run.
+    /// Updates the health of a host at the end of a run.
     ///
     /// - Returns: The outage that the transfer waits out, if it ended because of one.
     mutating func judge(_ slot: Int, _ result: RunResult, hasResponse: Bool, _ now: Int64) -> Hold? {
@@ -80,7 +80,7 @@ extension EngineMachine {
         _ failure: HostHealth.HostFailure,
         _ now: Int64
     ) -> Hold? {
-        // An outage begins for transfers that wait it out; others only probe it.
+        // An outage starts only for transfers that wait it out; others only probe it.
         guard self.entries[slot].outageTimeout >= 0 || probe != .none else { return nil }
         let origin = self.hosts[gate].origin
         if failure.cause.concernsNetwork {
@@ -88,7 +88,7 @@ extension EngineMachine {
                 let outage = self.network.outage
             {
                 self.notices.append(.held(self.hold(of: outage, nil)))
-                // Those that wait for their own hosts' next attempts wait for the network's from now on.
+                // Transfers that wait for their own hosts' next attempts wait for the network's from now on.
                 for host in self.hosts.allIndices { self.resume(host) }
             }
         } else if failure.cause == .refused || failure.cause == .broken {
@@ -99,7 +99,7 @@ extension EngineMachine {
         let wasOut = self.hosts[gate].health.outage != nil
         let isOut = self.hosts[gate].health.failed(failure, now: now)
         if isOut, !wasOut { self.reportHeld(gate, now) }
-        // Those that were parked behind the attempt have their turn at the time of the next one.
+        // Hosts that were parked during the attempt are due again at the time of the next one.
         if probe != .none { self.resume(gate) }
         if probe == .network { self.resumeAll() }
         guard isOut else { return nil }
@@ -111,7 +111,7 @@ extension EngineMachine {
         return hold
     }
 
-    /// Another host than its own could not be reached, such as the target of a redirect.
+    /// A host other than its own could not be reached, such as the target of a redirect.
     private mutating func foreignFailed(
         _ slot: Int,
         _ peer: Origin,

@@ -1,14 +1,14 @@
-/// Holds: transfers that wait because their host, or the network, cannot be reached, or asked them to come back later.
+/// Holds: transfers that wait because their host, or the network, is unreachable, or the host asked for a delay.
 extension EngineMachine {
     /// A host, or the network, whose transfers wait; times are nanoseconds of the machine's clock.
     package struct Hold: Hashable, Sendable {
         /// The host or the proxy; `nil` for the network.
         package var origin: Origin?
-        /// Why its transfers wait.
+        /// The reason for the hold.
         package var reason: HostHold.Reason
         /// The kind of outage; `nil` for a host that is throttled.
         package var cause: OutageCause?
-        /// What the last failure said.
+        /// The message of the last failure.
         package var message: String
         /// The time when the hold began.
         package var since: Int64
@@ -18,7 +18,7 @@ extension EngineMachine {
 
     // MARK: Queries
 
-    /// The holds at a time, of hosts that something waits for or is connected to.
+    /// The current holds of hosts that transfers wait for or are connected to.
     package func holds(at now: Int64) -> [Hold] {
         var holds: [Hold] = []
         if let outage = self.network.outage { holds.append(self.hold(of: outage, nil)) }
@@ -89,18 +89,18 @@ extension EngineMachine {
         }
         let delay = max(0, (hold.nextTry ?? now) - now)
         guard self.entries[slot].foreign < 0 else {
-            // Its own host is well: it makes the attempt itself, and the others of its host do not wait for it.
+            // Its own host is reachable: it makes the attempt, and the other transfers of its host do not wait for it.
             let time = now + max(delay, self.entries[slot].retryWait)
             self.move(slot, to: .retrying(at: time))
             self.due.insert(DueQueue.Element(time: time, id: self.entries[slot].id))
             return .held(attempt: attempts, delay: time - now)
         }
-        // If connections break, the resource may be the cause: the next attempt is another one's.
+        // If connections break, the resource may be the cause: another transfer makes the next attempt.
         self.wait(slot, atFront: hold.cause != .broken)
         return .held(attempt: attempts, delay: delay)
     }
 
-    /// Collects the waiting transfers of a host for which an attempt was made and whose time is over.
+    /// Collects the waiting transfers of a host whose outage timeout has expired and for which an attempt was made.
     mutating func collectExpired(_ gate: Int, _ now: Int64) {
         guard let outage = self.hosts[gate].health.outage else { return }
         let hold = self.hold(of: outage, self.hosts[gate].origin)
@@ -113,7 +113,7 @@ extension EngineMachine {
         }
     }
 
-    /// Collects a transfer that is added during an outage that has lasted too long for it, if an attempt was made for it.
+    /// Collects a transfer that is added during an outage longer than its timeout, if an attempt was made for it.
     mutating func collectExpired(_ slot: Int, waitsSince: Int64) {
         let gate = self.hosts[Int(self.entries[slot].host)].gate
         guard self.network.outage != nil || self.hosts[gate].health.outage != nil else { return }
@@ -153,7 +153,7 @@ extension EngineMachine {
         }
     }
 
-    /// Ends the next transfer whose time is over.
+    /// Ends the next transfer whose timeout has expired.
     mutating func expire() -> Step? {
         while let (id, hold) = self.expired.popLast() {
             guard let slot = self.slots[id], self.entries[slot].state == .waiting else { continue }
@@ -164,9 +164,9 @@ extension EngineMachine {
         return nil
     }
 
-    // MARK: Turns
+    // MARK: Rotation
 
-    /// Takes a held host out of the rotation of a class.
+    /// Removes a held host from the rotation of a class.
     mutating func park(_ host: Int, in index: Int, until: Int64?, _ now: Int64) {
         let gate = self.hosts[host].gate
         self.classes[index].park(host)
@@ -188,7 +188,7 @@ extension EngineMachine {
         self.due.insert(DueQueue.Element(time: time, id: nil, gate: Int32(gate)))
     }
 
-    /// The time of a wake-up has come.
+    /// A scheduled wake-up is due.
     mutating func holdEnded(_ element: DueQueue.Element, _ now: Int64) {
         if element.gate == DueQueue.Element.network {
             if element.time == self.networkWakeUp { self.networkWakeUp = .min }
@@ -208,7 +208,7 @@ extension EngineMachine {
         self.resume(gate)
     }
 
-    /// Gives the hosts that wait behind one their turns again; those that are still held are parked at their next one.
+    /// Returns the hosts parked for another one to the rotation; those still held are parked at their next turn.
     mutating func resume(_ gate: Int) {
         guard !self.hosts[gate].parked.isEmpty else { return }
         let parked = self.hosts[gate].parked
@@ -228,7 +228,7 @@ extension EngineMachine {
 
     // MARK: Throttling
 
-    /// A server asked a transfer to come back later.
+    /// A server requested a transfer to retry later.
     mutating func throttle(_ slot: Int, _ failure: Failure, until time: Int64, _ now: Int64) {
         let gate = self.hosts[Int(self.entries[slot].host)].gate
         let id = self.entries[slot].id.rawValue
@@ -237,7 +237,7 @@ extension EngineMachine {
         if let until = self.hosts[gate].health.throttledUntil { self.scheduleResume(gate, at: until) }
     }
 
-    /// A transfer has ended: the requests to come back later that it got do not count any more.
+    /// A transfer has ended: the delays requested from it no longer count.
     mutating func forgetHolds(_ slot: Int) {
         let gate = self.hosts[Int(self.entries[slot].host)].gate
         if self.hosts[gate].health.forgetThrottle(of: self.entries[slot].id.rawValue) {
@@ -269,7 +269,7 @@ extension EngineMachine {
         self.notices.append(.released(hold))
     }
 
-    /// Ends holds at once: a person knows that a host, or every host, is back.
+    /// Ends holds immediately: a user knows that a host, or every host, is reachable again.
     ///
     /// - Parameters:
     ///   - origin: The host or the proxy; `nil` for all, and the network.

@@ -1,19 +1,19 @@
-/// Too few file descriptors or ports on this machine: fewer transfers run at once for a while.
+/// Too few file descriptors or ports on this machine: fewer transfers run concurrently for a while.
 extension EngineMachine {
-    /// The time for which a lower number of places is believed, in nanoseconds.
+    /// The time for which a reduced number of slots is trusted, in nanoseconds.
     package static let shortagePeriod: Int64 = 60_000_000_000
     /// The delay before another attempt, in nanoseconds.
     package static let shortageDelay: Int64 = 1_000_000_000
 
-    /// The number of places, not counting lent ones.
+    /// The number of slots, not counting lent ones.
     var permittedPlaces: Int { min(self.limit, self.affordablePlaces) }
 
-    /// The verdict about a transfer for which a descriptor was missing.
+    /// The verdict about a transfer for which no descriptor was available.
     ///
-    /// It waits while others run, for they return theirs. One that is alone waits as it does in an outage: other parts of
-    /// the process, or other processes, have them.
+    /// It waits while others run, because they release theirs. A transfer that runs alone waits as in an outage: other
+    /// parts of the process, or other processes, have the descriptors.
     ///
-    /// - Returns: The verdict, or `nil` if it has waited as long as it may.
+    /// - Returns: The verdict, or `nil` if its maximum waiting time has passed.
     mutating func waitForDescriptors(_ slot: Int, _ now: Int64) -> Verdict? {
         self.affordablePlaces = max(1, min(self.affordablePlaces, self.runCount))
         self.shortageEnd = now + Self.shortagePeriod
@@ -29,7 +29,7 @@ extension EngineMachine {
         return .held(attempt: Int(self.entries[slot].attempts), delay: delay)
     }
 
-    /// A time has come at which a shortage may be over.
+    /// A time has come at which a shortage may have ended.
     mutating func shortageEnded(_ now: Int64) {
         if now >= self.shortageEnd { self.affordablePlaces = .max }
     }

@@ -1,26 +1,27 @@
-/// Hosts that do not respond: their runs lend their places to transfers of other hosts.
+/// Hosts that do not respond: their runs lend their slots to transfers of other hosts.
 ///
-/// A host is silent while runs wait for its response and none has received one for ``silence``. Each of these runs keeps
-/// running and lends its place; a lent place is taken only by a transfer of a host that is not silent. The first response
+/// A host is silent while runs wait for its response and none has received one for ``silence``. Each of these runs
+/// continues and lends its slot; a lent slot is only used by a transfer of a responsive host. The first response
 /// ends the silence. Then more transfers than ``limit`` may run until some of them end.
 extension EngineMachine {
     /// The time without a response after which a host is silent, in nanoseconds.
     package static let silence: Int64 = 5_000_000_000
-    /// The number of places that may be lent whatever the limit.
+    /// The number of slots that may be lent regardless of the limit.
     package static let lentAtLeast = 32
 
-    /// The number of places that are lent.
+    /// The number of lent slots.
     ///
-    /// With too few descriptors none is lent, since a run keeps its own; nor with a limit of 1, which asks for an order.
+    /// None is lent during a shortage of descriptors, because a run keeps its own, or with a limit of 1, which fixes
+    /// order.
     var lentPlaces: Int {
         guard self.affordablePlaces == .max, self.limit > 1 else { return 0 }
         return min(self.unansweredOfSilent, max(self.limit, Self.lentAtLeast))
     }
 
-    /// The number of places that a transfer of a host may take.
+    /// The number of slots available to a transfer of a host.
     func places(for host: Int) -> Int { self.hosts[host].isSilent ? self.ownPlaces : self.freePlaces }
 
-    /// Looks for hosts that have become silent while transfers wait for a place.
+    /// Detects hosts that have become silent while transfers wait for a slot.
     mutating func findSilentHosts(_ now: Int64) {
         guard self.waitingCount > 0, self.runCount > 0, self.freePlaces == 0 else { return }
         for host in self.hosts.allIndices where self.hosts[host].unanswered > 0 && !self.hosts[host].isSilent {
@@ -39,7 +40,7 @@ extension EngineMachine {
         if self.hosts[host].isSilent { self.unansweredOfSilent += 1 }
     }
 
-    /// The host of a run responds: the run received a response, or its content is taken.
+    /// The host of a run responds: the run received a response, or its content is being accepted.
     package mutating func hostResponds(to id: TransferID, now: Int64) {
         guard let slot = self.slots[id], self.entries[slot].isUnanswered else { return }
         self.endAwaiting(slot, hasResponse: true, now)

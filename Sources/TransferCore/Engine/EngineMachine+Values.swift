@@ -2,17 +2,17 @@
 extension EngineMachine {
     /// The terms of a transfer, which do not change.
     package struct Terms: Sendable {
-        /// The host in whose line it waits.
+        /// The host in whose queue it waits.
         package var origin: Origin
         /// The order among the waiting transfers.
         package var priority = Priority.normal
-        /// The attempts beyond the first that may bring nothing new.
+        /// The maximum number of retries without progress.
         package var retries = 0
         /// The minimum time between attempts, in nanoseconds.
         package var retryWait: Int64 = 0
         /// The time for all attempts and the waits between them, in nanoseconds; 0 for no limit.
         package var totalTimeout: Int64 = 0
-        /// The number of connections fixed by its caller; a derived limit per host does not cut it.
+        /// The number of connections fixed by its caller; a derived limit per host does not reduce it.
         package var fixedConnections: Int?
         /// Whether its file is synced, together with others, before it counts as finished.
         package var isDurable = false
@@ -21,7 +21,7 @@ extension EngineMachine {
         /// The time for which it waits out an outage, in nanoseconds, from the time when its host became unreachable;
         /// `nil` if an outage is a failure like any other.
         package var outageTimeout: Int64?
-        /// The time since which it has waited outside this queue: an attempt of its host that failed later counts for it.
+        /// The time since which it has waited outside this queue: an attempt at its host that failed later counts.
         package var waitsSince = Int64.max
         /// Whether its attempts that fail in an outage count as retries.
         package var countsOutages = false
@@ -48,15 +48,15 @@ extension EngineMachine {
 
     /// The facts about a failed attempt that decide about the next one.
     package struct Failure: Sendable {
-        /// The evidence of an outage that it is.
+        /// The evidence of an outage.
         package var evidence: OutageEvidence?
         /// Whether the server is overloaded or limits requests (429, 503).
         package var isThrottled: Bool
         /// Whether this machine had too few file descriptors, or ports.
         package var isShortage: Bool
-        /// What happened, for a person.
+        /// A message for the user.
         package var message: String
-        /// The number of seconds that the server asked to wait.
+        /// The delay in seconds that the server requested.
         package var retryAfter: Int64?
         /// A random number from 0 to 1.
         package var jitter: Double
@@ -108,16 +108,16 @@ extension EngineMachine {
         case unsynced
         /// Another attempt follows after a delay in nanoseconds.
         case retrying(attempt: Int, delay: Int64)
-        /// It waits for the end of an outage; the next attempt, its own or another one's, follows after a delay in
+        /// It waits for the end of an outage; the next attempt, its own or another transfer's, follows after a delay in
         /// nanoseconds.
         case held(attempt: Int, delay: Int64)
-        /// It has ended, and its file is there.
+        /// It has ended with a complete file.
         case finished
         /// It has ended without the file.
         case failed
-        /// It has ended without the file, because no other attempt is made.
+        /// It has ended without the file, because no further attempt is made.
         case refused(RetryRefusal)
-        /// It has ended because it was cancelled; what it has may be kept.
+        /// It was cancelled; its data may be kept.
         case cancelled(keeping: Bool)
         /// It runs and must be interrupted; ``EngineMachine/runEnded(_:_:_:now:)`` follows.
         case interrupt
@@ -131,13 +131,13 @@ extension EngineMachine {
         }
     }
 
-    /// Why no other attempt is made.
+    /// The reason why no further attempt is made.
     package enum RetryRefusal: Hashable, Sendable {
         /// The retries are used up.
         case noneLeft(attempts: Int)
         /// The outage has lasted longer than the transfer waits.
         case outage(Hold)
-        /// The transfer's time would be over before the next one.
+        /// The transfer's time would expire before the next attempt.
         case outOfTime
     }
 

@@ -1,8 +1,8 @@
-/// Decides which transfers of a queue run, which connections they may open, and when failed ones are tried again.
+/// Decides which transfers of a queue run, which connections they may open, and when failed ones are retried.
 ///
-/// Pure value: it performs no I/O, reads no clock and takes no lock; ids and times go in as arguments. An event
+/// Pure value: it performs no I/O, reads no clock and takes no lock; ids and times are arguments. An event
 /// changes the state and returns the consequence for the transfer concerned. Consequences for others (transfers to start,
-/// connections to grant, waits that are over) are returned one step at a time by ``next(now:lane:)``, which the driver
+/// connections to grant, waits that end) are returned one step at a time by ``next(now:lane:)``, which the driver
 /// calls after every event until there is none.
 ///
 /// - Invariant: Every transition of a transfer is permitted by ``TransferState/allows(_:)``.
@@ -35,12 +35,12 @@ package struct EngineMachine: Sendable {
         var countsOutages: Bool
         /// Whether its run has received no response.
         var isUnanswered = false
-        /// What its run was started to probe.
+        /// The host or network that its run was started to probe.
         var probe = Probe.none
         var wish: Wish?
     }
 
-    /// What a run was started to probe.
+    /// The target of a probe.
     enum Probe: Sendable {
         case none
         case host
@@ -56,18 +56,18 @@ package struct EngineMachine: Sendable {
 
     // MARK: State
 
-    /// The maximum number of running transfers, not counting those that have lent their places.
+    /// The maximum number of running transfers, not counting those that have lent their slots.
     package var limit: Int
     /// The maximum number of connections to a host, if it was set; otherwise it follows from ``limit``.
     package var connectionsPerHost: Int?
-    /// The maximum numbers of connections to single hosts, by their names in lower case.
+    /// The maximum numbers of connections to single hosts, by lower-case name.
     package var hostLimits: [String: Int] = [:]
 
     package internal(set) var totals = Totals()
     package internal(set) var waitingCount = 0
     package internal(set) var pausedCount = 0
     package internal(set) var retryingCount = 0
-    /// The running transfers, those included whose files wait to be synced.
+    /// The running transfers, including those whose files wait to be synced.
     package internal(set) var runningCount = 0
     /// The transfers that have a run.
     package internal(set) var runCount = 0
@@ -94,10 +94,10 @@ package struct EngineMachine: Sendable {
     var staleDue = 0
     var laneLoad: [Int]
     var isTicking = false
-    /// The places for which there are descriptors, as far as a shortage has shown, and until when that is believed.
+    /// The number of slots for which descriptors are available, as a shortage has shown, and how long that is trusted.
     var affordablePlaces = Int.max
     var shortageEnd = Int64.min
-    /// Since when a transfer has found no descriptor although no other one runs.
+    /// The time since which a transfer has found no descriptor although no other one runs.
     var shortageSince: Int64?
     /// The runs without a response whose hosts are silent.
     var unansweredOfSilent = 0
@@ -106,24 +106,24 @@ package struct EngineMachine: Sendable {
     var terminations = 0
     var waits: [(number: WaiterID, condition: WaitCondition)] = []
     var network = NetworkHealth()
-    /// The hosts that have no turn because the network is held.
+    /// The hosts out of rotation because the network is held.
     var parkedByNetwork: [Int] = []
     /// The time for which a wake-up is scheduled because the network is held.
     var networkWakeUp = Int64.min
-    /// Waiting transfers whose time to wait for the end of an outage is over.
+    /// Waiting transfers whose outage timeout has expired.
     var expired: [(id: TransferID, hold: Hold)] = []
-    /// Holds that began or ended and are not yet reported.
+    /// Holds that started or ended and are not yet reported.
     var notices: [Step] = []
     var nextWaiter: UInt64 = 0
 
-    /// Creates a machine that starts nothing before ``start()``.
+    /// Creates a machine that starts no transfers before ``start()``.
     package init(limit: Int, connectionsPerHost: Int? = nil, lanes: Int = 1) {
         self.limit = limit
         self.connectionsPerHost = connectionsPerHost
         self.laneLoad = Array(repeating: 0, count: lanes)
     }
 
-    // MARK: The life of the queue
+    // MARK: The lifecycle of the queue
 
     /// Adds a transfer, which waits to be admitted.
     ///
@@ -160,13 +160,13 @@ package struct EngineMachine: Sendable {
         return id
     }
 
-    /// Permits transfers to start.
+    /// Allows transfers to start.
     package mutating func start() { self.isStarted = true }
 
     /// No more transfers will be added.
     package mutating func close() { self.isClosed = true }
 
-    /// Starts nothing any more; the driver interrupts what runs.
+    /// Starts no more transfers; the driver interrupts the running ones.
     package mutating func stop() { self.isStopping = true }
 
     /// Whether every transfer has ended.
@@ -175,7 +175,7 @@ package struct EngineMachine: Sendable {
     /// Whether the queue is closed and has nothing left to do.
     var isDrained: Bool { self.isClosed && self.isIdle && self.terminations == 0 }
 
-    /// Whether the engine was stopped and nothing runs any more.
+    /// Whether the engine was stopped and nothing is running any more.
     var hasStopped: Bool { self.isStopping && self.runningCount == 0 }
 
     /// The state of a transfer; `nil` once it has ended.
@@ -197,7 +197,7 @@ package struct EngineMachine: Sendable {
         self.hosts.index(of: origin).map { self.hosts[$0].connections } ?? 0
     }
 
-    /// The numbers of elements stored, to show that they are bounded.
+    /// The number of stored elements, to verify that they are bounded.
     package var storage: (transfers: Int, hosts: Int, places: Int, due: Int, timers: Int) {
         let places = self.classes.reduce(0) { $0 + $1.total }
         return (self.entries.count, self.hosts.count, places, self.due.count, self.timers.count)
@@ -205,7 +205,7 @@ package struct EngineMachine: Sendable {
 
     // MARK: Transitions
 
-    /// Moves a transfer to another state that is not an end.
+    /// Moves a transfer to another non-final state.
     ///
     /// - Precondition: `TransferState.allows` permits it.
     mutating func move(_ slot: Int, to next: TransferState) {
@@ -220,7 +220,7 @@ package struct EngineMachine: Sendable {
         self.slots[self.entries[slot].id] = nil
         self.forgetHolds(slot)
         self.hosts.release(Int(self.entries[slot].host))
-        // A dead place in a line must not be taken for the next transfer in this slot.
+        // An unused entry of a queue must not apply to the next transfer in this slot.
         self.entries[slot].ticket = 0
         self.freeSlots.append(slot)
         if self.slots.isEmpty, self.entries.count > Self.keptSlots { self.shrink() }
@@ -228,7 +228,7 @@ package struct EngineMachine: Sendable {
 
     private static let keptSlots = 4096
 
-    /// Gives the memory of a long queue back once it is empty.
+    /// Frees the memory of a long queue once it is empty.
     private mutating func shrink() {
         self.entries = []
         self.freeSlots = []
@@ -252,7 +252,7 @@ package struct EngineMachine: Sendable {
         }
     }
 
-    /// Puts a waiting transfer in its host's line.
+    /// Adds a waiting transfer to its host's queue.
     mutating func enterLine(_ slot: Int, atFront: Bool) {
         let host = Int(self.entries[slot].host)
         self.nextTicket += 1
@@ -262,7 +262,7 @@ package struct EngineMachine: Sendable {
             .append(PriorityClass.Place(slot: slot, ticket: self.nextTicket), host: host, atFront: atFront)
     }
 
-    /// Takes a waiting transfer out of its host's line.
+    /// Removes a waiting transfer from its host's queue.
     mutating func leaveLine(_ slot: Int) {
         let index = Int(self.entries[slot].priority.rawValue)
         self.entries[slot].ticket = 0
@@ -283,9 +283,9 @@ package enum WaitCondition: Hashable, Sendable {
     case stopped
     /// The queue is closed and empty, or was stopped.
     case drained
-    /// At most so many transfers wait.
+    /// At most this many transfers are waiting.
     case waiting(atMost: Int)
-    /// At most so many transfers wait, or there is a free place that none of them may take.
+    /// At most this many transfers are waiting, or a slot is free that none of them may use.
     case starving(atMost: Int, limit: Int)
 }
 

@@ -1,22 +1,22 @@
-/// Whether transfers of one host may start, judged by the failures and successes of its transfers.
+/// Whether transfers of one host may start, based on the failures and successes of its transfers.
 ///
-/// There are two reasons to hold a host back. In an *outage* it cannot be reached: its transfers wait, one of them at a
-/// time probes it, and the first sign of life ends the outage. It is *throttled* while at least two different transfers
-/// were asked to come back later.
+/// There are two reasons to hold a host. In an *outage* it is unreachable: its transfers wait, one of them at a time
+/// probes it, and the first sign of life ends the outage. It is *throttled* while at least two different transfers were
+/// requested to retry later.
 ///
 /// Pure value: times are nanoseconds of a monotonic clock, transfers are plain numbers.
 package struct HostHealth: Hashable, Sendable {
-    /// A time during which a host, or the network, cannot be reached.
+    /// A time during which a host, or the network, is unreachable.
     package struct Outage: Hashable, Sendable {
         /// The time of the first failure.
         package let since: Int64
         /// The last failure.
         package internal(set) var cause: OutageCause
-        /// What the last failure said.
+        /// The message of the last failure.
         package internal(set) var message: String
-        /// The attempts that failed.
+        /// The number of failed attempts.
         package internal(set) var failures = 1
-        /// The time of the next attempt, unless one is being made.
+        /// The time of the next attempt, unless one is in progress.
         package internal(set) var nextProbe: Int64
         /// The time of the last failed attempt.
         package internal(set) var lastFailure: Int64
@@ -24,7 +24,7 @@ package struct HostHealth: Hashable, Sendable {
         package internal(set) var prober: UInt64?
         /// A failed attempt was made for every transfer with a number up to this one.
         package internal(set) var served: UInt64
-        /// The number that ``served`` becomes if the attempt under way fails.
+        /// The number that ``served`` becomes if the current attempt fails.
         private var probed: UInt64 = 0
 
         init(since: Int64, _ cause: OutageCause, _ message: String, served: UInt64, jitter: Double) {
@@ -36,7 +36,7 @@ package struct HostHealth: Hashable, Sendable {
             self.nextProbe = since + Self.delay(after: 1, jitter: jitter)
         }
 
-        /// The attempts are made at growing intervals: 1 s doubled to 60 s, less up to a quarter.
+        /// Attempts are made at increasing intervals: 1 s doubled up to 60 s, minus up to a quarter.
         static func delay(after failures: Int, jitter: Double) -> Int64 {
             let ceiling = min(Self.firstDelay << Int64(min(max(failures - 1, 0), 6)), Self.longestDelay)
             return ceiling - Int64(Double(ceiling / 4) * min(max(jitter, 0), 1))
@@ -47,7 +47,7 @@ package struct HostHealth: Hashable, Sendable {
             self.probed = number
         }
 
-        /// The attempt brought no evidence: another one may be made at once.
+        /// The attempt produced no evidence: another one may be made immediately.
         mutating func probeAbandoned(by transfer: UInt64) {
             if self.prober == transfer { self.prober = nil }
         }
@@ -60,15 +60,15 @@ package struct HostHealth: Hashable, Sendable {
             self.prober = nil
             self.served = max(self.served, self.probed)
             var next = now + Self.delay(after: self.failures, jitter: failure.jitter)
-            // The last attempt before a transfer is given up comes when its time is over, not earlier.
+            // The last attempt before a transfer gives up is made when its timeout expires, not earlier.
             let end = failure.end(from: self.since)
             if end > now { next = min(next, end) }
             self.nextProbe = next
         }
 
-        /// The delay before the second attempt, and the least between any two, in nanoseconds.
+        /// The delay before the second attempt, and the minimum between any two, in nanoseconds.
         package static let firstDelay: Int64 = 1_000_000_000
-        /// The longest time between two attempts, in nanoseconds.
+        /// The maximum time between two attempts, in nanoseconds.
         package static let longestDelay: Int64 = 60_000_000_000
     }
 
@@ -76,11 +76,11 @@ package struct HostHealth: Hashable, Sendable {
     package struct HostFailure: Sendable {
         /// The kind of failure.
         package var cause: OutageCause
-        /// What happened, for a person.
+        /// A message for the user.
         package var message: String
         /// The transfer concerned.
         package var transfer: UInt64
-        /// The time that this transfer waits out an outage, in nanoseconds.
+        /// The outage timeout of this transfer, in nanoseconds.
         package var timeout: Int64
         /// A random number from 0 to 1.
         package var jitter: Double
@@ -94,7 +94,7 @@ package struct HostHealth: Hashable, Sendable {
             self.jitter = jitter
         }
 
-        /// The time at which the transfer gives up in an outage that began at a time; `Int64.max` if it never does.
+        /// The time at which the transfer gives up in an outage that started at a time; `Int64.max` if it never does.
         func end(from start: Int64) -> Int64 {
             let (end, isOverflow) = start.addingReportingOverflow(self.timeout)
             return isOverflow ? .max : end
@@ -103,11 +103,11 @@ package struct HostHealth: Hashable, Sendable {
 
     /// Whether a transfer may start.
     package enum Permission: Hashable, Sendable {
-        /// It may.
+        /// It may start.
         case free
-        /// One may, to find out whether the host is back.
+        /// One may start, to find out whether the host is reachable again.
         case probe
-        /// None may before a time, or before an attempt has ended.
+        /// None may start before a time, or before an attempt has ended.
         case held(until: Int64?)
     }
 
@@ -118,19 +118,19 @@ package struct HostHealth: Hashable, Sendable {
 
     /// The outage, if there is one.
     package private(set) var outage: Outage?
-    /// What the last request to come back later said.
+    /// The message of the last request to retry later.
     package private(set) var throttleMessage = ""
-    /// Since when the host is throttled, meaningful while it is.
+    /// The time since which the host is throttled; valid only while it is.
     package private(set) var throttledSince: Int64 = 0
-    /// The transfers that were asked to come back later, the longest wait first.
+    /// The transfers that were requested to retry later, the longest delay first.
     private var throttles: [Throttle] = []
     /// Transfers whose connections broke before a response, since the host last responded.
     private var broken: [UInt64] = []
 
-    /// Creates the health of a host that nothing is known about.
+    /// Creates the health of an unknown host.
     package init() {}
 
-    /// Whether there is anything that an event could clear.
+    /// Whether an event could clear anything.
     package var isSuspect: Bool { self.outage != nil || !self.broken.isEmpty }
 
     /// Whether a transfer may start at a time.
@@ -143,10 +143,10 @@ package struct HostHealth: Hashable, Sendable {
 
     // MARK: Outages
 
-    /// A transfer that has no response failed in a way that is evidence of an outage.
+    /// A transfer without a response failed in a way that is evidence of an outage.
     ///
-    /// A connection that cannot be made is evidence at once. One that breaks is evidence only if those of two different
-    /// transfers broke since the last response: a single resource may be the cause otherwise.
+    /// A connection that cannot be made is immediate evidence. One that breaks is evidence only if connections of two
+    /// different transfers broke since the last response: otherwise a single resource may be the cause.
     ///
     /// - Parameters:
     ///   - failure: The failure.
@@ -154,7 +154,7 @@ package struct HostHealth: Hashable, Sendable {
     /// - Returns: Whether there is an outage, which the transfer waits out.
     package mutating func failed(_ failure: HostFailure, now: Int64) -> Bool {
         if let outage = self.outage {
-            // Other attempts were under way when the outage began; they say nothing new.
+            // Other attempts were in progress when the outage started; they provide no new information.
             if outage.prober == failure.transfer { self.outage?.probeFailed(failure, now: now) }
             return true
         }
@@ -209,7 +209,7 @@ package struct HostHealth: Hashable, Sendable {
     /// The transfer that probed ended without evidence.
     package mutating func probeAbandoned(by transfer: UInt64) { self.outage?.probeAbandoned(by: transfer) }
 
-    /// Another attempt is worthwhile at a time, earlier than planned.
+    /// Another attempt is worthwhile earlier than planned.
     package mutating func probe(at time: Int64) {
         guard let outage = self.outage, outage.prober == nil, outage.nextProbe > time else { return }
         self.outage?.nextProbe = time
@@ -217,10 +217,10 @@ package struct HostHealth: Hashable, Sendable {
 
     // MARK: Throttling
 
-    /// The end of the time for which at least two transfers were asked to stay away.
+    /// The end of the delay requested from at least two transfers.
     package var throttledUntil: Int64? { self.throttles.count > 1 ? self.throttles[1].until : nil }
 
-    /// A transfer was asked to come back later (429, 503).
+    /// A transfer was requested to retry later (429, 503).
     ///
     /// - Returns: Whether the host is throttled now and was not before.
     package mutating func throttled(_ transfer: UInt64, until time: Int64, _ message: String, now: Int64) -> Bool {
@@ -235,7 +235,7 @@ package struct HostHealth: Hashable, Sendable {
         return true
     }
 
-    /// A transfer that was asked to come back later is gone, and its request with it.
+    /// A transfer that was requested to retry later no longer exists, so its delay does not count.
     ///
     /// - Returns: Whether that released the host.
     package mutating func forgetThrottle(of transfer: UInt64) -> Bool {
@@ -247,26 +247,26 @@ package struct HostHealth: Hashable, Sendable {
 
     private static let throttlesKept = 16
 
-    /// Forgets everything: a person knows that the host is back.
+    /// Resets everything: a user knows that the host is reachable again.
     package mutating func release() { self = HostHealth() }
 }
 
-/// How a host, or the network, fails in an outage.
+/// The kind of an outage.
 package enum OutageCause: String, Hashable, Sendable, CaseIterable {
     /// The host refuses connections.
     case refused
-    /// There is no route to the host, or the network is down.
+    /// The host cannot be routed to, or the network is down.
     case unreachable
     /// No name server responds.
     case resolver
-    /// Connecting takes too long.
+    /// Connecting times out.
     case timeout
     /// Connections cannot be made for another reason.
     case connect
     /// Connections break before any response.
     case broken
 
-    /// Whether other hosts are likely to fail, too.
+    /// Whether other hosts are likely to fail as well.
     package var concernsNetwork: Bool { self == .unreachable || self == .resolver }
 
     /// The code of the failure of a transfer that was given up in such an outage.
@@ -281,20 +281,20 @@ package enum OutageCause: String, Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// The cause in a few words.
+    /// A short description of the cause.
     package var words: String {
         switch self {
         case .refused: "connection refused"
         case .unreachable: "no route to the host"
         case .resolver: "no name server responds"
-        case .timeout: "connecting takes too long"
-        case .connect: "no connection can be made"
+        case .timeout: "connecting timed out"
+        case .connect: "cannot connect"
         case .broken: "connections are reset"
         }
     }
 }
 
-/// The evidence of an outage that a failure carries.
+/// Evidence of an outage in a failure.
 package struct OutageEvidence: Hashable, Sendable {
     /// The kind of failure.
     package var cause: OutageCause

@@ -1,28 +1,28 @@
 /// A host, or the network, whose transfers wait.
 public struct HostHold: Hashable, Sendable {
-    /// Why they wait.
+    /// The reason for the wait.
     public enum Reason: String, Sendable, Hashable {
-        /// The host cannot be reached.
+        /// The host is unreachable.
         case unreachable
-        /// Several hosts cannot be reached, or no name server responds.
+        /// Several hosts are unreachable, or no name server responds.
         case network
-        /// The host asked different transfers to come back later (429, 503).
+        /// The host requested different transfers to retry later (429, 503).
         case throttled
     }
 
     /// The host or the proxy; `nil` for the network.
     public var origin: Origin?
-    /// Why its transfers wait.
+    /// The reason for the wait.
     public var reason: Reason
     /// The kind of the last failure.
     public var code: TransferFailure.Code
-    /// The last failure in a few words, such as "connection refused".
+    /// A short description of the last failure, such as "connection refused".
     public var cause: String
     /// The last failure's own message.
     public var message: String
-    /// Since when they wait, in seconds since 1970.
+    /// The start of the wait, in seconds since 1970.
     public var since: Int64
-    /// The time of the next attempt, in seconds since 1970; `nil` while one is being made.
+    /// The time of the next attempt, in seconds since 1970; `nil` while one is in progress.
     public var nextTry: Int64?
 
     /// Creates a hold.

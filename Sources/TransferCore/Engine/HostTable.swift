@@ -1,28 +1,28 @@
 /// The hosts that transfers wait for or are connected to, each with its connections and its health.
 ///
-/// Hosts are numbered, so that a transfer refers to its host by a small integer. A host that nothing refers to any
-/// more is kept for a while, since the next transfer is often from the same one; ``sweep(now:)`` bounds their number.
+/// Hosts are numbered, so that a transfer refers to its host by a small integer. An unreferenced host is kept for a
+/// while, because the next transfer is often from the same one; ``sweep(now:)`` bounds their number.
 struct HostTable: Sendable {
     /// One host: scheme, name and port.
     struct Host: Sendable {
         var origin: Origin
-        /// What refers to this host: transfers that have not ended, connections, and waits for a connection.
+        /// The number of references to this host: unfinished transfers, connections, and waits for a connection.
         var references = 0
         /// The transfers that wait to be admitted.
         var waiting = 0
         /// The connections of all transfers.
         var connections = 0
-        /// The connections that transfers have within a number fixed by their callers.
+        /// The connections of transfers whose callers have fixed their number.
         var fixedConnections = 0
         var holders: [Holder] = []
         /// Running transfers that wait for a connection, in order.
         var claims: [Claim] = []
         var health = HostHealth()
-        /// The host whose health decides, by its number: the proxy through which this host is reached, or itself.
+        /// The number of the host whose health decides: the proxy through which this host is reached, or itself.
         var gate: Int
-        /// The hosts that wait in line, and have no turn because this one is held.
+        /// The hosts with waiting transfers that are out of rotation because this one is held.
         var parked: [Int] = []
-        /// Whether a hold was reported and not yet its end.
+        /// Whether a hold was reported whose end was not.
         var isReportedHeld = false
         /// Whether other hosts are reached through this one.
         var isGate = false
@@ -30,9 +30,9 @@ struct HostTable: Sendable {
         var unanswered = 0
         /// The time of the last response, or at which the first of these runs began, whichever is later.
         var quietSince: Int64 = 0
-        /// Whether its runs lend their places.
+        /// Whether its runs lend their slots.
         var isSilent = false
-        /// The connections that the host was seen to allow, and until when that is believed.
+        /// The number of connections that the host was observed to allow, and the time until which that is trusted.
         var learnedLimit = 0
         var learnedUntil: Int64 = 0
         /// The time for which a wake-up is scheduled because the host is held.
@@ -60,7 +60,7 @@ struct HostTable: Sendable {
     private var indices: [Origin: Int] = [:]
     private var unused: [Int] = []
     private var sweepsAbove = Self.keptAtLeast
-    /// The hosts that nothing refers to.
+    /// The unreferenced hosts.
     private(set) var idleCount = 0
 
     private static let keptAtLeast = 1024

@@ -1,21 +1,21 @@
-/// Whether the network as a whole is away: then hosts are not probed one by one.
+/// Whether the whole network is unavailable: then hosts are not probed one by one.
 ///
 /// Pure value: times are nanoseconds of a monotonic clock.
 package struct NetworkHealth: Hashable, Sendable {
-    /// The number of hosts that must be unreachable, with no response from any other host in between.
+    /// The minimum number of unreachable hosts, with no response from any other host in between.
     package static let hostsConcerned = 3
 
     /// The outage, if there is one.
     package private(set) var outage: HostHealth.Outage?
-    /// Whether only names are concerned, because no name server responds.
+    /// Whether only name resolution is affected, because no name server responds.
     private var isResolver = true
     private var suspects: [Origin] = []
     private var firstFailure: Int64 = 0
 
-    /// Creates the health of a network that nothing is known about.
+    /// Creates the health of an unknown network.
     package init() {}
 
-    /// Whether there is anything that an event could clear.
+    /// Whether an event could clear anything.
     package var isSuspect: Bool { !self.suspects.isEmpty }
 
     /// Whether an outage of the network concerns a host.
@@ -57,7 +57,7 @@ package struct NetworkHealth: Hashable, Sendable {
         return true
     }
 
-    /// A host that is not this one responded, refused a connection, or was resolved.
+    /// A host other than this one responded, refused a connection, or was resolved.
     ///
     /// - Returns: The outage that ended with it.
     @discardableResult
@@ -81,12 +81,12 @@ package struct NetworkHealth: Hashable, Sendable {
 }
 
 extension Origin {
-    /// Whether it is this machine, which an outage of the network does not concern.
+    /// Whether it is this machine, which an outage of the network does not affect.
     package var isLoopback: Bool {
         self.host == "localhost" || self.host == "::1" || (self.isAddress && self.host.hasPrefix("127."))
     }
 
-    /// Whether the host is an address, for which no name server is needed.
+    /// Whether the host is an address, which requires no name server.
     package var isAddress: Bool {
         self.host.utf8.contains(UInt8(ascii: ":"))
             || self.host.utf8.allSatisfy {

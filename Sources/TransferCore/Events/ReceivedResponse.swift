@@ -1,4 +1,4 @@
-/// The head of a final response, as events report it.
+/// The head of a final response, as reported by events.
 public struct ReceivedResponse: Sendable {
     /// The status code.
     public var status: Int
@@ -6,9 +6,9 @@ public struct ReceivedResponse: Sendable {
     public var fields: HeaderFields
     /// The length of the whole file, or `nil` if unknown.
     public var expected: Int64?
-    /// Where the file will be, or empty for a stream.
+    /// The path of the file, or empty for a stream.
     public var path: String
-    /// The bytes already there from an earlier run.
+    /// The number of bytes already present from an earlier run.
     public var resumedFrom: Int64
 
     /// Creates the information.

@@ -1,4 +1,4 @@
-/// How a run ends.
+/// The outcome of a run.
 package enum RunOutcome: Sendable {
     indirect case finished(TransferCompletion)
     indirect case failed(TransferFailure)

@@ -1,28 +1,28 @@
 /// The result of a finished transfer.
 public struct TransferCompletion: Sendable {
-    /// Where the file is; empty for a stream.
+    /// The path of the file; empty for a stream.
     public var path: String
     /// The file's length in bytes.
     public var bytes: Int64
-    /// The bytes of body that were received for it in this engine's life.
+    /// The body bytes received for it in this engine's lifetime.
     public var received: Int64
-    /// The time from the first start to the end, queueing excluded.
+    /// The time from the first start to the end, excluding queueing.
     public var duration: Duration
-    /// The file's digest, where `reportDigest` asked for it.
+    /// The file's digest, if `reportDigest` requested it.
     public var digest: [UInt8]?
-    /// Whether the file was there already and nothing was fetched.
+    /// Whether the file already existed and nothing was fetched.
     public var skipped: Bool
-    /// Whether the server said that a conditional request's file has not changed (304); nothing was fetched.
+    /// Whether the server responded to a conditional request that the file has not changed (304); nothing was fetched.
     public var notModified = false
-    /// Whether the length was confirmed by the server's framing; false where only the connection's end told it.
+    /// Whether the server's framing confirmed the length; false if only the end of the connection determined it.
     public var verifiedLength: Bool
-    /// Whether the bytes were compared with a digest of the whole, the caller's or the server's.
+    /// Whether the bytes were compared with a digest of the whole, from the caller or the server.
     public var verified = false
-    /// What shows that all bytes are of one version; `nil` if nothing was fetched, and for uploads.
+    /// The evidence that all bytes are of one version; `nil` if nothing was fetched, and for uploads.
     public var consistency: Consistency?
-    /// Of an upload: the bytes of content sent since it was added, those sent twice counted twice; otherwise `nil`.
+    /// Of an upload: the content bytes sent since it was added, counting repeated bytes twice; otherwise `nil`.
     public var sent: Int64?
-    /// Of an upload: the status of the response that said so, where there was one.
+    /// Of an upload: the status of the response that confirmed it, if there was one.
     public var status: Int?
 
     /// Creates a completion.

@@ -1,13 +1,13 @@
-/// A response that was no success, for those who want to know more of it than its status.
+/// A response without success, for observers that need more than its status.
 public final class FailedResponse: Sendable {
-    /// The URL that answered.
+    /// The URL of the response.
     public let url: HTTPURL
-    /// The response's head.
+    /// The head of the response.
     public let head: ResponseHead
     /// The first bytes of its body, at most ``prefixLimit``.
     public let prefix: [UInt8]
 
-    /// The most bytes of a failed response's body that are kept.
+    /// The maximum number of stored bytes of a failed response's body.
     public static let prefixLimit = 16_384
 
     /// Creates a record of a response.

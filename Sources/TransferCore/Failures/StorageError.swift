@@ -10,7 +10,7 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
         case cannotCreate
         /// An existing file could not be opened.
         case cannotOpen
-        /// The directory could not be made or opened.
+        /// The directory could not be created or opened.
         case cannotCreateDirectory
         /// Reading or writing failed.
         case inputOutput
@@ -18,13 +18,13 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
         case badJournal
         /// A digest differs.
         case digestMismatch
-        /// The process, or the system, has too many open files (EMFILE, ENFILE); fewer transfers at once need fewer.
+        /// The process, or the system, has too many open files (EMFILE, ENFILE); fewer concurrent transfers need fewer.
         case tooManyFiles
     }
 
     /// The kind of failure.
     public var code: Code
-    /// Describes the failure, the path and how to fix it.
+    /// The failure, the path and how to fix it.
     public var message: String
     /// The system's error number, or 0.
     public var errno: Int32

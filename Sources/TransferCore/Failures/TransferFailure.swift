@@ -1,4 +1,4 @@
-/// Why a transfer, or an attempt of it, failed.
+/// The failure of a transfer or of an attempt.
 public struct TransferFailure: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
     ///
@@ -8,19 +8,19 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
         case unknown
         /// A timeout.
         case timeout
-        /// The resource is not there (404, 410).
+        /// The resource does not exist (404, 410).
         case notFound = "not-found"
-        /// Below the lowest speed.
+        /// The rate is below the configured minimum.
         case tooSlow = "too-slow"
         /// The host's or the proxy's name could not be resolved.
         case nameResolution = "name-resolution"
         /// The host refused the connection: nothing listens on the port, or a firewall rejects it.
         case connectionRefused = "connection-refused"
-        /// There is no route to the host, or the network is down.
+        /// The host cannot be routed to, or the network is down.
         case hostUnreachable = "host-unreachable"
         /// The peer reset the connection.
         case connectionReset = "connection-reset"
-        /// The TLS handshake failed for another reason than a certificate.
+        /// The TLS handshake failed for a reason other than a certificate.
         case tlsHandshake = "tls-handshake"
         /// The server's certificate has expired or is not valid yet.
         case certificateExpired = "certificate-expired"
@@ -30,9 +30,9 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
         case certificateUnknownAuthority = "certificate-unknown-authority"
         /// Another problem with a certificate: a pin that differs, or a client certificate that is missing or refused.
         case certificate
-        /// The network failed otherwise.
+        /// Another network failure.
         case network
-        /// The server does not resume and resuming was required.
+        /// The server does not support resuming, which was required.
         case cannotResume = "cannot-resume"
         /// No space on the device.
         case noSpace = "no-space"
@@ -48,7 +48,7 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
         case cannotCreateDirectory = "cannot-create-directory"
         /// A bad or unexpected HTTP response.
         case badResponse = "bad-response"
-        /// Too many redirects, or a redirect that is refused.
+        /// Too many redirects, or a refused redirect.
         case redirects
         /// Authentication failed (401, 407).
         case authentication
@@ -56,35 +56,35 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
         case badOption = "bad-option"
         /// The server is overloaded or in maintenance.
         case overloaded
-        /// A digest disagrees.
+        /// A digest does not match.
         case checksumMismatch = "checksum-mismatch"
-        /// The body is larger than its receiver takes.
+        /// The body is larger than its receiver accepts.
         case tooLarge = "too-large"
     }
 
     /// The kind of failure.
     public var code: Code
 
-    /// Whether the server is overloaded, or limits requests, and asks to come back later.
+    /// Whether the server is overloaded, or limits requests, and requests a retry later.
     package var isThrottled: Bool { self.status == 429 || self.status == 503 }
 
-    /// What happened and where.
+    /// A description of the failure and its location.
     public var message: String
     /// How to fix it; may be empty.
     public var remedy: String
-    /// The setting that may help, which each program calls by a name of its own.
+    /// The setting that may help; each program has its own name for it.
     public var setting: Setting?
     /// Whether another attempt may succeed.
     public var isRetryable: Bool
-    /// The response's status, where one caused it.
+    /// The status of the response that caused it, if any.
     public var status: Int?
-    /// The seconds the server asked to wait, where it did.
+    /// The delay in seconds that the server requested, if any.
     public var retryAfter: Int64?
-    /// The evidence of an outage that it is, if it is one.
+    /// The evidence of an outage, if it is one.
     package var evidence: OutageEvidence?
-    /// Whether this machine had too few file descriptors, or ports, for it: fewer transfers at once need fewer.
+    /// Whether this machine had too few file descriptors or ports for it: fewer concurrent transfers need fewer.
     package var isShortage = false
-    /// The response that caused it, where one did and the transfer has a policy that may want it.
+    /// The response that caused it, if the transfer has a policy that may need it.
     public var response: FailedResponse?
 
     /// Creates a failure.
@@ -106,30 +106,30 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
         self.retryAfter = retryAfter
     }
 
-    /// How to fix it, with the setting by the name that it has for the reader; may be empty.
+    /// How to fix it, with the program's name of the setting; may be empty.
     public func remedy(naming name: (Setting) -> String) -> String {
         let parts = [self.remedy, self.setting.map(name) ?? ""]
         return parts.filter { !$0.isEmpty }.joined(separator: ", or ")
     }
 
-    /// What happened, where, and how to fix it as far as that needs no name of a setting.
+    /// What failed, where, and how to fix it, without the name of a setting.
     public var description: String { self.remedy.isEmpty ? self.message : "\(self.message); \(self.remedy)" }
 
-    /// What a user can set so that it does not happen again.
+    /// The setting that can prevent the failure.
     public enum Setting: Sendable, Hashable, CaseIterable {
-        /// What to do where a file's name is taken.
+        /// The rule for a file name that is taken.
         case existingFiles
-        /// The time for the whole transfer.
+        /// The timeout of the whole transfer.
         case resourceTimeout
-        /// The time to connect.
+        /// The timeout for connecting.
         case connectTimeout
-        /// Which authorities are trusted.
+        /// The trusted authorities.
         case trust
         /// Credentials.
         case credentials
-        /// How much is done at once.
+        /// The number of concurrent transfers or connections.
         case concurrency
-        /// How long an outage is waited out.
+        /// The maximum duration of an outage.
         case outageTimeout
     }
 }
@@ -181,7 +181,7 @@ extension TransferFailure {
 }
 
 extension OutageCause {
-    /// The cause of an outage that an error is evidence of, if it is.
+    /// The cause of an outage for which an error is evidence, or `nil`.
     init?(_ code: TransportError.Code) {
         switch code {
         case .nameResolution: self = .resolver

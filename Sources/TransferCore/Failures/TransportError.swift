@@ -1,4 +1,4 @@
-/// Why an exchange broke.
+/// The reason why an exchange failed.
 public struct TransportError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.
     public enum Code: String, Sendable, CaseIterable {
@@ -8,13 +8,13 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         case unknownName
         /// The host refused the connection (`ECONNREFUSED`).
         case refused
-        /// There is no route to the host, or the network is down.
+        /// The host cannot be routed to, or the network is down.
         case unreachable
         /// The connection could not be made for another reason.
         case connect
-        /// Connecting, or the handshake, took too long.
+        /// Connecting, or the handshake, timed out.
         case connectTimeout
-        /// The TLS handshake failed for another reason than the certificate.
+        /// The TLS handshake failed for a reason other than the certificate.
         case tls
         /// The server's certificate has expired or is not valid yet.
         case certificateExpired
@@ -24,41 +24,42 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         case certificateUnknownAuthority
         /// Another problem with a certificate: a pin that differs, or a client certificate that is missing or refused.
         case certificate
-        /// The connection ended before the response did; the bytes so far are right.
+        /// The connection ended before the response was complete; the bytes so far are correct.
         case truncated
         /// The peer reset the connection.
         case reset
-        /// The connection broke otherwise.
+        /// The connection broke for another reason.
         case broken
-        /// The response breaks HTTP's rules.
+        /// The response violates HTTP.
         case malformed
-        /// The response head is larger than the transport takes.
+        /// The response head is larger than the transport accepts.
         case headTooLarge
         /// The exchange was cancelled from this side.
         case cancelled
-        /// No descriptor or other local resource was left.
+        /// No descriptor or other local resource was available.
         case localResource
-        /// The proxy asks for credentials, or refuses those it was given.
+        /// The proxy requires credentials, or refuses those that it received.
         case proxyAuthentication
-        /// The proxy made no tunnel to the server.
+        /// The proxy did not open a tunnel to the server.
         case proxyRefused
-        /// The proxy that was asked for cannot be used, whatever the network does.
+        /// The configured proxy cannot be used, regardless of the network.
         case proxySettings
-        /// The request's content could not be given; its source knows why.
+        /// The request's content could not be provided; its source has the reason.
         case content
     }
 
     /// The kind of failure.
     public var code: Code
-    /// What happened, for a person.
+    /// A message for the user.
     public var message: String
     /// How to fix it; may be empty.
     public var remedy = ""
     /// The setting that may help.
     public var setting: TransferFailure.Setting?
-    /// The host, or the proxy, to which the connection was or was to be made; `nil` if unknown.
+    /// The host or the proxy of the connection; `nil` if unknown.
     public var peer: Origin?
-    /// Whether a pooled connection broke before any byte of this response: repeating at once is safe for GET and HEAD.
+    /// Whether a pooled connection broke before any byte of this response: an immediate repetition is safe for GET and
+    /// HEAD.
     public var onReusedConnection: Bool
 
     /// Creates an error.
@@ -76,6 +77,6 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         self.onReusedConnection = onReusedConnection
     }
 
-    /// What happened, for a person.
+    /// A message for the user.
     public var description: String { self.message }
 }

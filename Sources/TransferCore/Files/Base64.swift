@@ -2,7 +2,7 @@
 ///
 /// - Source: RFC 4648 §4, §5.
 package enum Base64 {
-    /// The bytes, or `nil` where the text is malformed; padding may be missing.
+    /// The bytes, or `nil` if the text is malformed; padding is optional.
     package static func decode(_ text: some Sequence<UInt8>) -> [UInt8]? {
         var output: [UInt8] = []
         var bits: UInt32 = 0
@@ -37,7 +37,7 @@ package enum Base64 {
         return output
     }
 
-    /// The text of some bytes, in the standard alphabet, with padding.
+    /// The text of bytes, in the standard alphabet, with padding.
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
         var output: [UInt8] = []

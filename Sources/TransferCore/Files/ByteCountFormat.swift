@@ -1,4 +1,4 @@
-/// Writes and reads numbers of bytes as people do.
+/// Formats and parses numbers of bytes for people.
 public enum ByteCount {
     private static let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
 
@@ -8,7 +8,7 @@ public enum ByteCount {
         let magnitude = bytes.magnitude
         guard magnitude >= 1024 else { return "\(sign)\(magnitude) B" }
         var unit = (63 - magnitude.leadingZeroBitCount) / 10
-        // Hundredths, rounded; what rounds up to 1024 takes the next unit.
+        // Hundredths, rounded; a number that rounds up to 1024 uses the next unit.
         var hundredths = self.hundredths(magnitude, unit)
         if hundredths >= 102_350, unit < 6 {
             unit += 1
@@ -30,7 +30,7 @@ public enum ByteCount {
         let shift = UInt64(unit * 10)
         let whole = magnitude >> shift
         let rest = magnitude & ((1 << shift) - 1)
-        // Bits below the 2^-20 of a unit cannot show.
+        // Bits below 2^-20 of a unit are not visible.
         let reduced = unit > 2 ? rest >> (shift - 20) : rest
         let width = unit > 2 ? 20 : shift
         return whole * 100 + (reduced * 100 + (1 << (width - 1))) >> width
@@ -38,9 +38,9 @@ public enum ByteCount {
 
     private static func two(_ value: UInt64) -> String { value < 10 ? "0\(value)" : "\(value)" }
 
-    /// Reads `10K`, `1.5M`, `2 GiB`; K, M, G, T, P and E are powers of 1024.
+    /// Parses `10K`, `1.5M`, `2 GiB`; K, M, G, T, P and E are powers of 1024.
     ///
-    /// - Returns: The bytes, a fraction of one dropped; `nil` where the text is malformed or the number does not fit.
+    /// - Returns: The number of bytes, rounded down; `nil` if the text is malformed or the number does not fit.
     public static func parse(_ text: String) -> Int64? {
         var rest = text.utf8.filter { $0 != 0x20 }.map(ASCII.lowercase)[...]
         let letters = Array("kmgtpe".utf8)
@@ -73,7 +73,7 @@ public enum ByteCount {
 }
 
 extension ByteCount {
-    /// What a kilobyte is.
+    /// The size of a kilobyte.
     public enum Base: UInt64, Hashable, Sendable {
         /// 1000 bytes.
         case decimal = 1000
@@ -87,8 +87,8 @@ extension ByteCount {
     ///
     /// - Parameters:
     ///   - bytes: The number; may be negative.
-    ///   - base: What a kilobyte is.
-    /// - Returns: `1023B`, `1.50KB`, `2.00TB`; what rounds up to the next unit takes that unit.
+    ///   - base: The size of a kilobyte.
+    /// - Returns: `1023B`, `1.50KB`, `2.00TB`; a number that rounds up to the next unit uses that unit.
     public static func compact(_ bytes: Int64, base: Base = .binary) -> String {
         let sign = bytes < 0 ? "-" : ""
         let magnitude = bytes.magnitude
@@ -106,8 +106,8 @@ extension ByteCount {
     /// The rate with two decimals and a unit up to terabytes, without a space.
     ///
     /// - Parameters:
-    ///   - bytesPerSecond: The rate; one that is negative or no number counts as 0, an endless one as the largest.
-    ///   - base: What a kilobyte is.
+    ///   - bytesPerSecond: The rate; negative values and NaN count as 0, infinity as the largest rate.
+    ///   - base: The size of a kilobyte.
     /// - Returns: `512B/s`, `1.50MB/s`.
     public static func compactRate(_ bytesPerSecond: Double, base: Base = .binary) -> String {
         let rate = bytesPerSecond > 0 ? bytesPerSecond : 0

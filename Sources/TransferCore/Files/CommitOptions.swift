@@ -1,4 +1,4 @@
-/// How a finished file gets its name.
+/// Options for committing a finished file under its name.
 public struct CommitOptions: Sendable {
     /// Whether to replace a file that has the final name.
     public var overwrite: Bool
@@ -17,7 +17,7 @@ public struct CommitOptions: Sendable {
     /// Whether a file that fails its digest is kept as `NAME.martlet-bad` (else deleted).
     public var keepBad: Bool
 
-    /// How durable a committed file is.
+    /// The durability of a committed file.
     public enum Durability: Sendable {
         /// Not synced, as in other download tools: for files of at most 1 MiB.
         case none

@@ -1,4 +1,4 @@
-/// A digest algorithm that a user or a server names.
+/// A digest algorithm named by a user or a server.
 public enum DigestAlgorithm: String, Sendable, CaseIterable {
     /// MD5, for old lists only.
     case md5
@@ -29,7 +29,7 @@ public struct ExpectedDigest: Hashable, Sendable {
     public var algorithm: DigestAlgorithm
     /// The digest's bytes.
     public var bytes: [UInt8]
-    /// Who said so: `--checksum`, `Repr-Digest`.
+    /// The source of the digest: `--checksum`, `Repr-Digest`.
     public var source: String
 
     /// Creates an expectation.

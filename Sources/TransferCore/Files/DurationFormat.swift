@@ -1,6 +1,6 @@
-/// Writes durations as people do.
+/// Formats durations for people.
 package enum DurationFormat {
-    /// The two largest units: `12s`, `3m05s`, `1h02m`, `2d03h`; a negative duration counts as none.
+    /// The two largest units: `12s`, `3m05s`, `1h02m`, `2d03h`; a negative duration counts as zero.
     package static func compact(seconds: Int64) -> String {
         let seconds = max(0, seconds)
         switch seconds {

@@ -1,12 +1,12 @@
-/// Why a text is not a digest.
+/// The reason why a text is not a digest.
 public struct DigestSyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What, where and how to mend it.
+    /// The problem, its location and how to fix it.
     public var message: String
 
     /// Creates an error.
     public init(_ message: String) { self.message = message }
 
-    /// What, where and how to mend it.
+    /// The problem, its location and how to fix it.
     public var description: String { self.message }
 }
 
@@ -25,16 +25,16 @@ extension DigestAlgorithm {
 }
 
 extension ExpectedDigest {
-    /// Parses `sha256:HEX`, `sha-256=BASE64` and their like.
+    /// Parses `sha256:HEX`, `sha-256=BASE64` and similar forms.
     ///
     /// - Parameters:
     ///   - text: The algorithm's name, `:` or `=`, and the digest in hexadecimal digits or Base64.
-    ///   - source: Who says so, for messages.
-    /// - Throws: ``DigestSyntaxError`` with a message for the person who wrote it.
+    ///   - source: The source of the digest, for messages.
+    /// - Throws: ``DigestSyntaxError`` with a message for the author of the text.
     public init(parsing text: String, source: String = "the digest") throws(DigestSyntaxError) {
         let bytes = Array(text.utf8.filter { $0 > 0x20 })
         guard let separator = bytes.firstIndex(where: { $0 == 0x3A || $0 == 0x3D }) else {
-            throw DigestSyntaxError("\"\(text)\": no algorithm; write sha256:HEX, or md5, sha1, sha384, sha512")
+            throw DigestSyntaxError("\"\(text)\": no algorithm given; write sha256:HEX, or md5, sha1, sha384, sha512")
         }
         guard let algorithm = DigestAlgorithm(named: bytes[..<separator]) else {
             throw DigestSyntaxError(

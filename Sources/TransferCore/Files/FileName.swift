@@ -1,19 +1,19 @@
 @_spi(_Unicode) import Swift
 
-/// Chooses the name of a downloaded file and makes names from outside safe.
+/// Chooses the name of a downloaded file and makes untrusted names safe.
 ///
-/// - Source: RFC 6266 §4.3; CVE-2014-4877, CVE-2010-2252, CVE-2020-8177 and others show why.
+/// - Source: RFC 6266 §4.3; CVE-2014-4877, CVE-2010-2252, CVE-2020-8177 and others show the risks.
 public enum FileName {
-    /// The longest name in bytes: 255, as file systems have it, less the room for `.part.journal`.
+    /// The maximum length of a name in bytes: 255, as in file systems, minus the room for `.part.journal`.
     public static let longest = 242
 
-    /// The name where nothing else yields one.
+    /// The name if no other source provides one.
     public static let fallback = "download"
 
-    /// Makes one safe path component of a name from outside, or `nil` where nothing is left.
+    /// Converts an untrusted name to one safe path component, or `nil` if nothing is left.
     ///
     /// The last component after `/` and `\`; without control and invisible format characters (which hide the true
-    /// extension), leading dots, trailing dots and white space round it; in NFC; at most ``longest`` bytes with the
+    /// extension), leading dots, trailing dots and surrounding white space; in NFC; at most ``longest`` bytes with the
     /// extension kept.
     public static func sanitize(_ raw: String) -> String? {
         if self.isPlain(raw) { return raw }
@@ -45,12 +45,12 @@ public enum FileName {
 
     /// Chooses a name: the user's, the Content-Disposition's, the URL's last segment, `download`.
     ///
-    /// The user's own name may begin with a dot; it is only made one component. A redirect never chooses the name.
+    /// The user's own name may start with a dot; it is only reduced to a component. A redirect never chooses the name.
     ///
     /// - Parameters:
     ///   - user: The name that the user gave.
     ///   - disposition: The value of the Content-Disposition field.
-    ///   - url: The URL as it was first asked for, never a redirect's.
+    ///   - url: The URL as first requested, never a redirect's.
     /// - Returns: One path component of at most ``longest`` bytes.
     public static func choose(user: String?, disposition: String?, url: HTTPURL) -> String {
         if let user {
@@ -65,8 +65,8 @@ public enum FileName {
 
     /// Chooses a name as aria2 does: the last segment of the last URL after redirects, or `index.html`.
     ///
-    /// A slash that is percent-encoded in the segment stays so, instead of ending the name.
-    /// The server that redirects could propose any name by Content-Disposition as well.
+    /// A percent-encoded slash in the segment stays encoded, instead of ending the name.
+    /// The redirecting server could propose any name with Content-Disposition as well.
     ///
     /// - Returns: One path component of at most ``longest`` bytes.
     package static func choose(byFinal url: HTTPURL) -> String {
@@ -84,7 +84,7 @@ public enum FileName {
             && !name.utf8.contains { $0 == 0x2F || $0 == 0 }
     }
 
-    /// Whether a name is safe as it stands, as most are: short printable ASCII.
+    /// Whether a name is safe unchanged, as most are: short printable ASCII.
     private static func isPlain(_ name: String) -> Bool {
         let bytes = name.utf8
         guard let first = bytes.first, let last = bytes.last, bytes.count <= self.longest else { return false }
@@ -92,7 +92,7 @@ public enum FileName {
         return bytes.allSatisfy { $0 >= 0x20 && $0 < 0x7F && $0 != 0x2F && $0 != 0x5C }
     }
 
-    /// Whether a character shows nothing and may not stand in a name from outside.
+    /// Whether a character is invisible and not allowed in an untrusted name.
     private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: true
@@ -100,7 +100,7 @@ public enum FileName {
         }
     }
 
-    /// Puts text before the extension and shortens the stem so that everything fits.
+    /// Inserts text before the extension and shortens the stem so that everything fits.
     private static func shortened(_ name: String, inserting text: String) -> String {
         let fileExtension = FileExtension.of(name)
         let stem = name.dropLast(fileExtension.count)
@@ -114,7 +114,7 @@ public enum FileName {
         return "\(kept)\(text)\(fileExtension)"
     }
 
-    /// As many whole characters as fit, or scalars where not even one character does.
+    /// As many whole characters as fit, or scalars if not even one character does.
     private static func prefix(_ text: Substring, _ room: Int) -> String {
         var kept = ""
         for character in text {
@@ -132,13 +132,13 @@ public enum FileName {
 
 /// Finds the extension of a file's name.
 enum FileExtension {
-    /// Endings that stand behind the extension of what they wrap.
+    /// Suffixes that follow the extension of the file that they wrap.
     private static let wrappers: Set<String> = [
         "gz", "bz2", "xz", "zst", "lz", "lz4", "lzma", "lzo", "z", "br", "asc", "sig", "sign", "gpg", "pgp", "md5",
         "sha1", "sha256", "sha512", "torrent", "zsync", "aria2", "enc", "age",
     ]
 
-    /// The extension with its dot, compound ones such as `.tar.gz` whole; empty where there is none.
+    /// The extension with its dot, including compound ones such as `.tar.gz`; empty if there is none.
     static func of(_ name: String) -> Substring {
         var rest = name[...]
         var start = name.endIndex
@@ -146,7 +146,7 @@ enum FileExtension {
             guard let dot = rest.lastIndex(of: "."), dot > rest.startIndex else { break }
             let part = rest[rest.index(after: dot)...]
             let isLast = start == name.endIndex
-            // What stands before a wrapper is an extension only where it looks like one: not `my.document.gz`, `1.2.gz`.
+            // Text before a wrapper is an extension only if it looks like one: not `my.document.gz`, `1.2.gz`.
             guard self.isPlausible(part), isLast || (part.count <= 6 && part.contains { !$0.isNumber }) else { break }
             start = dot
             rest = rest[..<dot]

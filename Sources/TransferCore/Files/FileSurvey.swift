@@ -21,7 +21,7 @@ public struct ExistingFile: Sendable {
     /// Its modification time, whole seconds since 1970.
     public var modified: Int64
     /// The validators that Martlet stored when it finished the file (extended attribute `user.martlet.version`, which
-    /// also holds the size and the modification time it belongs to; `nil` if they no longer agree).
+    /// also contains the size and the modification time of the file; `nil` if they no longer match).
     public var recorded: RecordedVersion?
     /// The mark of the transfer that fetched it (attribute `user.martlet.transfer`, validated in the same way).
     public var mark: String?
@@ -57,12 +57,12 @@ public struct RecordedVersion: Hashable, Sendable {
 public enum PartialState: Sendable {
     /// Neither exists.
     case none
-    /// A partial file that our journal vouches for.
+    /// A partial file with a valid journal of ours.
     case ours(ResourceFacts, written: Int64)
-    /// An interrupted commit: according to the journal the file is complete, and it has its final name already.
+    /// An interrupted commit: according to the journal the file is complete, and it already has its final name.
     case committed
     /// Another process has it locked.
     case busy
-    /// A file that no intact journal of ours vouches for; it is left unchanged. The text states the reason.
+    /// A file without an intact journal of ours; it is left unchanged. The text states the reason.
     case foreign(String)
 }

@@ -18,7 +18,7 @@ public struct FileTarget: Hashable, Sendable {
         if self.directory.isEmpty || self.directory == "." { return self.name }
         let (directory, name) = (self.directory.utf8, self.name.utf8)
         let separator = directory.last == 0x2F ? 0 : 1
-        // Each file's path is made several times: one allocation and two copies.
+        // Each file's path is created several times: one allocation and two copies.
         return String(unsafeUninitializedCapacity: directory.count + separator + name.count) { bytes in
             let end = bytes[...].initialize(from: directory).index
             if separator == 1 { bytes[end] = 0x2F }

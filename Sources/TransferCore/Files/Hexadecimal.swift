@@ -1,6 +1,6 @@
 /// Hexadecimal digits.
 package enum Hexadecimal {
-    /// The bytes, or `nil` where another character stands there or half a byte is missing.
+    /// The bytes, or `nil` if there is another character or an odd number of digits.
     package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         guard text.count % 2 == 0 else { return nil }
         var output: [UInt8] = []
@@ -18,7 +18,7 @@ package enum Hexadecimal {
         return output
     }
 
-    /// The lower-case digits of some bytes.
+    /// The lower-case digits of bytes.
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)

@@ -1,12 +1,12 @@
 /// The file name that a Content-Disposition field proposes.
 ///
-/// What it yields comes from the server and is no safe name yet: see ``FileName``.
+/// The name is from the server and not yet safe: see ``FileName``.
 ///
-/// - Source: RFC 6266; RFC 8187 for `filename*`. Malformed fields are read as far as their meaning is plain.
+/// - Source: RFC 6266; RFC 8187 for `filename*`. Malformed fields are parsed as far as they are unambiguous.
 package struct ContentDisposition: Hashable, Sendable {
-    /// The disposition in lower case, such as `attachment`; empty where the field begins with a parameter.
+    /// The disposition in lower case, such as `attachment`; empty if the field starts with a parameter.
     package var type: String
-    /// The name: that of `filename*` where it can be decoded, otherwise that of `filename`; `nil` where it is empty.
+    /// The name: that of `filename*` if it can be decoded, otherwise that of `filename`; `nil` if it is empty.
     package var fileName: String?
     /// The name of a form's field (RFC 7578 §4.2), or `nil`.
     package var name: String?
@@ -34,7 +34,7 @@ package struct ContentDisposition: Hashable, Sendable {
         }
     }
 
-    /// Decodes `charset'language'value`; `nil` for another character set and for bytes that are none of it.
+    /// Decodes `charset'language'value`; `nil` for unsupported character sets and invalid bytes.
     private static func decodeExtended(_ value: [UInt8]) -> String? {
         let parts = value.split(separator: 0x27, maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3 else { return nil }
@@ -63,7 +63,7 @@ private struct ParameterScanner {
         while let byte = self.byte, byte <= 0x20 { self.index += 1 }
     }
 
-    /// What stands before the first `;`, unless it is a parameter already.
+    /// The text before the first `;`, unless it is already a parameter.
     mutating func leadingToken() -> String? {
         self.skipWhiteSpace()
         let end = self.bytes[self.index...].firstIndex { $0 == 0x3B || $0 == 0x3D } ?? self.bytes.count
@@ -97,7 +97,7 @@ private struct ParameterScanner {
         self.index += 1
         var value: [UInt8] = []
         while let byte = self.byte, byte != 0x22 {
-            // A backslash before anything else is one of an old Windows path, as browsers read it.
+            // A backslash before any other character is one of an old Windows path, as in browsers.
             if byte == 0x5C, self.index + 1 < self.bytes.count, [0x22, 0x5C].contains(self.bytes[self.index + 1]) {
                 self.index += 1
             }

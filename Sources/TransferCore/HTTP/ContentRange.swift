@@ -1,13 +1,13 @@
-/// What a Content-Range field says.
+/// The contents of a Content-Range field.
 ///
 /// - Source: RFC 9110 §14.4.
 package struct ContentRange: Hashable, Sendable {
-    /// The bytes that the body holds; `nil` in a 416's `bytes */N`.
+    /// The range of the body; `nil` for `bytes */N` of a 416 response.
     package var range: ByteRange?
-    /// The length of the whole representation, or `nil` where the server does not tell it.
+    /// The length of the whole representation, or `nil` if the server does not report it.
     package var total: Int64?
 
-    /// Parses a field's value; `nil` where it is malformed, contradicts itself or overflows.
+    /// Parses a field's value; `nil` if it is malformed, contradictory or overflows.
     package init?(_ field: String) {
         let text = field.utf8.drop { $0 == 0x20 || $0 == 0x09 }
         guard text.prefix(5).lazy.map(ASCII.lowercase).elementsEqual("bytes".utf8) else { return nil }
@@ -41,11 +41,11 @@ package struct ContentRange: Hashable, Sendable {
     }
 }
 
-/// Writes the value of a Range field.
+/// Formats the value of a Range field.
 ///
 /// - Source: RFC 9110 §14.1.2, §14.2.
 package enum RangeField {
-    /// The field's value for a half-open range that is not empty, such as `bytes=0-499` for `0..<500`.
+    /// The field's value for a non-empty half-open range, such as `bytes=0-499` for `0..<500`.
     package static func bytes(_ range: ByteRange) -> String {
         "bytes=\(range.lowerBound)-\(max(range.lowerBound, range.upperBound &- 1))"
     }
@@ -54,9 +54,9 @@ package enum RangeField {
     package static func bytes(from offset: Int64) -> String { "bytes=\(offset)-" }
 }
 
-/// Reads decimal numbers as header fields have them: digits only.
+/// Parses decimal numbers in the format of header fields: digits only.
 package enum DecimalNumber {
-    /// The number, or `nil` where another byte stands there or it does not fit.
+    /// The number, or `nil` if there is another byte or it does not fit.
     package static func parse(_ digits: some Collection<UInt8>) -> Int64? {
         guard !digits.isEmpty else { return nil }
         var value: Int64 = 0

@@ -1,4 +1,4 @@
-/// Reads the digests that a response declares.
+/// Parses the digests that a response declares.
 ///
 /// - Source: RFC 9530 (Repr-Digest, Content-Digest); RFC 3230 (Digest).
 package enum DigestFields {
@@ -9,7 +9,7 @@ package enum DigestFields {
         return fields.joined("Digest").map { self.parse($0, source: "Digest") } ?? []
     }
 
-    /// The digests of this message's content: of the range alone where the response is a 206.
+    /// The digests of this message's content: of the range only if the response is a 206.
     package static func content(_ fields: HeaderFields) -> [ExpectedDigest] {
         fields.joined("Content-Digest").map { self.parse($0, source: "Content-Digest") } ?? []
     }
@@ -19,8 +19,7 @@ package enum DigestFields {
     /// - Parameters:
     ///   - field: The field's value.
     ///   - source: The field's name, for messages.
-    /// - Returns: The digests; unknown algorithms and wrong lengths are left out, of two for one algorithm the last
-    ///   counts.
+    /// - Returns: The digests; unknown algorithms and wrong lengths are omitted, the last one of an algorithm counts.
     package static func parse(_ field: String, source: String) -> [ExpectedDigest] {
         var digests: [ExpectedDigest] = []
         for member in self.members(field) {
@@ -28,7 +27,7 @@ package enum DigestFields {
             else { continue }
             var value = member[(equals + 1)...]
             if value.first == 0x3A {
-                // Parameters behind the byte sequence say nothing about the digest (RFC 8941 §3.1.2).
+                // Parameters after the byte sequence do not affect the digest (RFC 8941 §3.1.2).
                 value = value.dropFirst().prefix { $0 != 0x3A }
             }
             guard let bytes = Base64.decode(value), bytes.count == algorithm.byteCount else { continue }
@@ -38,7 +37,7 @@ package enum DigestFields {
         return digests
     }
 
-    /// Splits at commas that stand in no quoted string, and drops white space round the members.
+    /// Splits at commas outside quoted strings, and trims the members.
     private static func members(_ field: String) -> [ArraySlice<UInt8>] {
         var isQuoted = false
         var isEscaped = false

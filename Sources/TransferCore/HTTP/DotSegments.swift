@@ -2,7 +2,7 @@
 ///
 /// - Source: RFC 3986 §5.2.4; `%2e` counts as a dot, as in browsers.
 enum DotSegments {
-    /// Removes the dot segments from the path that begins at `start` and goes to the end; it begins with `/`.
+    /// Removes the dot segments from the path from `start` to the end; it starts with `/`.
     static func remove(from bytes: inout [UInt8], at start: Int) {
         var path: [UInt8] = []
         path.reserveCapacity(bytes.count - start)

@@ -1,4 +1,4 @@
-/// Reads and writes the dates of header fields.
+/// Parses and formats the dates of header fields.
 ///
 /// - Source: RFC 9110 §5.6.7.
 package enum HTTPDate {
@@ -7,10 +7,10 @@ package enum HTTPDate {
         "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
     ]
 
-    /// The seconds since 1970 of a date in any of the three forms, or `nil` where it is malformed.
+    /// The seconds since 1970 of a date in any of the three forms, or `nil` if it is malformed.
     ///
-    /// The weekday is not compared with the date. A year of two digits (RFC 850) lies in 1970 to 2069, for there is no
-    /// clock here to tell which century is nearer.
+    /// The weekday is not compared with the date. A year of two digits (RFC 850) is in 1970 to 2069, because there is
+    /// no clock here to choose the nearer century.
     package static func parse(_ field: String) -> Int64? {
         if let seconds = self.fixed(field) { return seconds }
         let words = field.utf8.split { $0 == 0x20 || $0 == 0x2C || $0 == 0x09 }
@@ -30,7 +30,7 @@ package enum HTTPDate {
         }
     }
 
-    /// The form that every server of today sends, read in place; `nil` leaves the rest to the tolerant way.
+    /// Parses in place the form that all current servers send; `nil` leaves the rest to the tolerant parser.
     private static func fixed(_ field: String) -> Int64? {
         field.utf8.withContiguousStorageIfAvailable { bytes -> Int64? in
             guard bytes.count == 29, bytes[3] == 0x2C, bytes[19] == 0x3A, bytes[22] == 0x3A, bytes[26] == 0x47 else {
@@ -53,7 +53,7 @@ package enum HTTPDate {
         } ?? nil
     }
 
-    /// The index of a month by the letters of its name.
+    /// The index of a month by its abbreviated name.
     private static func month(_ first: UInt8, _ second: UInt8, _ third: UInt8) -> Int? {
         switch (first, second, third) {
         case (0x4A, 0x61, 0x6E): 0
@@ -72,7 +72,7 @@ package enum HTTPDate {
         }
     }
 
-    /// Writes a date in the form that is sent.
+    /// Formats a date in the preferred form.
     ///
     /// - Parameter seconds: Seconds since 1970; clamped to the years 0 to 9999.
     /// - Returns: The date, such as `Sun, 06 Nov 1994 08:49:37 GMT`.
@@ -82,7 +82,7 @@ package enum HTTPDate {
         let time = Int(seconds) - days * 86400
         let (year, month, day) = self.civil(days)
         let weekday = ((days + 4) % 7 + 7) % 7
-        // Byte by byte: a server writes one for each file that it sends.
+        // Byte by byte: a server formats a date for each file that it sends.
         var bytes: [UInt8] = []
         bytes.reserveCapacity(29)
         bytes.append(contentsOf: self.weekdays[weekday].utf8)
@@ -99,7 +99,7 @@ package enum HTTPDate {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Appends a number with this many digits, and what separates it from the next.
+    /// Appends a number with this many digits, and the separator after it.
     private static func append(_ value: Int, _ width: Int, _ separator: UInt8, to bytes: inout [UInt8]) {
         var power = width == 4 ? 1000 : 10
         while power > 0 {
@@ -138,7 +138,7 @@ package enum HTTPDate {
         return Int64(days) * 86400 + Int64(hour * 3600 + minute * 60 + second)
     }
 
-    /// Days since 1970 of a date in the Gregorian calendar; years begin in March here, so that leap days come last.
+    /// Days since 1970 of a date in the Gregorian calendar; years start in March here, so that leap days are last.
     static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
         let year = month <= 2 ? year - 1 : year
         let era = (year >= 0 ? year : year - 399) / 400

@@ -1,9 +1,9 @@
 extension HTTPURL {
     /// Resolves a reference, such as a Location field's value, against this URL.
     ///
-    /// The reference's fragment is dropped. User information is inherited only where the reference names no host.
+    /// The reference's fragment is dropped. User information is inherited only if the reference has no host.
     ///
-    /// - Throws: ``HTTPURLError``, with the code `unsupportedScheme` where the reference has another scheme.
+    /// - Throws: ``HTTPURLError``, with the code `unsupportedScheme` if the reference has another scheme.
     /// - Source: RFC 3986 §5.2.
     public func resolving(_ reference: String) throws(HTTPURLError) -> HTTPURL {
         let trimmed = String(Self.trimmed(reference))

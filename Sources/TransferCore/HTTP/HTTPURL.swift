@@ -1,20 +1,20 @@
 /// An absolute `http` or `https` URL in normal form.
 ///
-/// One string and four offsets: a million of them wait in a queue. In normal form the scheme and the host are in lower
-/// case, an international name is in Punycode, a default port is left out, the path begins with `/` and holds no dot
-/// segments, what may not stand in a URL is percent-encoded, and there is no fragment.
+/// One string and four offsets, because a queue may contain a million of them. In normal form the scheme and the host
+/// are in lower case, an international name is in Punycode, a default port is omitted, the path starts with `/` and has
+/// no dot segments, characters that are invalid in a URL are percent-encoded, and the fragment is removed.
 ///
 /// - Source: RFC 3986; RFC 9110 §4.2.
 public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
-    /// The whole URL in normal form, user information included.
+    /// The whole URL in normal form, including user information.
     package let text: String
-    /// The offset of the host in `text`, behind `//` and the user information.
+    /// The offset of the host in `text`, after `//` and the user information.
     let hostStart: UInt32
-    /// The offset behind the host and an IPv6 address's bracket.
+    /// The offset after the host and the bracket of an IPv6 address.
     let hostEnd: UInt32
     /// The offset of the path.
     let pathStart: UInt32
-    /// The offset behind the path.
+    /// The offset after the path.
     let pathEnd: UInt32
     /// The port.
     let portNumber: UInt16
@@ -31,13 +31,13 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         self.portNumber = port
     }
 
-    /// Parses an absolute URL and brings it into normal form.
+    /// Parses an absolute URL and normalizes it.
     ///
-    /// White space round it is dropped; spaces and non-ASCII characters in the path and the query are percent-encoded,
+    /// Surrounding white space is dropped; spaces and non-ASCII characters in the path and query are percent-encoded,
     /// as browsers do.
     ///
-    /// - Parameter text: The URL; it must name its scheme.
-    /// - Throws: ``HTTPURLError`` with a message for the person who wrote the URL.
+    /// - Parameter text: The URL, including its scheme.
+    /// - Throws: ``HTTPURLError`` with a message for the author of the URL.
     public init(_ text: String) throws(HTTPURLError) {
         var text = text
         self =
@@ -50,9 +50,9 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
             .get()
     }
 
-    /// A part of the text as a string of its own.
+    /// Part of the text as a separate string.
     private func string(_ start: Int, _ end: Int) -> String {
-        // The text is native and ASCII: this is one copy, without looking for the bounds of characters.
+        // The text is native and ASCII: this is one copy, without searching for character boundaries.
         self.text.utf8.withContiguousStorageIfAvailable { bytes in
             String(decoding: UnsafeBufferPointer(rebasing: bytes[start..<end]), as: UTF8.self)
         } ?? String(self.slice(start, end))
@@ -77,16 +77,16 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         return utf8[utf8.index(utf8.startIndex, offsetBy: Int(self.hostStart))] == 0x5B
     }
 
-    /// The host in lower case; an IPv6 address stands without its brackets.
+    /// The host in lower case; an IPv6 address has no brackets.
     public var host: String {
         let bracket = self.hasBrackets ? 1 : 0
         return self.string(Int(self.hostStart) + bracket, Int(self.hostEnd) - bracket)
     }
 
-    /// The port, the scheme's default included.
+    /// The port, or the scheme's default.
     public var port: Int { Int(self.portNumber) }
 
-    /// The user's name, decoded, or `nil`.
+    /// The user name, decoded, or `nil`.
     public var user: String? {
         self.userInfo.map { PercentEncoding.decode($0.prefix { $0 != ":" }) }
     }
@@ -97,7 +97,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         return PercentEncoding.decode(userInfo[userInfo.index(after: colon)...])
     }
 
-    /// The path, percent-encoded; it begins with `/`.
+    /// The path, percent-encoded; it starts with `/`.
     public var path: String { self.string(Int(self.pathStart), Int(self.pathEnd)) }
 
     /// The query, percent-encoded and without its `?`, or `nil`.
@@ -109,10 +109,10 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     /// Scheme, host and port.
     public var origin: Origin { Origin(scheme: self.scheme, host: self.host, port: self.port) }
 
-    /// The path and the query, as a request line has them (RFC 9112 §3.2.1).
+    /// The path and the query, as in a request line (RFC 9112 §3.2.1).
     public var requestTarget: String { self.string(Int(self.pathStart), self.text.utf8.count) }
 
-    /// The value of the Host field: the port only where it is not the default (RFC 9110 §7.2).
+    /// The value of the Host field: with the port only if it is not the default (RFC 9110 §7.2).
     public var hostField: String { self.string(Int(self.hostStart), Int(self.pathStart)) }
 
     /// The URL without user information and query, for logs and file attributes.
@@ -130,7 +130,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     /// The URL with its query, without user information.
     public var description: String { self.withoutUserInfo }
 
-    /// The last segment of the path, decoded and repaired to UTF-8; `nil` where it is empty.
+    /// The last segment of the path, decoded and repaired to UTF-8; `nil` if it is empty.
     public var lastPathSegment: String? {
         let range = Int(self.pathStart)..<Int(self.pathEnd)
         let found = self.text.utf8.withContiguousStorageIfAvailable { bytes -> String? in
@@ -144,7 +144,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         return found ?? nil
     }
 
-    /// The part of the URL up to the path, user information included.
+    /// The part of the URL before the path, including user information.
     var prefix: Substring { self.slice(0, Int(self.pathStart)) }
 
     /// The path up to its last slash.

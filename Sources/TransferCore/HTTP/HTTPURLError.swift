@@ -1,29 +1,29 @@
-/// Why a text is not a URL that Martlet can transfer.
+/// The reason why a text is not a supported URL.
 public struct HTTPURLError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The kind of fault.
+    /// The kind of error.
     public enum Code: Hashable, Sendable {
-        /// There is no text.
+        /// The text is empty.
         case empty
         /// The text is longer than a mebibyte.
         case tooLong
-        /// The text does not begin with a scheme.
+        /// The text does not start with a scheme.
         case missingScheme
         /// The scheme is neither `http` nor `https`.
         case unsupportedScheme(String)
-        /// No host stands after the scheme.
+        /// No host follows the scheme.
         case missingHost
         /// The host is not a name or an address.
         case badHost
         /// The port is not a number from 1 to 65535.
         case badPort
-        /// A control character, or another byte that a URL cannot hold.
+        /// A control character, or another byte that is invalid in a URL.
         case badCharacter
     }
 
-    /// The kind of fault.
+    /// The kind of error.
     public var code: Code
 
-    /// What, where and how to mend it; holds no password.
+    /// The problem, its location and how to fix it; contains no password.
     public var message: String
 
     /// Creates an error.
@@ -32,12 +32,12 @@ public struct HTTPURLError: Error, Hashable, Sendable, CustomStringConvertible {
         self.message = message
     }
 
-    /// What, where and how to mend it.
+    /// The problem, its location and how to fix it.
     public var description: String { self.message }
 }
 
 extension HTTPURLError {
-    /// Creates an error about a text, of which it shows a short and printable part without user information.
+    /// Creates an error about a text, of which it includes a short and printable part without user information.
     init(_ code: Code, at text: some Sequence<UInt8>, _ reason: String) {
         self.init(code, "\(Self.printable(text)): \(reason)")
     }

@@ -1,7 +1,7 @@
-/// The header fields of one HTTP message, in the order they were sent.
+/// The header fields of one HTTP message, in the order in which they were sent.
 ///
-/// The names and values lie in one block of bytes; a string is made only for a field that is asked for.
-/// Names compare without regard to ASCII case.
+/// The names and values are stored in one block of bytes; a string is created only for a requested field.
+/// Names are compared ignoring ASCII case.
 ///
 /// - Source: RFC 9110 §5.
 public struct HeaderFields: Sendable {
@@ -30,12 +30,12 @@ public struct HeaderFields: Sendable {
     /// The number of field lines.
     public var count: Int { self.lines.count }
 
-    /// Whether there is no field line.
+    /// Whether the list is empty.
     public var isEmpty: Bool { self.lines.isEmpty }
 
-    /// Adds one field line at the end.
+    /// Appends one field line.
     ///
-    /// - Precondition: Neither text holds CR, LF or NUL; a caller that takes them from outside checks first.
+    /// - Precondition: Neither text contains CR, LF or NUL; a caller with untrusted texts checks first.
     public mutating func append(_ name: String, _ value: String) {
         let nameStart = UInt32(self.bytes.count)
         self.bytes.append(contentsOf: name.utf8)
@@ -46,7 +46,7 @@ public struct HeaderFields: Sendable {
         )
     }
 
-    /// Adds one field line from raw bytes, as a parser has them.
+    /// Appends one field line from raw bytes, as from a parser.
     public mutating func append(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
         let nameStart = UInt32(self.bytes.count)
         self.bytes.append(contentsOf: name)
@@ -57,7 +57,7 @@ public struct HeaderFields: Sendable {
         )
     }
 
-    /// Makes room for a message of about this size.
+    /// Reserves room for a message of about this size.
     public mutating func reserve(bytes: Int, lines: Int) {
         self.bytes.reserveCapacity(bytes)
         self.lines.reserveCapacity(lines)
@@ -67,8 +67,8 @@ public struct HeaderFields: Sendable {
     ///
     /// A new value replaces every field with this name, at the place of the first; `nil` removes them.
     ///
-    /// - Precondition: Neither the name nor a new value holds CR, LF or NUL; a caller that takes them from outside
-    ///   checks first.
+    /// - Precondition: Neither the name nor a new value contains CR, LF or NUL; a caller with untrusted texts checks
+    ///   first.
     public subscript(name: String) -> String? {
         get { self.first(name).map { self.value(self.lines[$0]) } }
         set {
@@ -86,19 +86,19 @@ public struct HeaderFields: Sendable {
         self.withName(name) { name in self.lines.filter { self.matches($0, name) }.map(self.value) }
     }
 
-    /// All values of a list field joined with commas, or `nil` where the field is missing (RFC 9110 §5.3).
+    /// All values of a list field joined with commas, or `nil` if the field is missing (RFC 9110 §5.3).
     public func joined(_ name: String) -> String? {
-        // Most fields that are asked for are not there.
+        // Most requested fields are missing.
         guard self.contains(name) else { return nil }
         return self.values(name).joined(separator: ", ")
     }
 
-    /// Whether there is a field with this name.
+    /// Whether a field with this name exists.
     public func contains(_ name: String) -> Bool { self.first(name) != nil }
 
-    /// Calls `body` with the bytes of each name and value, in order, without making strings.
+    /// Calls `body` with the bytes of each name and value, in order, without creating strings.
     ///
-    /// - Parameter body: Takes a name and a value, both valid only during the call.
+    /// - Parameter body: Receives a name and a value, both valid only during the call.
     public func forEachLine(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Void) {
         self.bytes.withUnsafeBytes { bytes in
             for line in self.lines {
@@ -139,7 +139,7 @@ public struct HeaderFields: Sendable {
         String(decoding: self.bytes[Int(line.nameStart)..<Int(line.nameEnd)], as: UTF8.self)
     }
 
-    /// The value as text: UTF-8, or ISO 8859-1 where it is no UTF-8, so that no byte is lost (RFC 9110 §5.5).
+    /// The value as text: UTF-8, or ISO 8859-1 if it is not UTF-8, so that no byte is lost (RFC 9110 §5.5).
     private func value(_ line: Line) -> String {
         let bytes = self.bytes[Int(line.valueStart)..<Int(line.valueEnd)]
         if let text = String(validating: bytes, as: UTF8.self) { return text }
@@ -150,10 +150,10 @@ public struct HeaderFields: Sendable {
 }
 
 extension HeaderFields: Sequence {
-    /// A field: its name as it was sent, and its value.
+    /// A field: its name as sent, and its value.
     public typealias Element = (name: String, value: String)
 
-    /// Iterates over the fields in their order.
+    /// Iterates over the fields in order.
     public struct Iterator: IteratorProtocol, Sendable {
         private let fields: HeaderFields
         private var index = 0
@@ -177,7 +177,7 @@ extension HeaderFields: Sequence {
 }
 
 extension HeaderFields: Hashable {
-    /// Whether both have the same fields in the same order; the case of letters in names does not matter.
+    /// Whether both have the same fields in the same order; the case of names is ignored.
     public static func == (left: HeaderFields, right: HeaderFields) -> Bool {
         guard left.lines.count == right.lines.count else { return false }
         for (line, other) in zip(left.lines, right.lines) {
@@ -192,7 +192,7 @@ extension HeaderFields: Hashable {
         return true
     }
 
-    /// Hashes names without regard to the case of letters, and values.
+    /// Hashes names, ignoring case, and values.
     public func hash(into hasher: inout Hasher) {
         for line in self.lines {
             for byte in self.bytes[Int(line.nameStart)..<Int(line.nameEnd)] { hasher.combine(ASCII.lowercase(byte)) }
@@ -210,7 +210,7 @@ extension HeaderFields: ExpressibleByDictionaryLiteral {
 
 /// Tests and conversions of ASCII bytes.
 package enum ASCII {
-    /// The byte with an upper-case letter made lower-case.
+    /// The byte, with upper-case letters converted to lower case.
     @inlinable
     package static func lowercase(_ byte: UInt8) -> UInt8 {
         byte >= 0x41 && byte <= 0x5A ? byte | 0x20 : byte

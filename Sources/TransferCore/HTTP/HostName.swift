@@ -1,8 +1,8 @@
 @_spi(_Unicode) import Swift
 
-/// Checks and conversions of the names and addresses of hosts.
+/// Validation and conversion of host names and addresses.
 enum HostName {
-    /// Whether the bytes, in lower case, are a name that can stand in a URL.
+    /// Whether the bytes, in lower case, are a name that is valid in a URL.
     ///
     /// - Source: RFC 3986 §3.2.2 (reg-name), without percent-encoding; RFC 1035 §2.3.4 for the length.
     static func isRegisteredName(_ bytes: ArraySlice<UInt8>) -> Bool {
@@ -66,7 +66,7 @@ enum HostName {
             }
     }
 
-    /// The ASCII form of an international name, or `nil` where a character cannot stand in a name.
+    /// The ASCII form of an international name, or `nil` if a character is not allowed in a name.
     ///
     /// Lower case and NFC first, then Punycode for each label; full-width forms and dots become the plain ones.
     ///

@@ -5,22 +5,22 @@ public enum Scheme: UInt8, Hashable, Sendable {
     /// HTTP over TLS.
     case https
 
-    /// The port that applies where the URL names none.
+    /// The default port, if the URL has none.
     public var defaultPort: Int { self == .http ? 80 : 443 }
 
-    /// The name as it stands in a URL.
+    /// The name as in a URL.
     public var name: String { self == .http ? "http" : "https" }
 }
 
-/// Scheme, host and port: what a limit per host, a pooled connection and a credential belong to.
+/// Scheme, host and port: the scope of a limit per host, a pooled connection and a credential.
 ///
 /// - Source: RFC 9110 §4.3.1.
 public struct Origin: Hashable, Sendable {
     /// The scheme.
     public let scheme: Scheme
-    /// The host in lower case; an IPv6 address stands without its brackets.
+    /// The host in lower case; an IPv6 address has no brackets.
     public let host: String
-    /// The port, the scheme's default included.
+    /// The port, or the scheme's default.
     public let port: Int
 
     /// Creates an origin.

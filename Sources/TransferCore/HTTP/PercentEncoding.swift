@@ -1,9 +1,9 @@
 /// Percent-encoding of the parts of a URL.
 ///
-/// - Source: RFC 3986 §2.1; which bytes are left alone follows the WHATWG URL standard, but for `\`, `^` and `|`,
-///   which some servers refuse and which are encoded too.
+/// - Source: RFC 3986 §2.1; the unencoded bytes are those of the WHATWG URL standard, except for `\`, `^` and `|`,
+///   which some servers refuse and which are encoded as well.
 package enum PercentEncoding {
-    /// Whether a byte may stand as it is in a path or a query; `?` and `#` too, for the caller splits there first.
+    /// Whether a byte may be unencoded in a path or a query; `?` and `#` may, because the caller splits there first.
     @inline(__always)
     static func isPathByte(_ byte: UInt8) -> Bool {
         switch byte {
@@ -12,7 +12,7 @@ package enum PercentEncoding {
         }
     }
 
-    /// Whether a byte may stand as it is in user information.
+    /// Whether a byte may be unencoded in user information.
     static func isUserInfoByte(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x23, 0x2F, 0x3F, 0x40, 0x5B, 0x5D: false
@@ -40,7 +40,7 @@ package enum PercentEncoding {
         }
     }
 
-    /// The bytes with every `%XX` decoded; a `%` that no two digits follow stays.
+    /// The bytes with every `%XX` decoded; a `%` without two digits after it is unchanged.
     package static func decode(_ bytes: some Collection<UInt8>) -> [UInt8] {
         var output: [UInt8] = []
         output.reserveCapacity(bytes.count)
@@ -58,7 +58,7 @@ package enum PercentEncoding {
         return output
     }
 
-    /// The text with every `%XX` decoded; what is not UTF-8 afterwards is repaired with U+FFFD.
+    /// The text with every `%XX` decoded; invalid UTF-8 in the result is repaired with U+FFFD.
     static func decode(_ text: some StringProtocol) -> String {
         guard text.utf8.contains(0x25) else { return String(text) }
         return String(decoding: self.decode(text.utf8), as: UTF8.self)

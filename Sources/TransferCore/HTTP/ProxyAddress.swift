@@ -1,16 +1,16 @@
 /// An IPv4 or IPv6 address as bytes, for comparing with networks.
 ///
-/// An IPv4 address that is written as an IPv6 one (`::ffff:192.0.2.1`) is the IPv4 address.
+/// An IPv4 address written as an IPv6 address (`::ffff:192.0.2.1`) is the IPv4 address.
 struct ProxyAddress: Hashable, Sendable {
     /// Four bytes or sixteen.
     let bytes: [UInt8]
-    /// The bits of the form in which the address was written: 32 or 128.
+    /// The number of bits of the form in which the address was written: 32 or 128.
     let writtenBitCount: Int
 
-    /// The bits of the address: 32 or 128.
+    /// The number of bits of the address: 32 or 128.
     var bitCount: Int { self.bytes.count * 8 }
 
-    /// Parses an address without brackets, or returns `nil` where the text is none.
+    /// Parses an address without brackets, or returns `nil` if the text is not an address.
     init?(_ text: some Collection<UInt8>) {
         if let four = Self.ipv4(text) {
             self.bytes = four
@@ -24,11 +24,11 @@ struct ProxyAddress: Hashable, Sendable {
         }
     }
 
-    /// Whether the first bits are those of the network; never where one is IPv4 and the other IPv6.
+    /// Whether the first bits are those of the network; false if one is IPv4 and the other IPv6.
     ///
     /// - Parameters:
     ///   - network: Any address of the network.
-    ///   - bits: How many bits count; less than none mean every address of the family.
+    ///   - bits: The number of significant bits; zero or less means every address of the family.
     /// - Returns: Whether the address belongs to the network.
     func isWithin(_ network: ProxyAddress, bits: Int) -> Bool {
         guard self.bytes.count == network.bytes.count else { return false }

@@ -1,17 +1,17 @@
-/// Why a text names no proxy that Martlet can use.
+/// The reason why a text does not name a supported proxy.
 public struct ProxyError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The kind of fault.
+    /// The kind of error.
     public enum Code: Hashable, Sendable {
-        /// The scheme is neither `http` nor `https`: most often a SOCKS proxy.
+        /// The scheme is neither `http` nor `https`: usually a SOCKS proxy.
         case unsupportedScheme
-        /// The text is no URL of a proxy.
+        /// The text is not the URL of a proxy.
         case malformed
     }
 
-    /// The kind of fault.
+    /// The kind of error.
     public var code: Code
 
-    /// What, where and how to mend it; shows nothing of the text, which may hold a password.
+    /// The problem, its location and how to fix it; contains nothing of the text, which may contain a password.
     public var message: String
 
     /// Creates an error.
@@ -20,6 +20,6 @@ public struct ProxyError: Error, Hashable, Sendable, CustomStringConvertible {
         self.message = message
     }
 
-    /// What, where and how to mend it.
+    /// The problem, its location and how to fix it.
     public var description: String { self.message }
 }

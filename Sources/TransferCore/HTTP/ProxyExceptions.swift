@@ -1,9 +1,9 @@
-/// The hosts that are reached without a proxy: what `no_proxy` says.
+/// The hosts that are contacted without a proxy, in the format of `no_proxy`.
 ///
-/// A list with commas or spaces between its entries. An entry is `*` for every host; a name, with or without a dot or
-/// `*.` before it, for the host of that name and those below it; an IPv4 or IPv6 address; or a network as
-/// `10.0.0.0/8` or `fd00::/8`. Behind a name or an address a port may stand: then it is about that port only. An entry
-/// that is none of these matches nothing.
+/// A list with commas or spaces between its entries. An entry is `*` for every host; a name, optionally after a dot or
+/// `*.`, for the host of that name and its subdomains; an IPv4 or IPv6 address; or a network such as `10.0.0.0/8` or
+/// `fd00::/8`. If a port follows a name or an address, the entry applies to that port only. Any other entry matches
+/// nothing.
 ///
 /// - Source: curl 7.86, `lib/noproxy.c`; RFC 4632 for networks.
 public struct ProxyExceptions: Hashable, Sendable {
@@ -20,7 +20,7 @@ public struct ProxyExceptions: Hashable, Sendable {
 
     private var entries: [Entry]
 
-    /// The list as it was parsed.
+    /// The list as parsed.
     package let text: String
 
     /// Parses a list; an empty one has no exceptions.
@@ -30,15 +30,15 @@ public struct ProxyExceptions: Hashable, Sendable {
             .compactMap { Self.entry($0.map(ASCII.lowercase)) }
     }
 
-    /// Whether there is no exception.
+    /// Whether the list is empty.
     public var isEmpty: Bool { self.entries.isEmpty }
 
-    /// Whether a host goes direct.
+    /// Whether a host is contacted without a proxy.
     ///
     /// - Parameters:
-    ///   - host: The host in lower case, as ``HTTPURL/host`` has it.
-    ///   - port: The port, the scheme's default included.
-    /// - Returns: Whether an entry names it.
+    ///   - host: The host in lower case, as in ``HTTPURL/host``.
+    ///   - port: The port, or the scheme's default.
+    /// - Returns: Whether an entry matches it.
     public func cover(host: String, port: Int) -> Bool {
         guard !self.entries.isEmpty else { return false }
         let host = host.hasSuffix(".") ? String(host.dropLast()) : host

@@ -1,19 +1,19 @@
-/// A proxy to send requests through, with its credentials where it asks for some.
+/// A proxy through which requests are sent, with its credentials if it requires any.
 ///
 /// - Source: RFC 9110 §3.7, §11.7; RFC 7617 (Basic).
 public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
-    /// Where the proxy is, and whether TLS is spoken with it.
+    /// The address of the proxy, and whether it uses TLS.
     public let origin: Origin
 
-    /// The value of the `Proxy-Authorization` field, or `nil` where there are no credentials; never for a message.
+    /// The value of the `Proxy-Authorization` field, or `nil` without credentials; must not appear in messages.
     public let authorization: String?
 
     /// Creates a proxy.
     ///
     /// - Parameters:
-    ///   - origin: Where the proxy is, and whether TLS is spoken with it.
-    ///   - user: The name to give, without a colon, or `nil`.
-    ///   - password: The password that belongs to the name.
+    ///   - origin: The address of the proxy, and whether it uses TLS.
+    ///   - user: The user name, without a colon, or `nil`.
+    ///   - password: The password of the user.
     public init(origin: Origin, user: String? = nil, password: String? = nil) {
         self.origin = origin
         self.authorization = user.map { "Basic " + Base64.encode("\($0):\(password ?? "")".utf8) }
@@ -25,14 +25,14 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
         self.authorization = authorization
     }
 
-    /// Parses `http://user:password@host:port` or `https://…`; without a scheme it means `http`.
+    /// Parses `http://user:password@host:port` or `https://…`; the default scheme is `http`.
     ///
-    /// A port that is left out is the scheme's own, 80 or 443; name and password are percent-decoded.
+    /// The default port is the scheme's, 80 or 443; user name and password are percent-decoded.
     ///
     /// - Parameters:
     ///   - text: The URL.
-    ///   - name: What the text comes from, such as an option or a variable, for the message.
-    /// - Throws: ``ProxyError`` with a message that shows nothing of the text.
+    ///   - name: The source of the text, such as an option or a variable, for the message.
+    /// - Throws: ``ProxyError`` with a message that contains nothing of the text.
     public init(_ text: String, from name: String = "the proxy") throws(ProxyError) {
         let utf8 = Array(text.utf8)
         let colon = utf8.indices.dropLast(2).first { utf8[$0...].starts(with: "://".utf8) }
@@ -42,7 +42,7 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
         {
             throw ProxyError(
                 .malformed,
-                "\(name): an @ behind the host; write / ? # and \\ in a name or a password as %2F, %3F, %23 and %5C"
+                "\(name): an @ after the host; write / ? # and \\ in a user name or a password as %2F, %3F, %23 and %5C"
             )
         }
         let url: HTTPURL
@@ -52,7 +52,7 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
             throw Self.error(error.code, name)
         }
         if let user = url.user, user.utf8.contains(0x3A) {
-            throw ProxyError(.malformed, "\(name): a colon in the user name, which Basic cannot carry; use another")
+            throw ProxyError(.malformed, "\(name): the user name contains a colon, which Basic forbids; use another")
         }
         self.init(origin: url.origin, user: url.user, password: url.password)
     }
@@ -62,12 +62,12 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
         case .unsupportedScheme(let scheme) where scheme.hasPrefix("socks"):
             ProxyError(
                 .unsupportedScheme,
-                "\(name) names a SOCKS proxy (\(scheme)), which Martlet cannot use: give an http:// or https:// proxy"
+                "\(name) names a SOCKS proxy (\(scheme)), which is not supported: use an http:// or https:// proxy"
             )
         case .unsupportedScheme(let scheme):
             ProxyError(
                 .unsupportedScheme,
-                "\(name): proxies of the scheme \(scheme) are not supported: give an http:// or https:// proxy"
+                "\(name): proxies of the scheme \(scheme) are not supported: use an http:// or https:// proxy"
             )
         case .badPort:
             ProxyError(.malformed, "\(name): the proxy's port is not a number from 1 to 65535; correct it")
@@ -76,7 +76,7 @@ public struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
         case .badHost:
             ProxyError(.malformed, "\(name): the proxy's host is malformed; write http://proxy.example.com:3128")
         case .badCharacter, .tooLong:
-            ProxyError(.malformed, "\(name): a character that no URL holds; write it as %XX")
+            ProxyError(.malformed, "\(name): a character that is invalid in a URL; write it as %XX")
         }
     }
 

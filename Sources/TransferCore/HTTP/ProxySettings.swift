@@ -1,23 +1,23 @@
-/// Which proxy a request goes through, if any.
+/// The choice of a proxy for each request.
 public struct ProxySettings: Hashable, Sendable {
-    /// What is said about the targets of one scheme.
+    /// The rule for the targets of one scheme.
     public enum Rule: Hashable, Sendable {
         /// Without a proxy.
         case direct
         /// Through a proxy.
         case proxy(ProxyServer)
-        /// A proxy was asked for that cannot be used: a request fails with this, for going direct was not asked for.
+        /// The configured proxy is unusable: requests fail with this error, because no direct connection was requested.
         case unusable(ProxyError)
     }
 
-    /// What is said about `http` targets.
+    /// The rule for `http` targets.
     public var http: Rule
-    /// What is said about `https` targets.
+    /// The rule for `https` targets.
     public var https: Rule
-    /// The hosts that go direct whatever the rules say.
+    /// The hosts that are contacted directly regardless of the rules.
     public var exceptions: ProxyExceptions
 
-    /// Without any proxy.
+    /// No proxy.
     public static let none = ProxySettings(http: .direct, https: .direct)
 
     /// Creates settings from their parts.
@@ -27,18 +27,18 @@ public struct ProxySettings: Hashable, Sendable {
         self.exceptions = exceptions
     }
 
-    /// Creates settings with one proxy for all targets but the exceptions.
+    /// Creates settings with one proxy for all targets except some.
     public init(_ proxy: ProxyServer, exceptions: ProxyExceptions = ProxyExceptions()) {
         self.init(http: .proxy(proxy), https: .proxy(proxy), exceptions: exceptions)
     }
 
-    /// Reads the variables that command line tools share: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`.
+    /// Reads the variables common to command line tools: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`.
     ///
-    /// All but `http_proxy` may be in upper case as well, and lower case wins: in a CGI program `HTTP_PROXY` is a field
-    /// of the request, for anybody to set (CVE-2016-5385). An empty variable counts as missing.
+    /// All except `http_proxy` may also be in upper case; lower case takes precedence. In a CGI program `HTTP_PROXY` is
+    /// a field of the request, which any client can set (CVE-2016-5385). An empty variable counts as missing.
     ///
     /// - Parameter variables: The environment.
-    /// - Returns: The settings; a variable that names no usable proxy makes the requests fail that would use it.
+    /// - Returns: The settings; requests that would use an unusable proxy of a variable fail.
     public static func fromEnvironment(_ variables: [String: String]) -> ProxySettings {
         let forAll = ["all_proxy", "ALL_PROXY"]
         return ProxySettings(
@@ -64,12 +64,12 @@ public struct ProxySettings: Hashable, Sendable {
         return nil
     }
 
-    /// Whether every request goes direct.
+    /// Whether no request uses a proxy.
     public var isDirect: Bool { self.http == .direct && self.https == .direct }
 
-    /// The proxy for a URL, or `nil` where it goes direct.
+    /// The proxy for a URL, or `nil` for a direct connection.
     ///
-    /// - Throws: ``ProxyError`` where the proxy that was asked for cannot be used.
+    /// - Throws: ``ProxyError`` if the configured proxy cannot be used.
     public func proxy(for url: HTTPURL) throws(ProxyError) -> ProxyServer? {
         let rule = url.scheme == .http ? self.http : self.https
         if case .direct = rule { return nil }

@@ -1,4 +1,4 @@
-/// Writes Unicode in the letters, digits and hyphens of host names.
+/// Encodes Unicode as letters, digits and hyphens of host names.
 ///
 /// - Source: RFC 3492 §6.
 enum Punycode {

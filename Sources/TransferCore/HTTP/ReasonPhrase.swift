@@ -2,7 +2,7 @@
 ///
 /// - Source: RFC 9110 §15, and the IANA HTTP status code registry.
 package enum ReasonPhrase {
-    /// The name of a status, or that of its class where the status is not registered.
+    /// The name of a status, or that of its class if the status is not registered.
     package static func of(_ status: Int) -> String {
         if let phrase = self.registered[status] { return phrase }
         switch status {

@@ -14,7 +14,7 @@ public struct ResponseHead: Sendable {
     /// The header fields.
     public var fields: HeaderFields
 
-    /// How the length of the body is known.
+    /// The framing of the body.
     public var framing: BodyFraming
 
     /// Creates a response head.
@@ -33,7 +33,7 @@ public struct ResponseHead: Sendable {
     }
 }
 
-/// How the end of a response's body is found.
+/// The framing of a response's body, which determines its end.
 ///
 /// - Source: RFC 9112 §6.3.
 public enum BodyFraming: Hashable, Sendable {
@@ -43,6 +43,6 @@ public enum BodyFraming: Hashable, Sendable {
     case length(Int64)
     /// The body is chunked and ends with its last chunk.
     case chunked
-    /// The body ends where the connection does.
+    /// The end of the connection ends the body.
     case untilClose
 }

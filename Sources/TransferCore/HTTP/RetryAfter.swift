@@ -1,13 +1,13 @@
-/// Reads the Retry-After field.
+/// Parses the Retry-After field.
 ///
 /// - Source: RFC 9110 §10.2.3.
 package enum RetryAfter {
-    /// Reads how long to wait; the caller sets the cap.
+    /// Parses the delay; the caller limits it.
     ///
     /// - Parameters:
     ///   - field: The field's value, seconds or a date.
-    ///   - now: The present in seconds since 1970.
-    /// - Returns: Seconds, never negative, the largest number where one does not fit; `nil` for a malformed field.
+    ///   - now: The current time in seconds since 1970.
+    /// - Returns: Seconds, never negative, clamped to the largest number; `nil` for a malformed field.
     package static func seconds(_ field: String, now: Int64) -> Int64? {
         let digits = field.utf8.filter { $0 != 0x20 && $0 != 0x09 }
         if !digits.isEmpty, digits.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) {

@@ -2,7 +2,7 @@
 ///
 /// - Source: RFC 9651 §3.3.
 package enum StructuredItem {
-    /// `?1` or `?0`; parameters are left aside.
+    /// Parses `?1` or `?0`; parameters are ignored.
     package static func boolean(_ field: String?) -> Bool? {
         switch self.bare(field) {
         case "?1": true
@@ -11,7 +11,7 @@ package enum StructuredItem {
         }
     }
 
-    /// A whole number that is not negative.
+    /// Parses a non-negative whole number.
     package static func integer(_ field: String?) -> Int64? {
         self.bare(field).flatMap { DecimalNumber.parse($0.utf8) }
     }

@@ -1,4 +1,4 @@
-/// Further ways to write authorities and certificates.
+/// Additional sources of authorities and certificates.
 extension TLSOptions.Roots {
     /// The authorities in a PEM file, and no others; the same as `pemFile`.
     public static func file(_ path: String) -> TLSOptions.Roots { .pemFile(path) }

@@ -1,8 +1,8 @@
 extension TLSOptions {
     /// A public key that a server may have, as the SHA-256 of its SubjectPublicKeyInfo.
     ///
-    /// The key is that of the server's own certificate, as curl's `--pinnedpubkey` takes it: to pin an authority, make it
-    /// the only root. A pin adds to the verification; with ``Verification/pinned`` or without verification it is enough.
+    /// The key is that of the server's own certificate, as for curl's `--pinnedpubkey`: to pin an authority, make it
+    /// the only root. A pin adds to the verification; with ``Verification/pinned`` or without it, a pin is sufficient.
     ///
     /// - Source: RFC 7469 §2.4.
     public struct Pin: Sendable, Hashable {
@@ -16,7 +16,7 @@ extension TLSOptions {
         /// - Parameters:
         ///   - sha256: The SHA-256 of the key's SubjectPublicKeyInfo.
         ///   - host: A host, `*.` and a name for every host below it, or `nil` for all hosts.
-        /// - Throws: ``PinError`` where the hash does not have 32 bytes.
+        /// - Throws: ``PinError`` if the hash does not have 32 bytes.
         public init(sha256: [UInt8], host: String? = nil) throws(PinError) {
             guard sha256.count == 32 else {
                 throw PinError("a pinned key's hash has \(sha256.count) bytes: SHA-256 has 32")
@@ -30,7 +30,7 @@ extension TLSOptions {
         /// - Parameters:
         ///   - text: The pin.
         ///   - host: A host, `*.` and a name for every host below it, or `nil` for all hosts.
-        /// - Throws: ``PinError`` where the text is no pin.
+        /// - Throws: ``PinError`` if the text is not a pin.
         public init(_ text: String, host: String? = nil) throws(PinError) {
             var base64 = text[...]
             if base64.hasPrefix("sha256//") {
@@ -40,22 +40,22 @@ extension TLSOptions {
             }
             guard let hash = Base64.decode(base64.utf8), hash.count == 32 else {
                 throw PinError(
-                    "the pinned key is no SHA-256 in Base64: write sha256// and the 44 characters of the hash"
+                    "the pinned key is not a SHA-256 hash in Base64: write sha256// and the 44 characters of the hash"
                 )
             }
             try self.init(sha256: hash, host: host)
         }
 
-        /// Parses several pins with `;` between them, as curl takes them.
+        /// Parses several pins separated by `;`, as in curl.
         ///
-        /// - Throws: ``PinError`` where one is no pin.
+        /// - Throws: ``PinError`` if one is not a pin.
         public static func list(_ text: String, host: String? = nil) throws(PinError) -> [Pin] {
             var pins: [Pin] = []
             for part in text.split(separator: ";") { pins.append(try Pin(String(part), host: host)) }
             return pins
         }
 
-        /// Whether the pin is about a host.
+        /// Whether the pin applies to a host.
         public func isFor(_ name: String) -> Bool {
             guard let host = self.host else { return true }
             let name = name.hasSuffix(".") ? String(name.dropLast()) : name
@@ -63,14 +63,14 @@ extension TLSOptions {
         }
     }
 
-    /// Why a text is no pinned key.
+    /// The reason why a text is not a pinned key.
     public struct PinError: Error, Hashable, Sendable, CustomStringConvertible {
-        /// What is wrong and how to mend it.
+        /// The problem and how to fix it.
         public let message: String
 
         init(_ message: String) { self.message = message }
 
-        /// What is wrong and how to mend it.
+        /// The problem and how to fix it.
         public var description: String { self.message }
     }
 }

@@ -1,7 +1,7 @@
-/// How servers are trusted, and how this side shows who it is.
+/// The verification of servers, and the identity of the client.
 ///
-/// Roots, verification and version hold for a proxy that speaks TLS as well; pins and the client's certificate are
-/// for servers only.
+/// Roots, verification and version also apply to a proxy that uses TLS; pins and the client's certificate apply to
+/// servers only.
 public struct TLSOptions: Sendable, Hashable {
     /// Certificates or a key as PEM text.
     public enum PEM: Sendable, Hashable {
@@ -11,31 +11,31 @@ public struct TLSOptions: Sendable, Hashable {
         case bytes([UInt8])
     }
 
-    /// The authorities to trust.
+    /// The trusted authorities.
     public enum Roots: Sendable, Hashable {
-        /// Those of the system.
+        /// The system's authorities.
         case system
-        /// Those in a PEM file, and no others.
+        /// The authorities in a PEM file, and no others.
         case pemFile(String)
-        /// Those in a PEM text, and no others.
+        /// The authorities in a PEM text, and no others.
         case pem([UInt8])
-        /// Those of the system and more.
+        /// The system's authorities and additional ones.
         case systemAnd(PEM)
     }
 
-    /// What must be right about a server's certificate.
+    /// The requirements for a server's certificate.
     public enum Verification: Sendable, Hashable {
-        /// An authority must vouch for it, and it must name the host.
+        /// It must be signed by an authority and name the host.
         case full
-        /// An authority must vouch for it.
+        /// It must be signed by an authority.
         case noHostname
-        /// A pinned key is enough for the hosts that ``TLSOptions/pins`` are for; all other hosts, and proxies, are
-        /// verified as by ``full``.
+        /// A pinned key is sufficient for the hosts of ``TLSOptions/pins``; all other hosts, and proxies, are
+        /// verified as with ``full``.
         ///
         /// For servers with a self-signed certificate, such as `martlet serve --tls-self-signed`. Neither the names
         /// nor the dates of a pinned host's certificate are checked.
         case pinned
-        /// Nothing: anybody on the way can read and change what is transferred.
+        /// Nothing is verified: an attacker on the network can read and modify all data.
         case none
     }
 
@@ -47,9 +47,9 @@ public struct TLSOptions: Sendable, Hashable {
         case tls13
     }
 
-    /// Who this side is, for servers that ask.
+    /// The client's identity, for servers that require one.
     public struct ClientCertificate: Sendable, Hashable, CustomStringConvertible {
-        /// The certificate, and the intermediate ones behind it.
+        /// The certificate, followed by intermediate certificates.
         public var chain: PEM
         /// The private key.
         public var key: PEM
@@ -59,8 +59,8 @@ public struct TLSOptions: Sendable, Hashable {
         /// Creates a client certificate.
         ///
         /// - Parameters:
-        ///   - chain: The certificate, and the intermediate ones behind it.
-        ///   - key: The private key, or `nil` where it stands with the certificate.
+        ///   - chain: The certificate, followed by intermediate certificates.
+        ///   - key: The private key, or `nil` if it is stored with the certificate.
         ///   - passphrase: The passphrase of the key, or `nil`.
         public init(chain: PEM, key: PEM? = nil, passphrase: String? = nil) {
             self.chain = chain
@@ -68,22 +68,22 @@ public struct TLSOptions: Sendable, Hashable {
             self.passphrase = passphrase
         }
 
-        /// That there is one: neither the key nor its passphrase is for a message.
+        /// A fixed text: neither the key nor its passphrase may appear in messages.
         public var description: String { "a client certificate" }
     }
 
-    /// The authorities to trust.
+    /// The trusted authorities.
     public var roots: Roots
-    /// What must be right about a server's certificate.
+    /// The requirements for a server's certificate.
     public var verification: Verification
-    /// The certificate to give to a server that asks for one, or `nil`.
+    /// The certificate for servers that request one, or `nil`.
     public var clientCertificate: ClientCertificate?
-    /// The lowest version to speak.
+    /// The minimum version.
     public var minimumVersion: Version
-    /// The keys of which a server must have one: of those that are for its host, where there are any.
+    /// The pinned keys: if any apply to a server's host, the server must have one of them.
     public var pins: [Pin]
 
-    /// Creates the default settings: the system's authorities, all verified, TLS 1.2 or later.
+    /// Creates the default settings: the system's authorities, full verification, TLS 1.2 or later.
     public init() {
         self.roots = .system
         self.verification = .full

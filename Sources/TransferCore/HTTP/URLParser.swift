@@ -1,8 +1,8 @@
 /// Parses the bytes of one URL.
 ///
-/// - Source: RFC 3986 §3, with the WHATWG URL standard's leniency towards spaces and non-ASCII characters.
+/// - Source: RFC 3986 §3, with the leniency of the WHATWG URL standard for spaces and non-ASCII characters.
 struct URLParser {
-    /// The longest URL that is taken, in bytes.
+    /// The maximum length of a URL in bytes.
     static let longest = 1 << 20
 
     private let bytes: UnsafeBufferPointer<UInt8>
@@ -22,7 +22,7 @@ struct URLParser {
         guard end - start <= Self.longest else {
             throw self.error(.tooLong, "the URL is longer than \(Self.longest) bytes; shorten it")
         }
-        // `#` is looked for before anything else may fail over what stands behind it.
+        // `#` is searched first, so that the text after it cannot cause an error.
         if let fragment = self.bytes[start..<end].firstIndex(of: 0x23) { end = fragment }
 
         let scheme = try self.scheme(start..<end)
@@ -34,7 +34,7 @@ struct URLParser {
         let authorityEnd =
             self.bytes[authority..<end].firstIndex { $0 == 0x2F || $0 == 0x3F || $0 == 0x5C } ?? end
         if authorityEnd < end, self.bytes[authorityEnd] == 0x5C {
-            throw self.error(.badCharacter, "a backslash in or behind the host; write / instead")
+            throw self.error(.badCharacter, "a backslash in or after the host; write / instead")
         }
         var hostFrom = authority
         if let at = self.bytes[authority..<authorityEnd].lastIndex(of: 0x40) {
@@ -72,7 +72,7 @@ struct URLParser {
         if self.begins(range, "http://") { return .http }
         if self.begins(range, "https://") { return .https }
         if self.begins(range, "http:") || self.begins(range, "https:") {
-            throw self.error(.missingHost, "no // behind the scheme; write http://example.com/x or https://…")
+            throw self.error(.missingHost, "no // after the scheme; write http://example.com/x or https://…")
         }
         if let name = Self.schemeName(self.bytes[range]) {
             let rest = self.bytes[(range.lowerBound + name.utf8.count + 1)..<range.upperBound]
@@ -90,7 +90,7 @@ struct URLParser {
         throw HTTPURLError(.missingScheme, "\(shown) http:\(host)\(text) or https://…")
     }
 
-    /// The scheme with which the bytes begin, in lower case, or `nil`.
+    /// The scheme at the start of the bytes, in lower case, or `nil`.
     static func schemeName(_ bytes: some Sequence<UInt8>) -> String? {
         var name: [UInt8] = []
         for byte in bytes {
@@ -131,7 +131,7 @@ struct URLParser {
         self.output.append(0x40)
     }
 
-    /// Appends the host and returns where the port's colon, or the end, is.
+    /// Appends the host and returns the offset of the port's colon, or of the end.
     private mutating func host(_ range: Range<Int>) throws(HTTPURLError) -> Int {
         let isAddress = range.first.map { self.bytes[$0] == 0x5B } ?? false
         if isAddress {
@@ -160,18 +160,18 @@ struct URLParser {
         if !isPlain {
             let international = HostName.toASCII(PercentEncoding.decode(self.bytes[range.lowerBound..<end]))
             guard let international else {
-                throw self.error(.badHost, "the host's name holds characters that no name has; correct it")
+                throw self.error(.badHost, "the host name contains invalid characters; correct it")
             }
             self.output.replaceSubrange(start..., with: international)
         }
         guard HostName.isRegisteredName(self.output[start...]) else {
-            throw self.error(.badHost, "the host's name is malformed or longer than 253 bytes; correct it")
+            throw self.error(.badHost, "the host name is malformed or longer than 253 bytes; correct it")
         }
         return end
     }
 
     private mutating func port(_ range: Range<Int>, _ scheme: Scheme) throws(HTTPURLError) -> UInt16 {
-        // A colon with nothing behind it means the default (RFC 3986 §3.2.3).
+        // A colon without a port means the default (RFC 3986 §3.2.3).
         guard range.count > 1 else { return UInt16(scheme.defaultPort) }
         var value = 0
         for byte in self.bytes[range].dropFirst() {
@@ -191,13 +191,13 @@ struct URLParser {
         return port
     }
 
-    /// Appends a path or a query, encoding what needs it, and tells whether a dot segment may be in it.
+    /// Appends a path or a query, encoding bytes as needed; returns whether it may contain a dot segment.
     private mutating func encode(_ range: Range<Int>) throws(HTTPURLError) -> Bool {
         var previous: UInt8 = 0
         var mayHaveDots = false
         for byte in self.bytes[range] {
             if PercentEncoding.isPathByte(byte) {
-                // `%2e` is a dot, too.
+                // `%2e` is a dot as well.
                 if previous == 0x2F, byte == 0x2E || byte == 0x25 { mayHaveDots = true }
                 self.output.append(byte)
             } else {

@@ -1,4 +1,4 @@
-/// Finds the blank line that ends a block of field lines, over any split of the input.
+/// Finds the blank line that ends a block of field lines, across any split of the input.
 struct BlankLineScanner: Sendable {
     private enum State: Sendable {
         case inLine
@@ -10,12 +10,12 @@ struct BlankLineScanner: Sendable {
 
     /// Creates a scanner.
     ///
-    /// - Parameter atLineStart: Whether a line end at once would be the blank line.
+    /// - Parameter atLineStart: Whether an immediate line end would be the blank line.
     init(atLineStart: Bool) {
         self.state = atLineStart ? .afterLF : .inLine
     }
 
-    /// Goes on at `start`; returns the offset behind the blank line, or `nil` where the input ends before it.
+    /// Continues at `start`; returns the offset after the blank line, or `nil` if the input ends before it.
     mutating func scan(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int? {
         var state = self.state
         var index = start

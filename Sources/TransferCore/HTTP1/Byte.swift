@@ -1,4 +1,4 @@
-/// The bytes that HTTP/1's grammar names.
+/// The bytes named in HTTP/1's grammar.
 package enum Byte {
     static let nul: UInt8 = 0x00
     static let tab: UInt8 = 0x09
@@ -14,7 +14,7 @@ package enum Byte {
     @inline(__always)
     static func isBlank(_ byte: UInt8) -> Bool { byte == Self.space || byte == Self.tab }
 
-    /// Whether the byte may stand in a token (RFC 9110 §5.6.2).
+    /// Whether the byte is valid in a token (RFC 9110 §5.6.2).
     @inline(__always)
     package static func isTokenCharacter(_ byte: UInt8) -> Bool {
         guard byte < 0x80 else { return false }
@@ -39,11 +39,11 @@ package enum Byte {
 extension UnsafeRawBufferPointer {
     /// The bytes of a range, counted from 0.
     ///
-    /// - Precondition: The range lies within the buffer.
+    /// - Precondition: The range is within the buffer.
     @inline(__always)
     func part(_ range: Range<Int>) -> UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: self[range]) }
 
-    /// The bytes without blanks at either end.
+    /// The bytes without leading and trailing blanks.
     func trimmed() -> UnsafeRawBufferPointer {
         var start = 0
         var end = self.count
@@ -52,7 +52,7 @@ extension UnsafeRawBufferPointer {
         return self.part(start..<end)
     }
 
-    /// Whether the bytes are this text, which stands in lower case, without regard to ASCII case.
+    /// Whether the bytes equal this lower-case text, ignoring ASCII case.
     func matches(_ text: StaticString) -> Bool {
         guard self.count == text.utf8CodeUnitCount else { return false }
         return text.withUTF8Buffer { wanted in

@@ -1,11 +1,11 @@
 /// Finds the data in a chunked body, up to the last chunk's line.
 ///
-/// Chunk extensions are skipped. A bare LF is taken for a line end in what a server sends; a server that reads requests is
-/// strict, for what a proxy in front of it might read in another way is how requests are smuggled.
+/// Chunk extensions are skipped. A bare LF is accepted as a line end from a server. A server that parses requests is
+/// strict, because a proxy in front of it might parse a lenient form differently, which allows request smuggling.
 ///
 /// - Source: RFC 9112 §7.1.
 struct ChunkedDecoder: Sendable {
-    /// What was found.
+    /// The result of a step.
     enum Step {
         case needMore
         case data(Range<Int>)
@@ -15,17 +15,17 @@ struct ChunkedDecoder: Sendable {
     private enum State: Sendable {
         /// Within the digits of a size.
         case size(value: Int64, digits: Int)
-        /// Behind the digits, in blanks or an extension.
+        /// After the digits, in blanks or an extension.
         case lineRest(size: Int64, inExtension: Bool)
-        /// Behind the CR of a size's line.
+        /// After the CR of a size line.
         case lineEnd(size: Int64)
         case data(remaining: Int64)
-        /// Behind the data, before its line end.
+        /// After the data, before its line end.
         case dataEnd
         case dataEndLF
     }
 
-    /// The most bytes of one line of size and extensions.
+    /// The maximum length of a line of size and extensions, in bytes.
     static let maximumLineLength = 16 * 1024
 
     private var state = State.size(value: 0, digits: 0)
@@ -37,7 +37,7 @@ struct ChunkedDecoder: Sendable {
     /// - Parameter isStrict: Whether a bare LF is refused.
     init(isStrict: Bool = false) { self.isStrict = isStrict }
 
-    /// Goes on at `consumed` and moves it.
+    /// Continues at `consumed` and advances it.
     mutating func next(
         _ input: UnsafeRawBufferPointer,
         consumed: inout Int
@@ -58,7 +58,7 @@ struct ChunkedDecoder: Sendable {
         return .needMore
     }
 
-    /// Takes one byte of framing; returns whether the last chunk's line ends with it.
+    /// Processes one byte of framing; returns whether the last chunk's line ends with it.
     private mutating func take(_ byte: UInt8) throws(HTTP1Error) -> Bool {
         switch self.state {
         case .size(let value, let digits):

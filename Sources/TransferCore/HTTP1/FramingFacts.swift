@@ -1,4 +1,4 @@
-/// What the fields of a head say about the body's length and the connection's future.
+/// The facts in the fields of a head that determine the body's length and the reuse of the connection.
 ///
 /// - Source: RFC 9112 §6 and §9.3.
 struct FramingFacts: Sendable {
@@ -6,9 +6,9 @@ struct FramingFacts: Sendable {
     private(set) var contentLength: Int64?
     /// Whether there is a Transfer-Encoding field.
     private(set) var hasTransferEncoding = false
-    /// Whether Connection holds `close`.
+    /// Whether Connection contains `close`.
     private(set) var saysClose = false
-    /// Whether Connection holds `keep-alive`.
+    /// Whether Connection contains `keep-alive`.
     private(set) var saysKeepAlive = false
     private var chunkedCount = 0
     private var identityCount = 0
@@ -17,10 +17,10 @@ struct FramingFacts: Sendable {
     /// Whether the only transfer coding is `chunked`.
     var isChunked: Bool { self.chunkedCount == 1 && self.otherCodingCount == 0 && self.identityCount == 0 }
 
-    /// Whether the obsolete `identity` is all that Transfer-Encoding says: the body ends with the connection.
+    /// Whether Transfer-Encoding has only the obsolete `identity`: the body ends with the connection.
     var isIdentity: Bool { self.identityCount > 0 && self.chunkedCount == 0 && self.otherCodingCount == 0 }
 
-    /// Takes one field into account.
+    /// Records the facts in one field.
     mutating func note(name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) throws(HTTP1Error) {
         switch name.count {
         case 10 where name.matches("connection"):

@@ -1,22 +1,22 @@
-/// Why a response cannot be understood.
+/// The reason why a response cannot be parsed.
 package enum HTTP1Error: Error, Hashable, Sendable, CustomStringConvertible {
     /// The heads of the response, interim ones included, are larger than allowed.
     case headTooLarge
-    /// More interim responses came than allowed.
+    /// The response has more interim responses than allowed.
     case tooManyInterimResponses
     /// The first line is not a status line of HTTP/1 (RFC 9112 §4).
     case invalidStatusLine
-    /// The server switched to another protocol unasked (RFC 9110 §15.2.2).
+    /// The server switched to another protocol without a request (RFC 9110 §15.2.2).
     case unexpectedUpgrade
-    /// A field line breaks the grammar (RFC 9112 §5).
+    /// A field line violates the grammar (RFC 9112 §5).
     case invalidField
-    /// A Content-Length is no number that can be represented (RFC 9110 §8.6).
+    /// A Content-Length is not a number that can be represented (RFC 9110 §8.6).
     case invalidContentLength
     /// Several Content-Length values differ (RFC 9112 §6.3).
     case conflictingContentLengths
     /// The Transfer-Encoding is not just `chunked` (RFC 9112 §6.1).
     case unsupportedTransferCoding
-    /// The framing of a chunk breaks the grammar (RFC 9112 §7.1).
+    /// The framing of a chunk violates the grammar (RFC 9112 §7.1).
     case invalidChunk
     /// A chunk's size cannot be represented.
     case chunkSizeOverflow
@@ -25,16 +25,16 @@ package enum HTTP1Error: Error, Hashable, Sendable, CustomStringConvertible {
     /// The trailer fields are larger than allowed.
     case trailersTooLarge
 
-    /// What is wrong, for a person.
+    /// A message for the user.
     package var description: String {
         switch self {
         case .headTooLarge: "the response's header fields are too large"
         case .tooManyInterimResponses: "the server sends interim responses without an end"
-        case .invalidStatusLine: "the response does not begin with an HTTP/1 status line"
-        case .unexpectedUpgrade: "the server switched to another protocol without being asked"
-        case .invalidField: "the response holds a malformed header field"
+        case .invalidStatusLine: "the response does not start with an HTTP/1 status line"
+        case .unexpectedUpgrade: "the server switched to another protocol without a request"
+        case .invalidField: "the response contains a malformed header field"
         case .invalidContentLength: "the response's Content-Length is not a valid number"
-        case .conflictingContentLengths: "the response declares several lengths that differ"
+        case .conflictingContentLengths: "the response declares several different lengths"
         case .unsupportedTransferCoding: "the response uses a transfer coding other than chunked"
         case .invalidChunk: "the response's chunked framing is malformed"
         case .chunkSizeOverflow: "the response declares a chunk that is impossibly large"

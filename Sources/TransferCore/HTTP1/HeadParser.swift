@@ -27,11 +27,11 @@ struct HeadParser {
         return head
     }
 
-    /// Parses trailer fields to the end of the blank line behind them.
+    /// Parses trailer fields to the end of the blank line after them.
     static func trailers(_ bytes: UnsafeRawBufferPointer) throws(HTTP1Error) -> HeaderFields {
         var parser = HeadParser(bytes)
         var fields = HeaderFields()
-        // Framing fields are not allowed in trailers (RFC 9110 §6.5.1): what they say counts for nothing.
+        // Framing fields are not allowed in trailers (RFC 9110 §6.5.1) and are ignored.
         var ignored: FramingFacts?
         try parser.fieldLines(into: &fields, noting: &ignored)
         return fields
@@ -87,7 +87,7 @@ struct HeadParser {
     ) throws(HTTP1Error) {
         while let range = self.line(), !range.isEmpty {
             let line = self.bytes.part(range)
-            // A line that begins with a blank continues nothing here: it follows the status line (RFC 9112 §2.2).
+            // A line that starts with a blank directly after the status line continues nothing (RFC 9112 §2.2).
             var colon = 0
             while colon < line.count, Byte.isTokenCharacter(line[colon]) { colon += 1 }
             guard colon > 0, colon < line.count, line[colon] == Byte.colon else { throw .invalidField }
@@ -118,7 +118,7 @@ struct HeadParser {
         return whole
     }
 
-    /// Refuses what RFC 9110 §5.5 calls dangerous.
+    /// Rejects the characters that RFC 9110 §5.5 calls dangerous.
     private static func check(_ value: UnsafeRawBufferPointer) throws(HTTP1Error) {
         for byte in value where byte == Byte.nul || byte == Byte.cr { throw .invalidField }
     }

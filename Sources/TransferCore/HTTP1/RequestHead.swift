@@ -2,24 +2,24 @@
 ///
 /// - Source: RFC 9112 §3.
 package struct RequestHead: Sendable {
-    /// The method as it was sent; methods are case-sensitive (RFC 9110 §9.1).
+    /// The method as sent; methods are case-sensitive (RFC 9110 §9.1).
     package var method: String
-    /// The request target as it was sent (RFC 9112 §3.2).
+    /// The request target as sent (RFC 9112 §3.2).
     package var target: String
     /// The minor version of HTTP/1: 0 or 1.
     package var minorVersion: Int
     /// The header fields.
     package var fields: HeaderFields
-    /// How the length of the content is known.
+    /// The framing of the content.
     package var framing: Framing
-    /// Whether the connection may carry another request afterwards (RFC 9112 §9.3).
+    /// Whether the connection may carry another request after this one (RFC 9112 §9.3).
     package var keepsAlive: Bool
 
-    /// How the end of a request's content is found.
+    /// The framing of a request's content, which determines its end.
     ///
     /// - Source: RFC 9112 §6.3.
     package enum Framing: Hashable, Sendable {
-        /// There is no content.
+        /// The request has no content.
         case none
         /// `Content-Length` declares this many bytes.
         case length(Int64)
@@ -50,7 +50,7 @@ package struct RequestHead: Sendable {
             && (self.fields["Expect"]?.utf8.elementsEqual("100-continue".utf8) { ASCII.lowercase($0) == $1 } ?? false)
     }
 
-    /// The declared length of the content; 0 where there is none, `nil` where it is not known.
+    /// The declared length of the content; 0 if there is none, `nil` if it is unknown.
     package var contentLength: Int64? {
         switch self.framing {
         case .none: 0

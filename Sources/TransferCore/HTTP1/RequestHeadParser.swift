@@ -1,7 +1,7 @@
 /// Parses a complete request head, or trailer fields, strictly.
 ///
-/// Every line ends with CR LF, no line is folded, and no length is declared twice in different ways: what a proxy in
-/// front might read in another way is refused (RFC 9112 §11.2).
+/// Every line must end with CR LF, no line may be folded, and no length may be declared in different ways: ambiguities
+/// that a proxy in front might resolve differently are rejected (RFC 9112 §11.2).
 ///
 /// - Source: RFC 9112 §3 and §5.
 struct RequestHeadParser {
@@ -31,7 +31,7 @@ struct RequestHeadParser {
         return head
     }
 
-    /// Parses trailer fields to the end of the blank line behind them.
+    /// Parses trailer fields to the end of the blank line after them.
     static func trailers(
         _ bytes: UnsafeRawBufferPointer,
         _ limits: RequestParser.Limits
@@ -53,7 +53,7 @@ struct RequestHeadParser {
         return .chunked
     }
 
-    /// The next line without its CR LF, or `nil` at the end; throws where it ends in another way.
+    /// The next line without its CR LF, or `nil` at the end; throws if it ends in another way.
     private mutating func line(orThrow error: RequestError) throws(RequestError) -> UnsafeRawBufferPointer? {
         let start = self.position
         var end = start
@@ -72,7 +72,7 @@ struct RequestHeadParser {
             throw .invalidRequestLine
         }
         var target = method + 1
-        // No control character, no white space, nothing beyond ASCII (RFC 9112 §3.2).
+        // No control characters, no white space, only ASCII (RFC 9112 §3.2).
         while target < line.count, line[target] > Byte.space, line[target] < 0x7F { target += 1 }
         guard target > method + 1, target < line.count, line[target] == Byte.space else { throw .invalidRequestLine }
         guard target - method - 1 <= self.limits.targetBytes else { throw .targetTooLong }

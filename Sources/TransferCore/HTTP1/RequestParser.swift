@@ -1,34 +1,34 @@
-/// Parses one HTTP/1 request after another, in place.
+/// Parses consecutive HTTP/1 requests in place.
 ///
-/// Pure value: it performs no I/O and keeps no input but a head or trailers that came in pieces. Nothing that a peer
-/// sends makes it trap. After an error it must not be fed again.
+/// Pure value: it performs no I/O and stores no input except a head or trailers that arrived in pieces. No input of a
+/// peer can make it trap. It must not be used after an error.
 ///
 /// - Source: RFC 9112.
 package struct RequestParser: Sendable {
-    /// What a call to ``next(_:consumed:)`` found.
+    /// The result of a call of ``next(_:consumed:)``.
     package enum Part: Sendable {
-        /// All input was consumed: go on with more.
+        /// All input was consumed: continue with more.
         case needMore
         /// A request's head.
         case head(RequestHead)
         /// Bytes of the content: a range of the input.
         case body(Range<Int>)
-        /// The request is complete; the next call begins the next one.
+        /// The request is complete; the next call parses the next one.
         case end(trailers: HeaderFields)
     }
 
-    /// The bounds on what a client may send beside the content.
+    /// The limits on everything that a client may send except the content.
     package struct Limits: Sendable, Hashable {
-        /// The most bytes of one head.
+        /// The maximum size of one head in bytes.
         package var headBytes: Int = 32 * 1024
-        /// The most bytes of a request target.
+        /// The maximum length of a request target in bytes.
         package var targetBytes: Int = 8 * 1024
-        /// The most field lines of a head, or of trailers.
+        /// The maximum number of field lines of a head, or of trailers.
         package var fields: Int = 128
-        /// The most bytes of trailer fields.
+        /// The maximum size of trailer fields in bytes.
         package var trailerBytes: Int = 8 * 1024
 
-        /// Creates the usual limits.
+        /// Creates the default limits.
         package init() {}
     }
 
@@ -39,7 +39,7 @@ package struct RequestParser: Sendable {
         case length(remaining: Int64)
         case chunked
         case trailers
-        /// The end is to be told.
+        /// The end is to be reported.
         case end
     }
 
@@ -53,15 +53,15 @@ package struct RequestParser: Sendable {
     /// Creates a parser.
     package init(limits: Limits = Limits()) { self.limits = limits }
 
-    /// Whether a request's head has begun and is not complete.
+    /// Whether a request's head has started and is incomplete.
     package var isInHead: Bool { if case .head = self.state { true } else { false } }
 
-    /// Whether no byte of a request has come since the last one ended.
+    /// Whether no byte of a request has arrived since the last one ended.
     package var isAtStart: Bool { if case .start = self.state { true } else { false } }
 
-    /// Parses on from `input[consumed...]` to the next part and moves `consumed` behind it.
+    /// Parses from `input[consumed...]` to the next part and advances `consumed` past it.
     ///
-    /// - Precondition: `consumed` lies in `0...input.count`.
+    /// - Precondition: `consumed` is in `0...input.count`.
     package mutating func next(_ input: UnsafeRawBufferPointer, consumed: inout Int) throws(RequestError) -> Part {
         while true {
             switch self.state {
@@ -142,7 +142,7 @@ package struct RequestParser: Sendable {
         guard self.blockBytes <= limit else { throw error }
     }
 
-    /// A block up to its blank line, or `nil` where the input ends before it.
+    /// A block up to its blank line, or `nil` if the input ends before it.
     private mutating func block(
         _ input: UnsafeRawBufferPointer,
         _ consumed: inout Int,
@@ -164,7 +164,7 @@ package struct RequestParser: Sendable {
         return .joined(self.pieces)
     }
 
-    /// A complete block: where it came in one piece it is not copied.
+    /// Parses a complete block, without copying it if it arrived in one piece.
     private enum Block {
         case inPlace(UnsafeRawBufferPointer)
         case joined([UInt8])

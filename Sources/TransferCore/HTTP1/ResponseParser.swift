@@ -1,13 +1,13 @@
-/// Parses one HTTP/1 response after another, in place.
+/// Parses consecutive HTTP/1 responses in place.
 ///
-/// Pure value: it performs no I/O and keeps no input but a head or trailers that came in pieces. Nothing that a peer
-/// sends makes it trap. After an error it must not be fed again.
+/// Pure value: it performs no I/O and stores no input except a head or trailers that arrived in pieces. No input of a
+/// peer can make it trap. It must not be used after an error.
 ///
 /// - Source: RFC 9112.
 package struct ResponseParser: Sendable {
-    /// What a call to ``next(_:consumed:)`` found.
+    /// The result of a call of ``next(_:consumed:)``.
     package enum Part: Sendable {
-        /// All input was consumed (or the response has ended): go on with more.
+        /// All input was consumed (or the response has ended): continue with more.
         case needMore
         /// An interim response.
         case interim(status: Int, HeaderFields)
@@ -15,32 +15,32 @@ package struct ResponseParser: Sendable {
         case head(ResponseHead)
         /// Bytes of the body: a range of the input.
         case body(Range<Int>)
-        /// The response is complete; bytes that remain do not belong to it.
+        /// The response is complete; remaining bytes do not belong to it.
         case end(trailers: HeaderFields)
     }
 
-    /// What the end of the connection means for the response.
+    /// The effect of the end of the connection on the response.
     package enum Completion: Sendable {
-        /// No byte of a response had come.
+        /// No byte of a response had arrived.
         case nothingBegun
-        /// The body was one that the connection's end ends: the response is complete as far as can be known.
+        /// The end of the connection ends the body: the response is complete as far as is known.
         case ended
         /// The response is incomplete.
         case truncated
-        /// The response had ended before, as its framing shows.
+        /// The response had already ended, as its framing shows.
         case alreadyEnded
     }
 
-    /// The bounds on what a server may send beside the body.
+    /// The limits on everything that a server may send except the body.
     package struct Limits: Sendable {
-        /// The most bytes of all heads of one response, interim ones included.
+        /// The maximum size of all heads of one response, including interim ones, in bytes.
         package var headBytes: Int = 256 * 1024
-        /// The most interim responses.
+        /// The maximum number of interim responses.
         package var interimResponses: Int = 64
-        /// The most bytes of trailer fields.
+        /// The maximum size of trailer fields in bytes.
         package var trailerBytes: Int = 64 * 1024
 
-        /// Creates the usual limits.
+        /// Creates the default limits.
         package init() {}
     }
 
@@ -52,7 +52,7 @@ package struct ResponseParser: Sendable {
         case chunked
         case trailers
         case untilClose
-        /// The end is to be told.
+        /// The end is to be reported.
         case end
         case finished
     }
@@ -62,29 +62,29 @@ package struct ResponseParser: Sendable {
     private var isHeadRequest: Bool
     private var scanner = BlankLineScanner(atLineStart: false)
     private var chunks = ChunkedDecoder()
-    /// The pieces of a head, or of trailers, that is not complete.
+    /// The pieces of a head, or of trailers, that is incomplete.
     private var pieces: [UInt8] = []
     private var blockBytes = 0
     private var interimCount = 0
 
     /// Whether the connection may carry another request after this response (RFC 9112 §9.3).
     ///
-    /// Known when the head is; what came behind the response is for the caller to look at.
+    /// Known once the head is parsed; the caller must check for bytes after the response.
     package private(set) var shouldKeepAlive = false
 
-    /// Whether any byte of the response has come.
+    /// Whether any byte of the response has arrived.
     package private(set) var hasBegun = false
 
-    /// Whether the final head has come.
+    /// Whether the final head has arrived.
     package private(set) var hasHead = false
 
-    /// Creates a parser for the response to a request; to one whose method is HEAD the response has no body.
+    /// Creates a parser for the response to a request; the response to a HEAD request has no body.
     package init(isHeadRequest: Bool, limits: Limits = Limits()) {
         self.isHeadRequest = isHeadRequest
         self.limits = limits
     }
 
-    /// Makes ready for the next response of the same connection.
+    /// Prepares for the next response of the same connection.
     package mutating func reset(isHeadRequest: Bool) {
         self.isHeadRequest = isHeadRequest
         self.state = .start
@@ -95,7 +95,7 @@ package struct ResponseParser: Sendable {
         self.interimCount = 0
     }
 
-    /// Whether the next part is the end, without any more input.
+    /// Whether the next part is the end, without more input.
     package var isAtEnd: Bool {
         switch self.state {
         case .end, .finished: true
@@ -103,9 +103,9 @@ package struct ResponseParser: Sendable {
         }
     }
 
-    /// Parses on from `input[consumed...]` to the next part and moves `consumed` behind it.
+    /// Parses from `input[consumed...]` to the next part and advances `consumed` past it.
     ///
-    /// - Precondition: `consumed` lies in `0...input.count`.
+    /// - Precondition: `consumed` is in `0...input.count`.
     package mutating func next(
         _ input: UnsafeRawBufferPointer,
         consumed: inout Int
@@ -113,7 +113,7 @@ package struct ResponseParser: Sendable {
         while true {
             switch self.state {
             case .start:
-                // An empty line before a head is left over from what came before; it is skipped (RFC 9112 §2.2).
+                // An empty line before a head is left over from the previous message; it is skipped (RFC 9112 §2.2).
                 let start = consumed
                 while consumed < input.count, input[consumed] == Byte.cr || input[consumed] == Byte.lf { consumed += 1 }
                 try self.countBlockBytes(consumed - start)
@@ -162,7 +162,7 @@ package struct ResponseParser: Sendable {
         }
     }
 
-    /// Tells what the connection's end means at this place.
+    /// Returns the effect of the end of the connection at this point.
     package mutating func finish() -> Completion {
         switch self.state {
         case .start:
@@ -218,7 +218,7 @@ package struct ResponseParser: Sendable {
         return try self.joined(with: piece) { (whole) throws(HTTP1Error) in try HeadParser.trailers(whole) }
     }
 
-    /// Parses the pieces kept so far together with the last one, and lets go of them.
+    /// Parses the stored pieces together with the last one, and releases them.
     private mutating func joined<Value>(
         with piece: UnsafeRawBufferPointer,
         _ parse: (UnsafeRawBufferPointer) throws(HTTP1Error) -> Value
@@ -233,7 +233,7 @@ package struct ResponseParser: Sendable {
             .get()
     }
 
-    /// Decides what follows a head; returns `nil` for an interim one.
+    /// Determines the state after a head; returns `nil` for an interim one.
     private mutating func headReceived(_ head: HeadParser.Head) throws(HTTP1Error) -> ResponseHead? {
         if head.status < 200 {
             guard head.status != 101 else { throw .unexpectedUpgrade }
@@ -265,7 +265,7 @@ package struct ResponseParser: Sendable {
         )
     }
 
-    /// Finds the body's framing in the order of RFC 9112 §6.3; a 205 has no content either (RFC 9110 §15.3.6).
+    /// Determines the body's framing in the order of RFC 9112 §6.3; a 205 has no content either (RFC 9110 §15.3.6).
     private func framing(_ head: HeadParser.Head) throws(HTTP1Error) -> BodyFraming {
         if self.isHeadRequest || head.status == 204 || head.status == 205 || head.status == 304 { return .none }
         if head.facts.hasTransferEncoding {
@@ -280,9 +280,9 @@ package struct ResponseParser: Sendable {
         let facts = head.facts
         if framing == .untilClose || facts.saysClose { return false }
         if head.minorVersion == 0 && (!facts.saysKeepAlive || facts.hasTransferEncoding) { return false }
-        // Both lengths at once are a sign of smuggling (RFC 9112 §6.3): the connection is not trusted further.
+        // Both lengths together indicate smuggling (RFC 9112 §6.3): the connection is no longer trusted.
         if facts.hasTransferEncoding && facts.contentLength != nil { return false }
-        // A 205 or 204 may come with the content it must not have; it would be taken for the next response.
+        // A 205 or 204 may be sent with invalid content, which would be parsed as the next response.
         if !self.isHeadRequest && (head.status == 204 || head.status == 205) {
             return !facts.hasTransferEncoding && (facts.contentLength ?? 0) == 0
         }

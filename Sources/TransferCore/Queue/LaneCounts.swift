@@ -1,6 +1,6 @@
 /// The number of transfers of one session, or of the shared queue, in each state of the store.
 package struct LaneCounts: Hashable, Sendable {
-    /// In line, those included that run.
+    /// Waiting in the queue, including running ones.
     package var waiting = 0
     /// Paused.
     package var paused = 0

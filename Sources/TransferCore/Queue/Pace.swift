@@ -1,4 +1,4 @@
-/// Lets something happen so often in a period and not more.
+/// Limits how often something happens in a period.
 ///
 /// Pure value: the time is an argument, in nanoseconds of a monotonic clock.
 package struct Pace: Hashable, Sendable {
@@ -7,13 +7,13 @@ package struct Pace: Hashable, Sendable {
     private var begin: Int64?
     private var count = 0
 
-    /// Creates a pace of `limit` times in a period in nanoseconds.
+    /// Creates a limit of `limit` times per period, in nanoseconds.
     package init(limit: Int, period: Int64) {
         self.limit = limit
         self.period = period
     }
 
-    /// Whether it may happen now; then it counts.
+    /// Whether it may happen now; if so, it is counted.
     package mutating func allows(at now: Int64) -> Bool {
         if let begin = self.begin, now < begin + self.period {
             guard self.count < self.limit else { return false }

@@ -1,24 +1,24 @@
-/// The transfers of one session, or of the shared queue, that were taken out of the store.
+/// The transfers of one session, or of the shared queue, that were taken from the store.
 ///
 /// The counters are kept with the entries; ``QueueMachine`` decides.
 package struct QueueLane: Sendable {
     /// The stage of a transfer that was taken.
     package enum Phase: Hashable, Sendable {
-        /// An engine has it and has not started it, as far as is known.
+        /// An engine has it and is not known to have started it.
         case staged
-        /// It runs.
+        /// It is running.
         case running
-        /// It waits between two attempts, without a place.
+        /// It is waiting between two attempts, without a slot.
         case retrying
-        /// The engine was asked to cancel it.
+        /// Its cancellation was requested from the engine.
         case leaving
-        /// It has ended, and the end is not stored yet.
+        /// It has ended, and the end is not yet stored.
         case ended
     }
 
-    /// The state that the store has for a transfer that was taken.
+    /// The stored state of a transfer that was taken.
     package enum Wish: Hashable, Sendable {
-        /// It waits; it runs when it is its turn.
+        /// It is waiting for its turn.
         case waits
         /// It was paused.
         case paused
@@ -32,81 +32,81 @@ package struct QueueLane: Sendable {
     package struct Entry: Hashable, Sendable {
         /// Its host.
         package var host: QueueMachine.Host
-        /// Greater goes first.
+        /// The priority; higher values start first.
         package var priority: Int
-        /// Whether it can be interrupted and resumed or repeated without harm.
+        /// Whether it can be interrupted and resumed or repeated safely.
         package var mayBeCut: Bool
         /// Its stage.
         package var phase = Phase.staged
-        /// The store's state.
+        /// The stored state.
         package var wish = Wish.waits
         /// Whether the engine has reported that it started.
         package var hasStarted = false
-        /// Whether the engine has started it: it cannot be withdrawn.
+        /// Whether the engine has started it, so that it cannot be withdrawn.
         package var hasBegun = false
         /// The order of staging.
         package var order: UInt64
 
-        /// Whether it runs, or will after a pause between attempts, and was not asked to stop.
+        /// Whether it is running, or waits between attempts, and no stop was requested.
         package var isActive: Bool { self.hasStarted && self.phase != .leaving }
 
         var isWithdrawable: Bool { self.phase == .staged && !self.hasBegun }
     }
 
-    /// What is taken of one host.
+    /// The use of one host by taken transfers.
     struct HostUse: Sendable {
         var staged = 0
-        /// The maximum number of staged transfers; `nil` for no limit of its own.
+        /// The maximum number of staged transfers; `nil` for no separate limit.
         var cap: Int?
-        /// Whether the engine starts no more than attempts to find out whether the host is back.
+        /// Whether the engine starts only attempts to find out whether the host is reachable again.
         var isHeld = false
-        /// The transfers that started since the last look.
+        /// The number of transfers started since the last check.
         var starts = 0
 
         var isUnused: Bool { self.staged == 0 && self.cap == nil && !self.isHeld }
     }
 
-    /// The transfers taken.
+    /// The taken transfers.
     package internal(set) var entries: [UInt64: Entry] = [:]
-    /// The store's counts, as of its latest answer.
+    /// The store's counts, as of its latest response.
     package internal(set) var counts = LaneCounts()
-    /// The maximum number of running transfers that was set.
+    /// The maximum number of running transfers that was configured.
     var configuredLimit: Int
     /// The maximum number of running transfers.
     package internal(set) var limit: Int
-    /// Why nothing of this lane starts.
+    /// The reasons why no transfer of this lane starts.
     package internal(set) var holds: Set<QueueMachine.Hold> = []
     /// The transfers that an engine has not started.
     package private(set) var stagedCount = 0
-    /// The transfers that have started and not left.
+    /// The transfers that have started and have not left.
     package private(set) var activeCount = 0
     /// The transfers between two attempts.
     private(set) var retryingCount = 0
-    /// The transfers whose end is not stored yet.
+    /// The transfers whose end is not yet stored.
     private(set) var endedCount = 0
-    /// The transfers taken that wait in the store.
+    /// The taken transfers that are waiting according to the store.
     private(set) var wantedCount = 0
     private var stagedPriorities: [Int: Int] = [:]
     var hosts: [QueueMachine.Host: HostUse] = [:]
     /// The hosts with a cap or a hold.
     var limitedHosts: Set<QueueMachine.Host> = []
 
-    /// Whether a read of the store is under way.
+    /// Whether a read of the store is in progress.
     var isClaiming = false
-    /// Whether the store may have something to run that is not taken.
+    /// Whether the store may have further transfers to run.
     var mayFindMore = true
-    /// Whether the order of what is staged may have changed.
+    /// Whether the order of the staged transfers may have changed.
     var isReordered = false
     var reorders = Pace(limit: 10, period: 1_000_000_000)
-    /// What is to be withdrawn, cancelled and staged.
+    /// The transfers to withdraw, cancel and stage.
     var withdrawals: Set<UInt64> = []
     var cancellations: [UInt64] = []
     var arrivals: [QueueMachine.Claimed] = []
-    /// The staged transfers whose request has changed: those that have begun are cancelled and restarted.
+    /// The staged transfers whose request has changed: started ones are cancelled and restarted.
     var restarts: Set<UInt64> = []
     /// Whether the last claim failed.
     var claimHasFailed = false
-    /// The looks in a row at which every place was taken.
+    /// The number of consecutive checks at which all slots were taken.
     var busyLooks = 0
 
     init(limit: Int) {
@@ -114,18 +114,18 @@ package struct QueueLane: Sendable {
         self.limit = self.configuredLimit
     }
 
-    /// The transfers in the store that wait and are not taken.
+    /// The number of stored transfers that are waiting and not taken.
     package var unclaimed: Int { max(0, self.counts.waiting - self.wantedCount) }
 
-    /// The number that may be taken besides those that run.
+    /// The number of transfers that may be taken in addition to running ones.
     var lookAhead: Int { min(max(8 * self.limit, 1024), 4096) }
 
-    /// The number of ends that may wait for the store before less is taken.
+    /// The maximum number of ends that may wait for the store before fewer transfers are taken.
     static let mostEnded = 4096
-    /// The number of transfers between attempts that may be kept before less is taken.
+    /// The maximum number of transfers between attempts before fewer transfers are taken.
     static let mostRetrying = 10_000
 
-    /// The transfers that take up room: those of hosts that may not run and those between attempts do not.
+    /// The transfers that occupy capacity, excluding those of held hosts and those between attempts.
     var occupied: Int {
         var blocked = 0
         for host in self.limitedHosts { blocked += self.hosts[host]?.staged ?? 0 }
@@ -133,10 +133,10 @@ package struct QueueLane: Sendable {
         return max(0, self.entries.count - blocked - idle)
     }
 
-    /// Whether one of this priority, at the end of the line, would go before some that are staged.
+    /// Whether a transfer of this priority, at the end of the queue, would precede some that are staged.
     func precedes(_ priority: Int) -> Bool { self.stagedPriorities.contains { $0.key < priority && $0.value > 0 } }
 
-    /// Drops transfers that were found and not staged, because the store's answer no longer holds.
+    /// Drops transfers that were found but not staged, because the store's response is outdated.
     mutating func dropArrivals(_ ids: [UInt64]) {
         guard !self.arrivals.isEmpty else { return }
         let dropped = Set(ids)
@@ -204,11 +204,11 @@ package struct QueueLane: Sendable {
         if use.isUnused { self.hosts[host] = nil }
     }
 
-    /// How many more of a host may be staged; `nil` for no limit.
+    /// The number of further transfers of a host that may be staged; `nil` for no limit.
     ///
     /// - Parameters:
     ///   - host: The host.
-    ///   - replacing: Whether those that are staged are chosen anew.
+    ///   - replacing: Whether the staged transfers are chosen again.
     /// - Returns: The number.
     func allowance(_ host: QueueMachine.Host, replacing: Bool) -> Int? {
         guard let use = self.hosts[host] else { return nil }
@@ -218,7 +218,7 @@ package struct QueueLane: Sendable {
 }
 
 extension QueueLane {
-    /// How many transfers of a host may be staged; `nil` for no limit of its own.
+    /// The maximum number of staged transfers of a host; `nil` for no separate limit.
     package func limitOfHost(_ host: QueueMachine.Host) -> Int? {
         guard let use = self.hosts[host] else { return nil }
         return use.isHeld ? QueueMachine.probes : use.cap

@@ -1,11 +1,11 @@
-/// Changes that clients made, once they are stored, and holds.
+/// Changes by clients, after they were stored, and holds.
 extension QueueMachine {
-    /// Transfers were added or put in line again.
+    /// Transfers were added or queued again.
     ///
     /// - Parameters:
     ///   - lane: Their lane.
-    ///   - priority: The greatest priority among them.
-    ///   - mayPrecede: Whether they may have places before some that wait.
+    ///   - priority: The highest priority among them.
+    ///   - mayPrecede: Whether they may precede transfers that are waiting.
     package mutating func added(_ lane: LaneID, priority: Int, mayPrecede: Bool) {
         guard let known = self.lanes[lane] else { return }
         self.lanes[lane]?.mayFindMore = true
@@ -13,16 +13,16 @@ extension QueueMachine {
         self.dirty.insert(lane)
     }
 
-    /// The order of a lane has changed: what is staged is compared with it.
+    /// The order of a lane has changed: the staged transfers are compared with it.
     ///
-    /// Running transfers are not touched.
+    /// Running transfers are not affected.
     package mutating func reordered(_ lane: LaneID) {
         self.lanes[lane]?.mayFindMore = true
         self.lanes[lane]?.isReordered = true
         self.dirty.insert(lane)
     }
 
-    /// The transfers that were taken out of the store, those included that are about to be staged.
+    /// The transfers taken from the store, including those that are about to be staged.
     package func taken(_ lane: LaneID) -> [ID] {
         self.lanes[lane].map { $0.entries.keys + $0.arrivals.map(\.id) } ?? []
     }
@@ -46,7 +46,7 @@ extension QueueMachine {
         }
     }
 
-    /// Transfers were resumed, also such as are being cancelled because they had been paused.
+    /// Transfers were resumed, possibly while being cancelled because of a pause.
     package mutating func resumed(_ lane: LaneID, _ ids: [ID]) {
         for id in ids where self.lanes[lane]?.entries[id]?.wish == .paused {
             self.lanes[lane]?.setWish(.waits, of: id)
@@ -55,7 +55,7 @@ extension QueueMachine {
         self.reordered(lane)
     }
 
-    /// What is staged is to be staged anew, with other settings; what has begun keeps its own.
+    /// The staged transfers are to be staged again with other settings; started ones keep theirs.
     package mutating func restaged(_ id: LaneID) {
         guard let lane = self.lanes[id] else { return }
         for (transfer, entry) in lane.entries where entry.phase == .staged {
@@ -64,7 +64,7 @@ extension QueueMachine {
         self.reordered(id)
     }
 
-    /// A transfer's request has changed: it restarts with what is stored now, unless it has ended.
+    /// A transfer's request has changed: it restarts with the stored request, unless it has ended.
     package mutating func changed(_ id: LaneID, _ transfer: ID) {
         guard var lane = self.lanes.removeValue(forKey: id) else { return }
         defer { self.lanes[id] = lane }
@@ -72,7 +72,7 @@ extension QueueMachine {
         lane.mayFindMore = true
         lane.dropArrivals([transfer])
         guard let entry = lane.entries[transfer] else { return }
-        // It cannot be known whether it has begun before it is withdrawn.
+        // Whether it has started is unknown until it is withdrawn.
         if entry.phase == .staged {
             lane.restarts.insert(transfer)
             lane.isReordered = true
@@ -82,16 +82,16 @@ extension QueueMachine {
 
     // MARK: Holds
 
-    /// Lets nothing start for a reason.
+    /// Stops starting transfers for a reason.
     ///
-    /// What has not begun is returned to the store; what runs keeps running, or is interrupted if the reason demands it
-    /// and no request would be made twice by that.
+    /// Transfers that have not started are returned to the store. Running ones continue, or are interrupted if the
+    /// reason requires it and no request would be repeated by that.
     package mutating func hold(_ reason: Hold) {
         guard self.holds.insert(reason).inserted else { return }
         for id in Array(self.lanes.keys) { self.held(id, cutsRunning: reason.cutsRunning) }
     }
 
-    /// Lets nothing of one lane start for a reason.
+    /// Stops starting transfers of one lane for a reason.
     package mutating func hold(_ reason: Hold, _ id: LaneID) {
         guard self.lanes[id]?.holds.insert(reason).inserted == true else { return }
         self.held(id, cutsRunning: reason.cutsRunning)
@@ -112,18 +112,18 @@ extension QueueMachine {
         }
     }
 
-    /// A reason is gone.
+    /// Removes a reason.
     package mutating func release(_ reason: Hold) {
         guard self.holds.remove(reason) != nil else { return }
         self.dirty.formUnion(self.lanes.keys)
     }
 
-    /// A reason is gone for one lane.
+    /// Removes a reason for one lane.
     package mutating func release(_ reason: Hold, _ id: LaneID) {
         guard self.lanes[id]?.holds.remove(reason) != nil else { return }
         self.dirty.insert(id)
     }
 
-    /// The reasons why nothing of a lane starts.
+    /// The reasons why no transfer of a lane starts.
     package func holds(of id: LaneID) -> Set<Hold> { self.holds.union(self.lanes[id]?.holds ?? []) }
 }

@@ -1,14 +1,14 @@
-/// Taking transfers out of the store, in their order, as far as they may run.
+/// Takes transfers from the store, in order, up to the available capacity.
 extension QueueMachine {
-    /// The staged transfers that a host keeps while it cannot use its places.
+    /// The number of staged transfers that a host keeps while it cannot use its slots.
     static let share = 16
-    /// The staged transfers of a held host: enough to find out whether it is back.
+    /// The number of staged transfers of a held host: enough to find out whether it is reachable again.
     static let probes = 2
 
-    /// Whether nothing of a lane starts.
+    /// Whether no transfer of a lane may start.
     func isHeld(_ lane: QueueLane) -> Bool { !self.holds.isEmpty || !lane.holds.isEmpty }
 
-    /// Whether the store is being asked what is next in a lane.
+    /// Whether a claim of a lane is in progress.
     package func isClaiming(_ id: LaneID) -> Bool { self.lanes[id]?.isClaiming ?? false }
 
     mutating func nextClaim(_ lane: inout QueueLane, _ now: Int64) -> Claim? {
@@ -47,7 +47,7 @@ extension QueueMachine {
         return caps
     }
 
-    /// The store's answer to a claim.
+    /// The store's response to a claim.
     ///
     /// - Parameters:
     ///   - id: The lane.
@@ -78,7 +78,7 @@ extension QueueMachine {
             arrivals.append(one)
         }
         if claim.replacesStaged {
-            // Those at the front that keep their place keep their turn too: they are not touched.
+            // Transfers at the front that keep their position are not changed.
             let staged = lane.entries.filter { $0.value.isWithdrawable }.sorted { $0.value.order < $1.value.order }
             let kept = zip(staged, arrivals).prefix { $0.key == $1.id && $0.value.priority == $1.priority }.count
             for (transfer, _) in staged.dropFirst(kept) { lane.withdrawals.insert(transfer) }
@@ -87,13 +87,13 @@ extension QueueMachine {
         lane.arrivals = arrivals
     }
 
-    /// The store could not answer; the claim is made again at the next look.
+    /// The store failed to respond; the claim is repeated at the next check.
     package mutating func claimFailed(_ id: LaneID) {
         self.lanes[id]?.isClaiming = false
         self.lanes[id]?.claimHasFailed = true
     }
 
-    /// Takes what was found and has not begun in an engine meanwhile.
+    /// Takes the transfers found, except those that have started in an engine since.
     mutating func stage(_ lane: inout QueueLane) -> [ID] {
         var staged: [ID] = []
         for one in lane.arrivals where lane.entries[one.id] == nil {
@@ -107,12 +107,12 @@ extension QueueMachine {
 
     // MARK: Hosts
 
-    /// Looks at a lane from time to time.
+    /// Checks a lane periodically.
     ///
     /// - Parameters:
     ///   - id: The lane.
-    ///   - isIdle: Whether its engines have free places although transfers wait in them: then these belong to hosts that
-    ///     may not start more, and must not keep others out.
+    ///   - isIdle: Whether its engines have free slots although transfers wait in them: then these belong to hosts that
+    ///     may not start more, and must not block others.
     package mutating func looked(_ id: LaneID, isIdle: Bool) {
         guard var lane = self.lanes.removeValue(forKey: id) else { return }
         defer { self.lanes[id] = lane }
@@ -124,7 +124,7 @@ extension QueueMachine {
         lane.busyLooks = isIdle ? 0 : lane.busyLooks + 1
         if isIdle, lane.unclaimed > 0 {
             for (host, use) in lane.hosts where use.staged > 0 && use.cap == nil && !use.isHeld {
-                // A host that starts many between two looks is not to wait for the next one.
+                // A host that starts many transfers between two checks must not wait for the next one.
                 let cap = max(Self.share, 2 * use.starts)
                 lane.change(host) { $0.cap = cap }
                 self.withdrawSurplus(&lane, host, keeping: cap)
@@ -135,7 +135,7 @@ extension QueueMachine {
             for host in lane.limitedHosts where lane.hosts[host]?.cap != nil {
                 lane.change(host) { $0.cap = nil }
                 lane.mayFindMore = true
-                // Some of its transfers may go before those that were taken meanwhile.
+                // Some of its transfers may precede those taken since.
                 lane.isReordered = true
                 self.dirty.insert(id)
             }
@@ -143,7 +143,7 @@ extension QueueMachine {
         for host in Array(lane.hosts.keys) { lane.change(host) { $0.starts = 0 } }
     }
 
-    /// The transfers of a host wait: those that have not begun are returned to the store, but for a few.
+    /// The transfers of a host must wait: those that have not started are returned to the store, except for a few.
     package mutating func hostHeld(_ id: LaneID, _ host: Host) {
         guard var lane = self.lanes.removeValue(forKey: id) else { return }
         defer { self.lanes[id] = lane }
@@ -158,7 +158,7 @@ extension QueueMachine {
         guard self.lanes[id]?.hosts[host]?.isHeld == true else { return }
         self.lanes[id]?.change(host) { $0.isHeld = false }
         self.lanes[id]?.mayFindMore = true
-        // Its transfers may go before those that were taken meanwhile.
+        // Its transfers may precede those taken since.
         self.lanes[id]?.isReordered = true
         self.dirty.insert(id)
     }

@@ -1,8 +1,8 @@
 /// Events of engines.
 extension QueueMachine {
-    /// A transfer runs.
+    /// A transfer is running.
     ///
-    /// - Returns: Whether that is the first time since it was taken.
+    /// - Returns: Whether it started for the first time since it was taken.
     package mutating func started(_ lane: LaneID, _ id: ID) -> Bool {
         guard let entry = self.lanes[lane]?.entries[id], entry.phase != .ended else { return false }
         self.lanes[lane]?.entries[id]?.hasBegun = true
@@ -24,7 +24,7 @@ extension QueueMachine {
         self.dirty.insert(lane)
     }
 
-    /// Cancels a transfer whose withdrawal was decided and not performed yet when it began.
+    /// Cancels a transfer that started after its withdrawal was decided and before it was performed.
     private mutating func beganBeforeWithdrawal(_ id: LaneID, _ transfer: ID) {
         guard self.lanes[id]?.withdrawals.remove(transfer) != nil, var lane = self.lanes.removeValue(forKey: id) else {
             return
@@ -33,7 +33,7 @@ extension QueueMachine {
         self.cancelIfUnwanted(&lane, transfer)
     }
 
-    /// Cancels a transfer that has begun although it was to be withdrawn, unless it was to be staged anew only.
+    /// Cancels a transfer that has started although it was to be withdrawn, unless it was only to be staged again.
     private func cancelIfUnwanted(_ lane: inout QueueLane, _ transfer: ID) {
         guard let entry = lane.entries[transfer] else { return }
         let isRestarted = lane.restarts.remove(transfer) != nil
@@ -42,10 +42,10 @@ extension QueueMachine {
         }
     }
 
-    /// A transfer has ended by itself.
+    /// A transfer has ended without a command.
     ///
-    /// - Returns: Whether the end is to be stored; ``endStored(_:_:)`` follows then. `false` for one that was removed:
-    ///   its end is stored, and it has left.
+    /// - Returns: Whether the end is to be stored; ``endStored(_:_:)`` follows then. `false` for a removed transfer:
+    ///   its end is already stored, and it has left.
     package mutating func ended(_ lane: LaneID, _ id: ID) -> Bool {
         guard let entry = self.lanes[lane]?.entries[id], entry.phase != .ended else { return false }
         self.dirty.insert(lane)
@@ -55,7 +55,7 @@ extension QueueMachine {
             return false
         }
         self.lanes[lane]?.move(id, to: .ended)
-        // The next one of a held host takes its place.
+        // The next transfer of a held host takes its place.
         if self.lanes[lane]?.hosts[entry.host]?.isHeld == true { self.lanes[lane]?.mayFindMore = true }
         return true
     }
@@ -67,25 +67,25 @@ extension QueueMachine {
         self.dirty.insert(lane)
     }
 
-    /// An engine has cancelled a transfer, which is now as the store has it.
+    /// An engine has cancelled a transfer, whose state is now the stored one.
     ///
-    /// - Returns: The transfer as it was.
+    /// - Returns: The transfer before the cancellation.
     package mutating func cancelled(_ lane: LaneID, _ id: ID) -> QueueLane.Entry? {
         guard let entry = self.lanes[lane]?.entries[id], entry.phase != .ended else { return nil }
         self.lanes[lane]?.remove(id)
         self.lanes[lane]?.mayFindMore = true
-        // It has a place before those that were taken meanwhile.
+        // It precedes those taken since.
         if entry.wish == .waits { self.lanes[lane]?.isReordered = true }
         self.dirty.insert(lane)
         return entry
     }
 
-    /// Engines have withdrawn the transfers that had not begun.
+    /// Engines have withdrawn the transfers that had not started.
     ///
     /// - Parameters:
     ///   - id: The lane.
     ///   - asked: The transfers of ``Action/withdraw(_:_:)``.
-    ///   - gone: Those that had not begun: they are the store's again. The others have begun and keep running, unless
+    ///   - gone: Those that had not started: the store has them again. The others have started and keep running, unless
     ///     they were paused or removed.
     package mutating func withdrew(_ id: LaneID, _ asked: [ID], gone: Set<ID>) {
         guard var lane = self.lanes.removeValue(forKey: id) else { return }
@@ -113,7 +113,7 @@ extension QueueMachine {
         lane.cancellations.append(id)
     }
 
-    /// Takes one out of its engine: withdrawn if it has not begun, cancelled otherwise.
+    /// Removes a transfer from its engine: withdrawn if it has not started, cancelled otherwise.
     static func takeOut(_ lane: inout QueueLane, _ id: ID) {
         guard let entry = lane.entries[id] else { return }
         switch entry.phase {

@@ -1,33 +1,33 @@
-/// Decides which transfers of a durable queue are taken out of its store and given to engines, and which are taken back.
+/// Decides which transfers of a durable queue are taken from its store and passed to engines, and which are returned.
 ///
-/// Pure value: it performs no I/O, reads no clock and takes no lock; ids and times are arguments. The store is the truth
-/// about what waits, is paused and has ended, and its answers are reported in the order of its transactions. The machine
-/// knows only what was taken. An event changes the state; ``next(now:)`` returns the effects one at a time until there is
-/// none.
+/// Pure value: it performs no I/O, reads no clock and takes no lock; ids and times are arguments. The store is
+/// authoritative for waiting, paused and ended transfers, and its responses are reported in the order of its
+/// transactions. The machine knows only taken transfers. An event changes the state; ``next(now:)`` returns the effects
+/// one at a time until there are none.
 ///
-/// - Invariant: A transfer that was taken is not taken again before it has left its engine and its end, if any, is stored.
+/// - Invariant: A taken transfer is not taken again before it has left its engine and its end, if any, is stored.
 package struct QueueMachine: Sendable {
     /// A transfer's number.
     package typealias ID = UInt64
-    /// A host's number: transfers of one host have limits and holds in common.
+    /// A host's number: transfers of one host share limits and holds.
     package typealias Host = Int64
     /// A session's identifier, or `nil` for the shared queue.
     package typealias LaneID = String?
 
-    /// Why nothing starts.
+    /// The reason why no transfer starts.
     package enum Hold: Hashable, Sendable, CaseIterable {
         /// The daemon is stopping.
         case stopping
-        /// The disk under the store is full.
+        /// The disk of the store is full.
         case diskFull
-        /// The schedule permits nothing now.
+        /// The schedule allows no transfers now.
         case schedule
-        /// Power or network are not as required.
+        /// The conditions of power or network are not met.
         case conditions
         /// The whole queue is paused.
         case paused
 
-        /// Whether running transfers are interrupted too.
+        /// Whether running transfers are interrupted as well.
         var cutsRunning: Bool { self == .schedule || self == .conditions }
     }
 
@@ -37,9 +37,9 @@ package struct QueueMachine: Sendable {
         package var id: ID
         /// Its host.
         package var host: Host
-        /// Greater goes first.
+        /// The priority; higher values start first.
         package var priority: Int
-        /// Whether it can be interrupted and resumed or repeated without harm.
+        /// Whether it can be interrupted and resumed or repeated safely.
         package var mayBeCut: Bool
 
         /// Creates one.
@@ -51,15 +51,15 @@ package struct QueueMachine: Sendable {
         }
     }
 
-    /// A read of the transfers that are next in the store: greater priority first, then the line's order.
+    /// A read of the next transfers in the store: highest priority first, then the queue's order.
     package struct Claim: Hashable, Sendable {
         /// The maximum number.
         package var limit: Int
-        /// The transfers to leave out.
+        /// The transfers to omit.
         package var excluded: Set<ID>
-        /// The maximum numbers of single hosts.
+        /// The maximum numbers for single hosts.
         package var caps: [Host: Int]
-        /// Whether those that are staged are chosen anew.
+        /// Whether the staged transfers are chosen again.
         package var replacesStaged: Bool
     }
 
@@ -67,15 +67,15 @@ package struct QueueMachine: Sendable {
     package enum Action: Hashable, Sendable {
         /// Reads the store; ``claimed(_:_:_:)`` or ``claimFailed(_:)`` follows.
         case claim(LaneID, Claim)
-        /// Withdraws transfers from their engines as far as they have not begun; ``withdrew(_:_:gone:)`` follows at once.
+        /// Withdraws transfers from their engines unless they have started; ``withdrew(_:_:gone:)`` follows at once.
         case withdraw(LaneID, [ID])
         /// Cancels a transfer in its engine; ``cancelled(_:_:)`` or ``ended(_:_:)`` follows.
         case cancel(LaneID, ID, keeping: Bool)
-        /// Gives transfers to an engine, in this order.
+        /// Passes transfers to an engine, in this order.
         case stage(LaneID, [ID])
         /// Sets the maximum number of running transfers of a lane's engines.
         case limit(LaneID, Int)
-        /// Stores what is recorded; ``stored()`` or ``storingFailed(isFull:now:)`` follows.
+        /// Stores the recorded ends and events; ``stored()`` or ``storingFailed(isFull:now:)`` follows.
         case store
         /// Forgets the oldest ended transfers of the shared queue; ``trimmed(_:now:)`` follows.
         case trim(keeping: Int)
@@ -83,25 +83,25 @@ package struct QueueMachine: Sendable {
         case wake(at: Int64)
     }
 
-    /// The sessions and the shared queue, as far as something of them was taken or waits.
+    /// The sessions and the shared queue, if any of their transfers were taken or are waiting.
     package internal(set) var lanes: [LaneID: QueueLane] = [:]
-    /// Why nothing starts in any lane.
+    /// The reasons why no transfer starts in any lane.
     package internal(set) var holds: Set<Hold> = []
     /// The counts of lanes that are not in memory.
     var otherCounts: [LaneID: LaneCounts] = [:]
     /// The maximum number of running transfers over all lanes.
     package internal(set) var mostAtOnce = Int.max
 
-    /// The ended transfers of the shared queue that are kept.
+    /// The maximum number of ended transfers of the shared queue that are kept.
     package private(set) var historyLimit = 1000
-    /// Whether failed transfers are forgotten too.
+    /// Whether failed transfers are forgotten as well.
     var forgetsFailed = false
     var isTrimming = false
     var nextTrim = Int64.min
     /// The time before which nothing is forgotten because there was nothing to forget.
     var trimTime = Int64.min
 
-    /// Whether something is recorded that the store does not have.
+    /// Whether a recorded end or event is not yet stored.
     var hasRecords = false
     var isStoring = false
     var storeTime = Int64.min
@@ -109,7 +109,7 @@ package struct QueueMachine: Sendable {
     var nextOrder: UInt64 = 0
     /// The lanes that may have an effect to perform.
     var dirty: Set<LaneID> = []
-    /// The time of the wake-up that was asked for.
+    /// The time of the requested wake-up.
     var wakeTime: Int64?
 
     /// Creates a machine without lanes.
@@ -164,7 +164,7 @@ package struct QueueMachine: Sendable {
         return .wake(at: time)
     }
 
-    /// A wake-up that was asked for is due.
+    /// A requested wake-up is due.
     package mutating func woke() {
         self.wakeTime = nil
         self.dirty.formUnion(self.lanes.keys)
@@ -172,7 +172,7 @@ package struct QueueMachine: Sendable {
 
     // MARK: Storing ends
 
-    /// Something is to be stored: an end, or an event of a session.
+    /// An end, or an event of a session, is to be stored.
     package mutating func recorded() { self.hasRecords = true }
 
     private mutating func nextStore(_ now: Int64) -> Action? {
@@ -182,14 +182,14 @@ package struct QueueMachine: Sendable {
         return .store
     }
 
-    /// What was recorded is stored.
+    /// The recorded ends and events were stored.
     package mutating func stored() {
         self.isStoring = false
         self.storeTime = .min
         self.release(.diskFull)
     }
 
-    /// What was recorded could not be stored; it is tried again after a pause in nanoseconds.
+    /// The recorded ends and events could not be stored; the attempt is repeated after a pause in nanoseconds.
     package mutating func storingFailed(isFull: Bool, now: Int64, pause: Int64) {
         self.isStoring = false
         self.hasRecords = true
@@ -199,10 +199,10 @@ package struct QueueMachine: Sendable {
 
     // MARK: History
 
-    /// The time between two looks for transfers that ended too long ago, in nanoseconds.
+    /// The time between two checks for transfers that ended too long ago, in nanoseconds.
     static let trimInterval: Int64 = 600_000_000_000
 
-    /// Sets how many ended transfers of the shared queue are kept.
+    /// Sets the maximum number of ended transfers of the shared queue that are kept.
     package mutating func setHistory(limit: Int, forgetsFailed: Bool) {
         self.historyLimit = max(0, limit)
         self.forgetsFailed = forgetsFailed
@@ -223,24 +223,24 @@ package struct QueueMachine: Sendable {
         return .trim(keeping: self.historyLimit)
     }
 
-    /// The oldest ended transfers are forgotten.
+    /// The oldest ended transfers were forgotten.
     ///
     /// - Parameters:
-    ///   - count: How many; ``trimmedAtOnce`` means that there may be more.
+    ///   - count: Their number; ``trimmedAtOnce`` means that there may be more.
     ///   - now: The time.
     package mutating func trimmed(_ count: Int, now: Int64) {
         self.isTrimming = false
         if count >= Self.trimmedAtOnce { self.nextTrim = now }
-        // What cannot be forgotten now is not tried again at once.
+        // If nothing could be forgotten now, the next attempt is delayed.
         self.trimTime = count == 0 && self.trimmable > self.historyLimit ? now + 1_000_000_000 : now
     }
 
-    /// How many are forgotten in one transaction, so that other changes come between.
+    /// The maximum number forgotten in one transaction, so that other changes can run in between.
     package static let trimmedAtOnce = 1000
 
     // MARK: Counts
 
-    /// The store's counts of a lane, as of its latest answer.
+    /// The store's counts of a lane, as of its latest response.
     package func counts(of lane: LaneID) -> LaneCounts {
         self.lanes[lane]?.counts ?? self.otherCounts[lane] ?? LaneCounts()
     }
@@ -253,7 +253,7 @@ package struct QueueMachine: Sendable {
         return sum
     }
 
-    /// The transfers that run, over all lanes.
+    /// The number of running transfers over all lanes.
     package var activeCount: Int { self.lanes.values.reduce(0) { $0 + $1.activeCount } }
 
     /// The store has counted the transfers of a lane.
@@ -270,30 +270,30 @@ package struct QueueMachine: Sendable {
 
     // MARK: Lanes
 
-    /// Sets the maximum number of running transfers over all lanes, of which each lane has an equal share.
+    /// Sets the maximum number of running transfers over all lanes, which is divided equally among them.
     package mutating func setMostAtOnce(_ count: Int) {
         self.mostAtOnce = max(1, count)
         self.dirty.formUnion(self.lanes.keys)
     }
 
-    /// Makes a lane, which is then looked at for what waits.
+    /// Creates a lane and checks it for waiting transfers.
     package mutating func open(_ id: LaneID, limit: Int) {
         guard self.lanes[id] == nil else { return self.setLimit(limit, of: id) }
         var lane = QueueLane(limit: limit)
         lane.counts = self.otherCounts.removeValue(forKey: id) ?? LaneCounts()
         self.lanes[id] = lane
         self.dirty.insert(id)
-        // The others' shares have changed.
+        // The shares of the others have changed.
         if self.mostAtOnce < Int.max { self.dirty.formUnion(self.lanes.keys) }
     }
 
-    /// Whether a lane has nothing in an engine and nothing to start.
+    /// Whether a lane has no transfers in an engine and none to start.
     package func isIdle(_ id: LaneID) -> Bool {
         guard let lane = self.lanes[id] else { return true }
         return lane.entries.isEmpty && lane.counts.waiting == 0 && !lane.isClaiming && lane.holds.isEmpty
     }
 
-    /// Forgets a lane, with what was taken of it; its counts stay.
+    /// Forgets a lane with its taken transfers; its counts are kept.
     package mutating func close(_ id: LaneID) {
         guard let lane = self.lanes.removeValue(forKey: id) else { return }
         if lane.counts != LaneCounts() { self.otherCounts[id] = lane.counts }
@@ -312,9 +312,9 @@ package struct QueueMachine: Sendable {
         self.dirty.insert(id)
     }
 
-    /// A lane as it is.
+    /// The current state of a lane.
     package subscript(lane id: LaneID) -> QueueLane? { self.lanes[id] }
 
-    /// A transfer that was taken.
+    /// A taken transfer.
     package func entry(_ id: ID, in lane: LaneID) -> QueueLane.Entry? { self.lanes[lane]?.entries[id] }
 }

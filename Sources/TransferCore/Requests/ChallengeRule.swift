@@ -1,5 +1,5 @@
 /// Limits how often credentials are sent again after a refusal (401).
 package enum ChallengeRule {
-    /// The maximum number of refusals in a row.
+    /// The maximum number of consecutive refusals.
     package static var maximum: Int { 8 }
 }

@@ -12,7 +12,7 @@ package struct Draining<Next: Sendable>: Sendable {
     /// The maximum number of bytes worth reading to keep a connection.
     package static var worthReading: Int { 65_536 }
 
-    /// Begins to drain a response; `nil` if the connection is to be closed at once, and the step taken.
+    /// Starts draining a response; `nil` if the connection must be closed and the step performed immediately.
     ///
     /// - Parameters:
     ///   - head: The response's head.
@@ -31,7 +31,7 @@ package struct Draining<Next: Sendable>: Sendable {
         self.head = keepsPrefix ? head : nil
     }
 
-    /// Takes bytes of the body.
+    /// Processes bytes of the body.
     ///
     /// - Returns: Whether to continue reading; if not, the connection is closed and the step follows.
     package mutating func take(_ bytes: UnsafeRawBufferPointer) -> Bool {

@@ -1,8 +1,8 @@
-/// Decides where a redirect leads, for downloads and uploads.
+/// Decides the target of a redirect, for downloads and uploads.
 ///
 /// - Source: RFC 9110 §15.4.
 package struct RedirectRule: Hashable, Sendable {
-    /// The maximum number of redirects in a row.
+    /// The maximum number of consecutive redirects.
     package var maximum: Int
     /// Whether https may redirect to http.
     package var allowsDowngrade: Bool
@@ -20,7 +20,7 @@ package struct RedirectRule: Hashable, Sendable {
     ///   - url: The URL that responded.
     ///   - hops: The number of redirects followed before.
     /// - Returns: The absolute URL.
-    /// - Throws: If the redirect must not be followed, whatever a policy decides.
+    /// - Throws: If the redirect must not be followed, regardless of a policy.
     package func target(of location: String, from url: HTTPURL, hops: Int) throws(TransferFailure) -> HTTPURL {
         let next: HTTPURL
         do {
@@ -46,7 +46,7 @@ package struct RedirectRule: Hashable, Sendable {
         }
     }
 
-    /// The failure of a redirect that a policy did not let follow.
+    /// The failure of a redirect that a policy did not allow.
     package static func refused(_ next: HTTPURL, status: Int) -> TransferFailure {
         TransferFailure(
             .redirects,

@@ -1,18 +1,18 @@
-/// The times at which something becomes due, the earliest first: a binary heap.
+/// The times at which elements become due, the earliest first: a binary heap.
 struct DueQueue: Sendable {
-    /// A time, and the transfer whose attempt is due then; `nil` for a mere wake-up.
+    /// A time, and the transfer whose attempt is due then; `nil` for a wake-up only.
     struct Element: Sendable {
         var time: Int64
         var id: TransferID?
-        /// The host whose hold may be over then, by its number; ``network`` for all hosts, ``shortage``, or -1 for none.
+        /// The number of the host whose hold may end then; ``network`` for all hosts, ``shortage``, or -1 for none.
         var gate: Int32 = -1
 
-        /// Stands for the network in place of a host.
+        /// The network in place of a host.
         static let network: Int32 = -2
-        /// Stands for a shortage of descriptors that may be over.
+        /// A shortage of descriptors that may have ended.
         static let shortage: Int32 = -3
 
-        /// The order of times; at the same time that of the transfers.
+        /// Orders by time, then by transfer.
         static func < (left: Element, right: Element) -> Bool {
             (left.time, left.id?.rawValue ?? 0) < (right.time, right.id?.rawValue ?? 0)
         }

@@ -1,4 +1,4 @@
-/// A queue with an end at the front too: everything takes amortised constant time, unlike `Array.removeFirst()`.
+/// A first-in, first-out queue: all operations take amortised constant time, unlike `Array.removeFirst()`.
 package struct FirstInFirstOut<Element: Sendable>: Sendable {
     @usableFromInline var front: [Element] = []
     @usableFromInline var back: [Element] = []
@@ -15,7 +15,7 @@ package struct FirstInFirstOut<Element: Sendable>: Sendable {
         self.front.last ?? (self.head < self.back.count ? self.back[self.head] : nil)
     }
 
-    /// The elements in their order; takes linear time.
+    /// The elements in order; takes linear time.
     @inlinable package var elements: [Element] { self.front.reversed() + self.back[self.head...] }
 
     @inlinable
@@ -42,7 +42,7 @@ package struct FirstInFirstOut<Element: Sendable>: Sendable {
 
     /// Changes the last element that matches; takes linear time.
     ///
-    /// - Returns: What `change` returns, or `nil` if none matches.
+    /// - Returns: The result of `change`, or `nil` if none matches.
     @inlinable
     package mutating func changeLast<Result>(
         where matches: (Element) -> Bool,

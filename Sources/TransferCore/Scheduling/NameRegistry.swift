@@ -1,7 +1,7 @@
-/// The file names that the transfers of one run have taken, so that no two share one.
+/// The file names taken by the transfers of one run, so that no two share one.
 ///
-/// It keeps 8 bytes for a name, a hash: a million names need no more than a million small integers. A collision
-/// would only give a file a number it did not need.
+/// It stores 8 bytes per name, a hash: a million names need no more than a million small integers. A collision
+/// only causes an unnecessary number in a file name.
 package struct NameRegistry: Sendable {
     private var taken: Set<UInt64> = []
     private var nextNumber: [UInt64: Int] = [:]
@@ -14,10 +14,10 @@ package struct NameRegistry: Sendable {
         self.taken.insert(Self.hash(path)).inserted
     }
 
-    /// Whether nobody has taken a name.
+    /// Whether a name is free.
     package func isFree(_ path: String) -> Bool { !self.taken.contains(Self.hash(path)) }
 
-    /// Gives a name back; numbers for it are counted from 1 again.
+    /// Releases a name; numbers for it are counted from 1 again.
     package mutating func release(_ path: String) {
         self.taken.remove(Self.hash(path))
         self.nextNumber[Self.hash(path)] = nil

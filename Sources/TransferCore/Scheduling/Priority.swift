@@ -1,12 +1,12 @@
 /// The order in which waiting transfers start.
 public enum Priority: UInt8, Hashable, Sendable, CaseIterable, Comparable {
-    /// When nothing else waits.
+    /// Starts when no other transfer is waiting.
     case low
     /// The default.
     case normal
-    /// Before the others.
+    /// Starts before transfers of lower priorities.
     case high
-    /// Somebody is waiting for it.
+    /// A user is waiting for it.
     case foreground
 
     /// Compares by urgency.

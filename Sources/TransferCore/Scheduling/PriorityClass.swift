@@ -1,9 +1,9 @@
-/// The waiting transfers of one priority, a line for each host.
+/// The waiting transfers of one priority, with a queue for each host.
 ///
-/// A transfer that is taken out of its line leaves its place behind, which is dropped when it reaches the front or
+/// A transfer that is removed from its queue leaves its place behind, which is dropped when it reaches the front or
 /// when the dead places outnumber the live ones.
 struct PriorityClass: Sendable {
-    /// A transfer's place in line; live while the ticket is the transfer's current one.
+    /// A transfer's place in a queue; live while the ticket is the transfer's current one.
     struct Place: Sendable {
         var slot: Int
         var ticket: UInt64
@@ -13,15 +13,15 @@ struct PriorityClass: Sendable {
     var count = 0
     /// All places.
     private(set) var total = 0
-    /// The number of starts of others while work waited here.
+    /// The number of starts of others while transfers waited here.
     var passedOver = 0
-    /// The hosts that have a line, in the order of their turns.
+    /// The hosts that have a queue, in rotation order.
     private(set) var hosts = FirstInFirstOut<Int>()
     private var lines: [Int: FirstInFirstOut<Place>] = [:]
-    /// The hosts that have no turn because they are held.
+    /// The hosts that are out of rotation because they are held.
     private var parked: Set<Int> = []
 
-    /// Puts a transfer in its host's line.
+    /// Appends a transfer to its host's queue.
     mutating func append(_ place: Place, host: Int, atFront: Bool) {
         self.count += 1
         self.total += 1
@@ -33,7 +33,7 @@ struct PriorityClass: Sendable {
         }
     }
 
-    /// Takes the host whose turn it is, with the first live place of its line; drops a host that has none.
+    /// Returns the next host in rotation with the first live place of its queue; drops a host that has none.
     mutating func nextHost(isLive: (Place) -> Bool) -> (host: Int, place: Place)? {
         while let host = self.hosts.popFirst() {
             while let place = self.lines[host]?.first {
@@ -46,7 +46,7 @@ struct PriorityClass: Sendable {
         return nil
     }
 
-    /// Ends the turn of a host: it goes to the end, without its first place if that one has started.
+    /// Ends the turn of a host: it moves to the end, without its first place if that one has started.
     mutating func endTurn(_ host: Int, starts: Bool) {
         if starts {
             _ = self.lines[host]?.popFirst()
@@ -60,22 +60,22 @@ struct PriorityClass: Sendable {
         self.hosts.append(host)
     }
 
-    /// Gives a host, whose turn it is, no more turns before ``unpark(_:)``.
+    /// Takes a host, whose turn it is, out of rotation until ``unpark(_:)``.
     mutating func park(_ host: Int) { self.parked.insert(host) }
 
-    /// Gives a host turns again.
+    /// Returns a host to the rotation.
     mutating func unpark(_ host: Int) {
         guard self.parked.remove(host) != nil, self.lines[host] != nil else { return }
         self.hosts.append(host)
     }
 
-    /// The places in a host's line, dead ones included.
+    /// The places in a host's queue, including dead ones.
     func places(of host: Int) -> [Place] { self.lines[host]?.elements ?? [] }
 
-    /// The hosts that have a line.
+    /// The hosts that have a queue.
     var hostsInLine: some Sequence<Int> { self.lines.keys }
 
-    /// Removes the dead places once they are more than the live ones.
+    /// Removes the dead places if they outnumber the live ones.
     mutating func compact(isLive: (Place) -> Bool) {
         guard self.total - self.count > self.count + Self.tolerated else { return }
         var hosts = FirstInFirstOut<Int>()
@@ -89,7 +89,7 @@ struct PriorityClass: Sendable {
 
     /// Removes the dead places of a host.
     ///
-    /// - Returns: Whether a live one is left.
+    /// - Returns: Whether a live place is left.
     private mutating func compact(_ host: Int, _ isLive: (Place) -> Bool) -> Bool {
         var kept = FirstInFirstOut<Place>()
         while let place = self.lines[host]?.popFirst() { if isLive(place) { kept.append(place) } }
@@ -97,7 +97,7 @@ struct PriorityClass: Sendable {
         return !kept.isEmpty
     }
 
-    /// Removes all places, of which none is live.
+    /// Removes all places; none of them may be live.
     mutating func removeAll() {
         self.parked = []
         self.hosts = FirstInFirstOut()

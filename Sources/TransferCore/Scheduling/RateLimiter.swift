@@ -1,11 +1,11 @@
-/// Spreads bytes over time so that no more than a rate pass.
+/// Spreads bytes over time so that a rate is not exceeded.
 ///
-/// Bytes are charged after they were read; the reader then waits until the limiter has *served* all that was charged
-/// up to and including its own bytes. Readers that share a limiter are so served in the order in which they read, and
-/// with reads of equal size each gets an equal share; what an idle reader leaves is the others'. An idle limiter saves
-/// up nothing. No clock: monotonic nanoseconds come in as arguments.
+/// Bytes are charged after they were read; the reader then waits until the limiter has *served* all bytes charged up to
+/// and including its own. Readers that share a limiter are served in the order in which they read, and with reads of
+/// equal size each gets an equal share; the share of an idle reader goes to the others. An idle limiter accumulates no
+/// credit. Reads no clock: monotonic nanoseconds are arguments.
 package struct RateLimiter: Sendable {
-    /// Bytes a second, or `nil` for no limit.
+    /// Bytes per second, or `nil` for no limit.
     package private(set) var rate: Int64?
 
     private var served: Double = 0
@@ -17,12 +17,12 @@ package struct RateLimiter: Sendable {
         self.rate = rate
     }
 
-    /// A place in the limiter's line.
+    /// A position in the limiter's queue.
     package struct Ticket: Sendable {
         fileprivate var position: Double
     }
 
-    /// Changes the rate; tickets stay valid, so that their waits can be asked for anew.
+    /// Changes the rate; tickets stay valid, and their waits can be computed again.
     package mutating func setRate(_ rate: Int64?, now: Int64) {
         self.settle(now)
         self.rate = rate
@@ -36,7 +36,7 @@ package struct RateLimiter: Sendable {
         return Ticket(position: self.charged)
     }
 
-    /// The nanoseconds until a ticket's bytes are served, 0 if they are.
+    /// The nanoseconds until a ticket's bytes are served, 0 if they already are.
     package func wait(for ticket: Ticket, now: Int64) -> Int64 {
         guard let rate, rate > 0 else { return 0 }
         let passed = Double(max(0, now - self.servedAt)) * Double(rate) / 1e9

@@ -13,7 +13,7 @@ package struct RateWindow: Sendable {
         self.span = span
     }
 
-    /// Records how many bytes there were at a time.
+    /// Records the number of bytes at a time.
     package mutating func record(_ bytes: Int64, at time: Int64) {
         self.samples.append(Sample(time: time, bytes: bytes))
         while self.samples.count > 2, let second = self.samples.dropFirst().first, time - second.time >= self.span {
@@ -21,7 +21,7 @@ package struct RateWindow: Sendable {
         }
     }
 
-    /// Bytes a second between the oldest and the newest sample of the window, 0 with fewer than two.
+    /// Bytes per second between the oldest and the newest sample of the window, 0 with fewer than two.
     package var rate: Double {
         guard let first = self.samples.first, let last = self.samples.last, last.time > first.time else { return 0 }
         return Double(max(0, last.bytes - first.bytes)) * 1e9 / Double(last.time - first.time)

@@ -1,15 +1,15 @@
-/// Counts the attempts that a transfer has left and says how long to wait before the next.
+/// Counts the remaining attempts of a transfer and computes the delay before the next one.
 ///
-/// Only a new high-water mark of kept, resumable bytes refills it, so a server that cuts every answer at the same
-/// place comes to an end, while one that brings something new each time may go on for ever.
+/// Only a new maximum of kept, resumable bytes refills it. A server that cuts every response at the same position uses
+/// up the budget; a transfer that makes progress with each attempt may be retried without limit.
 package struct RetryBudget: Sendable {
-    /// The attempts beyond the first that may bring nothing new.
+    /// The maximum number of retries without progress.
     package let retries: Int
 
-    /// The attempts that failed since the last refill.
+    /// The number of attempts that failed since the last refill.
     package private(set) var failures = 0
 
-    /// The most bytes that a later response went on from.
+    /// The maximum number of bytes from which a later response continued.
     package private(set) var highWater: Int64 = 0
 
     /// Creates a full budget.
@@ -17,7 +17,7 @@ package struct RetryBudget: Sendable {
         self.retries = retries
     }
 
-    /// A response went on from this many kept bytes, or added to them where ranges are known to work.
+    /// A response continued from this many kept bytes, or added to them if ranges are known to work.
     package mutating func kept(_ bytes: Int64) {
         guard bytes > self.highWater else { return }
         self.highWater = bytes
@@ -27,14 +27,14 @@ package struct RetryBudget: Sendable {
     /// An attempt failed.
     ///
     /// - Parameters:
-    ///   - seconds: The time that the server asked to wait, or `nil`.
+    ///   - seconds: The delay requested by the server, or `nil`.
     ///   - jitter: A random number from 0 to 1.
-    /// - Returns: The nanoseconds to wait before the next one, or `nil` where there is none left.
+    /// - Returns: The delay before the next attempt in nanoseconds, or `nil` if none is left.
     package mutating func failed(retryAfter seconds: Int64?, jitter: Double) -> Int64? {
         guard self.failures < self.retries else { return nil }
         self.failures += 1
         if let seconds { return min(max(0, seconds), Self.longestRetryAfter) * 1_000_000_000 }
-        // Full jitter: a crowd of clients that failed together does not come back together.
+        // Full jitter: many clients that failed at the same time do not retry at the same time.
         let ceiling = min(Self.base << Int64(min(self.failures - 1, 16)), Self.cap)
         let least = Self.base / 10
         return least + Int64(Double(ceiling - least) * min(max(0, jitter), 1))
@@ -42,6 +42,6 @@ package struct RetryBudget: Sendable {
 
     private static let base: Int64 = 500_000_000
     private static let cap: Int64 = 30_000_000_000
-    /// Servers may ask for hours; nobody waits longer than this many seconds for one attempt.
+    /// Servers may request hours; the delay of one attempt is limited to this many seconds.
     package static let longestRetryAfter: Int64 = 300
 }

@@ -1,4 +1,4 @@
-/// A transfer's number inside one engine: they count from 1 in the order in which transfers were added.
+/// A transfer's number in one engine, counted from 1 in the order of addition.
 public struct TransferID: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The number.
     public let rawValue: UInt64
@@ -9,6 +9,6 @@ public struct TransferID: Hashable, Sendable, Comparable, CustomStringConvertibl
     /// The number in decimal.
     public var description: String { String(self.rawValue) }
 
-    /// Compares by order of adding.
+    /// Compares by order of addition.
     public static func < (left: TransferID, right: TransferID) -> Bool { left.rawValue < right.rawValue }
 }

@@ -1,23 +1,23 @@
-/// Where a transfer stands.
+/// The state of a transfer.
 ///
-/// Nothing between two of these states is ever observable or persisted.
+/// No intermediate state is ever observable or persisted.
 package enum TransferState: Hashable, Sendable {
-    /// It waits for its turn.
+    /// Waiting for its turn.
     case waiting
-    /// It holds a place among the running ones.
+    /// Running, with a slot.
     case running
-    /// An attempt failed; the next one begins at this monotonic time in nanoseconds.
+    /// An attempt failed; the next one starts at this monotonic time in nanoseconds.
     case retrying(at: Int64)
-    /// Somebody paused it.
+    /// Paused by the user.
     case paused
-    /// The file is there.
+    /// Finished with a complete file.
     case finished
-    /// It ended without the file.
+    /// Ended without the file.
     case failed
-    /// Somebody cancelled it.
+    /// Cancelled by the user.
     case cancelled
 
-    /// Whether nothing more will happen.
+    /// Whether the state is final.
     package var isEnded: Bool {
         switch self {
         case .finished, .failed, .cancelled: true
@@ -25,7 +25,7 @@ package enum TransferState: Hashable, Sendable {
         }
     }
 
-    /// Whether a transfer may go from this state to another.
+    /// Whether a transfer may change from this state to another.
     package func allows(_ next: TransferState) -> Bool {
         switch (self, next) {
         case (.waiting, .running), (.waiting, .paused), (.waiting, .failed), (.waiting, .cancelled): true

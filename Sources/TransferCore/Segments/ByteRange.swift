@@ -1,4 +1,4 @@
 /// A half-open range of byte offsets.
 ///
-/// On the wire ranges include their last byte (RFC 9110 §14.1.2); here they never do.
+/// Ranges on the wire include their last byte (RFC 9110 §14.1.2); these ranges do not.
 public typealias ByteRange = Range<Int64>

@@ -1,10 +1,10 @@
-/// Learns how many connections help one file.
+/// Determines the number of connections that increase the rate of one file.
 ///
-/// It begins with one. After a second of flow it tries one more; where the rate over the next second is at least
-/// a quarter above the best so far, the new one stays and another is tried, up to the limit. The first that does not help
-/// ends the trial for good, and is given up.
+/// It starts with one. After a second of flow it tries one more; if the rate over the next second is at least a quarter
+/// above the best so far, the new one is kept and another is tried, up to the limit. The first one without a benefit
+/// is closed and ends the trial for good.
 package struct ConnectionAdvisor: Sendable {
-    /// The connections to use now.
+    /// The number of connections to use now.
     package private(set) var wanted = 1
 
     private let most: Int
@@ -19,11 +19,11 @@ package struct ConnectionAdvisor: Sendable {
         self.settled = most <= 1
     }
 
-    /// Tells how many bytes had arrived at a time, while `connections` were receiving.
+    /// Records the number of bytes received at a time, while `connections` were receiving.
     package mutating func observe(bytes: Int64, connections: Int, now: Int64) {
         guard !self.settled else { return }
         guard connections == self.wanted, let since = self.since else {
-            // The rate is only worth comparing while all the wanted connections flow.
+            // The rate is only compared while all the requested connections receive bytes.
             self.since = connections == self.wanted ? now : nil
             self.bytesThen = bytes
             return
@@ -40,7 +40,7 @@ package struct ConnectionAdvisor: Sendable {
         self.since = nil
     }
 
-    /// The server refused a further connection: stay with this many.
+    /// The server refused a further connection: keep this number.
     package mutating func refused(having connections: Int) {
         self.wanted = max(1, connections)
         self.settled = true

@@ -69,7 +69,7 @@ package struct SegmentPlanner: Sendable {
         self.pieces.min { $0.start < $1.start }.map { $0.written } ?? self.completed
     }
 
-    /// The number of bytes present directly before the beginning of a piece.
+    /// The number of bytes present directly before the start of a piece.
     package func run(before offset: Int64) -> Int64 {
         offset - (self.pieces.lazy.map(\.end).filter { $0 <= offset }.max() ?? 0)
     }
@@ -88,7 +88,7 @@ package struct SegmentPlanner: Sendable {
     ///
     /// - Returns: Its piece, or `nil` if no remainder is worth another connection.
     package mutating func assign(to connection: Connection, minimumSplit: Int64) -> Piece? {
-        precondition(self.piece(of: connection) == nil, "connection \(connection) has a piece already")
+        precondition(self.piece(of: connection) == nil, "connection \(connection) already has a piece")
         let free = self.pieces.indices.filter { self.pieces[$0].owner == nil }
         if let index = free.min(by: { self.pieces[$0].start < self.pieces[$1].start }) {
             self.pieces[index].owner = connection
@@ -109,7 +109,7 @@ package struct SegmentPlanner: Sendable {
 
     /// Reserves space in a connection's piece for bytes that arrived.
     ///
-    /// - Returns: How many of them belong to the piece; the rest is beyond its end and must be discarded.
+    /// - Returns: The number of them that belong to the piece; the rest is beyond its end and must be discarded.
     package mutating func reserve(_ count: Int, for connection: Connection) -> Int {
         guard let index = self.pieces.firstIndex(where: { $0.owner == connection }) else { return 0 }
         let usable = min(Int64(count), self.pieces[index].end - self.pieces[index].reserved)
@@ -168,7 +168,7 @@ package struct SegmentPlanner: Sendable {
 
     /// The offset at which a piece is divided: the middle of its remainder.
     ///
-    /// A piece that has hardly begun is halved as a whole, so that connections that begin together end together. If the
+    /// A piece that has hardly started is halved as a whole, so that connections started together end together. If the
     /// server sends each second's bytes in one burst, a slightly longer piece would take another second.
     private static func middle(of piece: Piece) -> Int64 {
         let isFresh = piece.reserved - piece.start <= (piece.end - piece.start) / 64

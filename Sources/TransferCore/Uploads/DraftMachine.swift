@@ -1,10 +1,10 @@
-/// What to ask next of a server that may speak the IETF's resumable uploads, for one upload.
+/// Determines the next request of one upload to a server that may support the IETF draft for resumable uploads.
 ///
-/// The first request is a whole upload in itself: a server that does not speak the protocol just takes it.
+/// The first request is a complete upload: a server without support for the protocol just accepts it.
 ///
 /// Pure value: it performs no I/O, reads no clock and takes no lock.
 ///
-/// - Invariant: `acknowledged` is what the server said it has, and lies within `0...length`.
+/// - Invariant: `acknowledged` is the number of bytes reported by the server, within `0...length`.
 /// - Source: draft-ietf-httpbis-resumable-upload, interop versions 3, 5 and 6.
 package struct DraftMachine: Sendable {
     private enum State: Sendable {
@@ -15,27 +15,27 @@ package struct DraftMachine: Sendable {
         case done
     }
 
-    /// The bytes of the whole content.
+    /// The length of the whole content in bytes.
     package let length: Int64
-    /// The bytes that the server has said it has.
+    /// The number of bytes that the server has reported.
     package private(set) var acknowledged: Int64 = 0
-    /// The upload's resource, once the server has told of it.
+    /// The upload's resource, once the server has reported it.
     package private(set) var resource: HTTPURL?
 
     private let speaks: ResumableProtocol
     private let method: String
     private var state = State.idle
     private var disagreements = 0
-    /// The most bytes that the server has taken request by request.
+    /// The highest offset that the server has accepted so far; a higher one is progress.
     private var highest: Int64 = 0
     private var losses = 0
 
     /// Creates the machine of one upload.
     ///
     /// - Parameters:
-    ///   - speaks: The version.
+    ///   - speaks: The version of the protocol.
     ///   - method: The method of the upload itself.
-    ///   - length: The bytes of the whole content.
+    ///   - length: The length of the whole content in bytes.
     package init(_ speaks: ResumableProtocol, method: String, length: Int64) {
         self.speaks = speaks
         self.method = method
@@ -47,9 +47,9 @@ package struct DraftMachine: Sendable {
 
     private var version: Int { self.speaks.interopVersion ?? 6 }
 
-    // MARK: Beginning
+    // MARK: Starting
 
-    /// Makes a new upload, which carries all its content.
+    /// Creates an upload with a request that carries all its content.
     package mutating func begin() -> UploadStep {
         self.state = .creating
         self.resource = nil
@@ -67,14 +67,14 @@ package struct DraftMachine: Sendable {
         return step
     }
 
-    /// Goes on with an upload that was begun before.
+    /// Resumes an earlier upload.
     package mutating func resume(_ resource: HTTPURL) -> UploadStep {
         self.resource = resource
         self.state = .locating(resource)
         return UploadStep("HEAD", .resource(resource), ["Upload-Draft-Interop-Version": "\(self.version)"])
     }
 
-    /// The request that deletes what a server has of an upload.
+    /// The request that deletes an upload on a server.
     package static func termination(of resource: HTTPURL, _ speaks: ResumableProtocol) -> UploadStep {
         UploadStep(
             "DELETE",
@@ -83,11 +83,11 @@ package struct DraftMachine: Sendable {
         )
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
-    /// An interim response (104) that may tell where the upload's resource is.
+    /// Handles an interim response (104) that may report the upload's resource.
     ///
-    /// - Returns: The resource, where this is news.
+    /// - Returns: The resource, if it is new.
     package mutating func received(interim status: Int, _ fields: HeaderFields, from url: HTTPURL) -> UploadResource? {
         guard status == 104, case .creating = self.state, self.resource == nil, let location = fields["Location"],
             let resource = try? url.resolving(location)
@@ -96,10 +96,10 @@ package struct DraftMachine: Sendable {
         return UploadResource(speaks: self.speaks, url: resource, expires: nil)
     }
 
-    /// A final response's head.
+    /// Handles a final response's head.
     package mutating func received(_ head: ResponseHead, from url: HTTPURL) -> UploadAction {
         switch self.state {
-        case .idle, .done: preconditionFailure("a response came to an upload that asked nothing")
+        case .idle, .done: preconditionFailure("an upload received a response without a request")
         case .creating: self.created(head, from: url)
         case .locating(let resource): self.located(head, resource)
         case .sending(let resource, let offset): self.sent(head, resource, offset)
@@ -111,7 +111,7 @@ package struct DraftMachine: Sendable {
         guard self.wantsMore(head) else { return self.accepted() }
         if self.resource == nil, let location = head.fields["Location"] { self.resource = try? url.resolving(location) }
         guard let resource = self.resource else {
-            return .fail(UploadFault(.brokenProtocol, "the server wants more, and does not say where"))
+            return .fail(UploadFault(.brokenProtocol, "the server expects more content but reports no location"))
         }
         guard let offset = self.offset(head), offset < self.length else {
             return .remember(
@@ -129,20 +129,20 @@ package struct DraftMachine: Sendable {
     private mutating func located(_ head: ResponseHead, _ resource: HTTPURL) -> UploadAction {
         switch head.status {
         case 200..<300: break
-        case 404, 410: return self.lost("the server has the upload no more (\(head.status))")
+        case 404, 410: return self.lost("the server no longer has the upload (\(head.status))")
         default: return .judge
         }
         let length = StructuredItem.integer(head.fields["Upload-Length"])
         if self.completeness(head) == true {
             guard length ?? self.length == self.length, self.offset(head) ?? self.length == self.length else {
-                return self.lost("the server's upload is another one")
+                return self.lost("the server has a different upload")
             }
             self.acknowledged = self.length
             self.state = .done
             return .complete
         }
         guard let offset = self.offset(head), offset <= self.length, length ?? self.length == self.length else {
-            return self.lost("the server's upload is another one")
+            return self.lost("the server has a different upload")
         }
         self.acknowledged = offset
         return .ask(self.rest(resource, from: offset))
@@ -158,7 +158,7 @@ package struct DraftMachine: Sendable {
             self.took(now)
             return .ask(self.rest(resource, from: now))
         case 409: return self.disagreed(resource, head.status)
-        case 404, 410: return self.lost("the server has the upload no more (\(head.status))")
+        case 404, 410: return self.lost("the server no longer has the upload (\(head.status))")
         default: return .judge
         }
     }
@@ -173,7 +173,7 @@ package struct DraftMachine: Sendable {
         self.disagreements += 1
         guard self.disagreements <= Self.mostDisagreements else {
             return .fail(
-                UploadFault(.busy, "the server and Martlet do not agree about how much it has (\(status))")
+                UploadFault(.busy, "the server and Martlet disagree about the offset (\(status))")
             )
         }
         return .ask(self.resume(resource))
@@ -187,7 +187,7 @@ package struct DraftMachine: Sendable {
 
     private mutating func took(_ offset: Int64) {
         self.acknowledged = offset
-        // Only what is news: otherwise two servers behind one name could go to and fro for ever.
+        // Only new information counts: otherwise two servers behind one name could alternate without end.
         guard offset > self.highest else { return }
         self.highest = offset
         self.disagreements = 0
@@ -212,13 +212,13 @@ package struct DraftMachine: Sendable {
         if self.version >= 5 { step.add("Upload-Complete", "?1") } else { step.add("Upload-Incomplete", "?0") }
     }
 
-    /// Whether a success is only of a part: it says so, or it tells of fewer bytes and says nothing.
+    /// Whether a success is partial: it says so, or reports fewer bytes without saying it is complete.
     private func wantsMore(_ head: ResponseHead) -> Bool {
         if let isComplete = self.completeness(head) { return !isComplete }
         return self.offset(head).map { $0 < self.length } ?? false
     }
 
-    /// Whether the server says that it has everything; `nil` where it says nothing of it.
+    /// Whether the server reports the upload as complete; `nil` if it reports nothing.
     private func completeness(_ head: ResponseHead) -> Bool? {
         StructuredItem.boolean(head.fields["Upload-Complete"])
             ?? StructuredItem.boolean(head.fields["Upload-Incomplete"]).map { !$0 }

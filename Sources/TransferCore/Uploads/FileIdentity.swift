@@ -1,8 +1,8 @@
-/// The attributes by which two looks at a file show whether it changed in between.
+/// The attributes that show whether a file changed between two checks.
 ///
 /// Every write changes the change time (ctime), which no program can set; `touch -r`, and programs that restore the
-/// modification time, change the others back. `chmod`, `link` and `rename` change it too: an unchanged file may look
-/// changed, but a changed one never looks unchanged.
+/// modification time, reset the other attributes. `chmod`, `link` and `rename` change it as well: an unchanged file may
+/// look changed, but a changed one never looks unchanged.
 ///
 /// - Source: POSIX.1-2024, `<sys/stat.h>` and XBD 4.12, File Times Update.
 public struct FileIdentity: Hashable, Sendable {
@@ -26,7 +26,7 @@ public struct FileIdentity: Hashable, Sendable {
         self.inode = inode
     }
 
-    /// Whether nothing shows that the file changed between two looks; a change time that one of them lacks is not
+    /// Whether nothing shows that the file changed between two checks; a change time that one of them lacks is not
     /// compared.
     public func matches(_ other: FileIdentity) -> Bool {
         guard let changed, let otherChanged = other.changed else {
@@ -38,7 +38,7 @@ public struct FileIdentity: Hashable, Sendable {
 }
 
 extension [FileIdentity] {
-    /// Whether these are as many files as the others, and each matches the one in its place.
+    /// Whether both have the same number of files, and each file matches the one at its index.
     package func matches(_ others: [FileIdentity]) -> Bool {
         self.count == others.count && zip(self, others).allSatisfy { $0.matches($1) }
     }

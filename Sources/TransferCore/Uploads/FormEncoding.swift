@@ -1,27 +1,27 @@
-/// The framing of a form with files: what stands before, between and behind the parts' content.
+/// The framing of a form with files: the bytes before, between and after the contents of the parts.
 ///
-/// - Source: RFC 7578; names are written as browsers write them (WHATWG HTML, multipart form data).
+/// - Source: RFC 7578; names are encoded as in browsers (WHATWG HTML, multipart form data).
 package struct FormEncoding: Sendable {
     /// The text between parts.
     package let boundary: String
 
     /// Creates the framing.
     ///
-    /// - Parameter random: Random bytes, at least 16, so that no content holds the boundary by chance or by intent.
+    /// - Parameter random: Random bytes, at least 16, so that no content contains the boundary, by chance or by intent.
     package init(random: [UInt8]) {
         self.boundary = "martlet-" + Hexadecimal.encode(random)
     }
 
-    /// The media type of the whole.
+    /// The media type of the form.
     package var type: String { "multipart/form-data; boundary=\(self.boundary)" }
 
-    /// What stands before a part's content.
+    /// The bytes before a part's content.
     ///
     /// - Parameters:
     ///   - name: The field's name.
-    ///   - fileName: The file's name, for a part that is one.
+    ///   - fileName: The file's name, if the part is a file.
     ///   - type: The part's media type, or `nil` for text.
-    ///   - isFirst: Whether no part stands before it.
+    ///   - isFirst: Whether it is the first part.
     /// - Returns: The bytes.
     package func head(_ name: String, fileName: String?, type: String?, isFirst: Bool) -> [UInt8] {
         var text = isFirst ? "" : "\r\n"
@@ -31,7 +31,7 @@ package struct FormEncoding: Sendable {
         return Array((text + "\r\n\r\n").utf8)
     }
 
-    /// What stands behind the last part.
+    /// The bytes after the last part.
     package func tail(isEmpty: Bool) -> [UInt8] { Array("\(isEmpty ? "" : "\r\n")--\(self.boundary)--\r\n".utf8) }
 
     private static func escaped(_ text: String) -> String {

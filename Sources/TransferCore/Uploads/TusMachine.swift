@@ -1,8 +1,8 @@
-/// What to ask of a tus server next, for one upload.
+/// Determines the next request of one upload to a tus server.
 ///
 /// Pure value: it performs no I/O, reads no clock and takes no lock.
 ///
-/// - Invariant: `acknowledged` is what the server said it has, and lies within `0...length`.
+/// - Invariant: `acknowledged` is the number of bytes reported by the server, within `0...length`.
 /// - Source: tus resumable upload protocol 1.0.0 (core; creation, termination, checksum, expiration).
 package struct TusMachine: Sendable {
     private enum State: Sendable {
@@ -14,56 +14,56 @@ package struct TusMachine: Sendable {
         case done
     }
 
-    /// The bytes of the whole content.
+    /// The length of the whole content in bytes.
     package let length: Int64
-    /// The bytes that the server has said it has.
+    /// The number of bytes that the server has reported.
     package private(set) var acknowledged: Int64 = 0
 
     private let metadata: [(String, String)]
     private var checksum: DigestAlgorithm?
     private var state = State.idle
     private var disagreements = 0
-    /// The most bytes that the server has taken part by part.
+    /// The highest offset that the server has accepted so far; a higher one is progress.
     private var highest: Int64 = 0
     private var losses = 0
-    /// Whether a part was refused (403) since one was last taken.
+    /// Whether a part was refused (403) since one was last accepted.
     private var isRefused = false
 
     /// Creates the machine of one upload.
     ///
     /// - Parameters:
-    ///   - length: The bytes of the whole content.
-    ///   - metadata: What the server is told of the content, by keys without spaces and commas.
-    ///   - checksum: The digest to send with each part, as far as the server takes it.
+    ///   - length: The length of the whole content in bytes.
+    ///   - metadata: Metadata for the server, by keys without spaces and commas.
+    ///   - checksum: The digest to send with each part, if the server supports it.
     package init(length: Int64, metadata: [(String, String)] = [], checksum: DigestAlgorithm? = nil) {
         self.length = length
         self.metadata = metadata
         self.checksum = checksum
     }
 
-    /// The most bytes of one request that carries a checksum: so much is sent again where it disagrees.
+    /// The maximum size of a request with a checksum in bytes: this much is sent again if the digest does not match.
     package static let checkedPart: Int64 = 8 << 20
     private static let mostDisagreements = 8
     private static let mostLosses = 2
 
-    // MARK: Beginning
+    // MARK: Starting
 
-    /// Asks the server what it can; the answer goes to ``received(_:from:)``.
+    /// Requests the server's capabilities; the response is passed to ``received(_:from:)``.
     package mutating func beginAsking() -> UploadStep {
         self.state = .asking
         return Self.question
     }
 
-    /// The question what a server can.
+    /// The request for the server's capabilities.
     package static let question = UploadStep("OPTIONS", .collection)
 
-    /// Goes on from a server's answer to that question that somebody else has asked.
+    /// Continues with a server's response to that request, which another machine has made.
     package mutating func begin(knowing head: ResponseHead) -> UploadAction {
         self.state = .asking
         return self.asked(head)
     }
 
-    /// Makes a new upload.
+    /// Creates an upload.
     package mutating func begin() -> UploadStep {
         self.state = .creating
         self.acknowledged = 0
@@ -74,18 +74,18 @@ package struct TusMachine: Sendable {
         return step
     }
 
-    /// Goes on with an upload that was begun before.
+    /// Resumes an earlier upload.
     package mutating func resume(_ resource: HTTPURL) -> UploadStep {
         self.state = .locating(resource)
         return UploadStep("HEAD", .resource(resource), ["Tus-Resumable": "1.0.0"])
     }
 
-    /// The request that deletes what a server has of an upload.
+    /// The request that deletes an upload on a server.
     package static func termination(of resource: HTTPURL) -> UploadStep {
         UploadStep("DELETE", .resource(resource), ["Tus-Resumable": "1.0.0"])
     }
 
-    /// Whether an answer to `OPTIONS` is of a server that makes uploads by this protocol.
+    /// Whether a response to `OPTIONS` is from a server that supports the creation of uploads with this protocol.
     package static func isSpoken(_ head: ResponseHead) -> Bool {
         guard (200..<300).contains(head.status) else { return false }
         let versions = head.fields.joined("Tus-Version") ?? head.fields["Tus-Resumable"] ?? ""
@@ -93,12 +93,12 @@ package struct TusMachine: Sendable {
             && Self.list(head.fields.joined("Tus-Extension") ?? "").contains("creation")
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
-    /// A final response's head.
+    /// Handles a final response's head.
     package mutating func received(_ head: ResponseHead, from url: HTTPURL) -> UploadAction {
         switch self.state {
-        case .idle, .done: preconditionFailure("a response came to a tus upload that asked nothing")
+        case .idle, .done: preconditionFailure("a tus upload received a response without a request")
         case .asking: self.asked(head)
         case .creating: self.created(head, from: url)
         case .locating(let resource): self.located(head, resource)
@@ -109,10 +109,10 @@ package struct TusMachine: Sendable {
     private mutating func asked(_ head: ResponseHead) -> UploadAction {
         guard Self.isSpoken(head) else {
             if head.status >= 400, head.status != 404, head.status != 405 { return .judge }
-            return .fail(UploadFault(.notSpoken, "the server does not make uploads by tus 1.0.0"))
+            return .fail(UploadFault(.notSpoken, "the server does not support creating uploads with tus 1.0.0"))
         }
         if let most = head.fields["Tus-Max-Size"].flatMap({ Int64($0) }), most < self.length {
-            return .fail(UploadFault(.tooLarge, "the server takes at most \(most) bytes, and these are \(self.length)"))
+            return .fail(UploadFault(.tooLarge, "the server accepts only \(most) of \(self.length) bytes"))
         }
         if let checksum = self.checksum {
             let known = Self.list(head.fields.joined("Tus-Checksum-Algorithm") ?? "")
@@ -123,17 +123,17 @@ package struct TusMachine: Sendable {
 
     private mutating func created(_ head: ResponseHead, from url: HTTPURL) -> UploadAction {
         if head.status == 413 {
-            return .fail(UploadFault(.tooLarge, "the server takes no \(self.length) bytes (413)"))
+            return .fail(UploadFault(.tooLarge, "the server does not accept \(self.length) bytes (413)"))
         }
         if head.status == 412 {
-            return .fail(UploadFault(.notSpoken, "the server does not speak tus 1.0.0 (412)"))
+            return .fail(UploadFault(.notSpoken, "the server does not support tus 1.0.0 (412)"))
         }
         guard (200..<300).contains(head.status) else { return .judge }
         guard head.status == 201, let location = head.fields["Location"] else {
-            return .fail(UploadFault(.notSpoken, "the server made no upload: \(head.status) without a Location"))
+            return .fail(UploadFault(.notSpoken, "the server created no upload: \(head.status) without a Location"))
         }
         guard let resource = try? url.resolving(location) else {
-            return .fail(UploadFault(.brokenProtocol, "the server gave the upload a URL that is none"))
+            return .fail(UploadFault(.brokenProtocol, "the server sent an invalid URL for the upload"))
         }
         if self.length == 0 {
             self.state = .done
@@ -146,13 +146,13 @@ package struct TusMachine: Sendable {
     private mutating func located(_ head: ResponseHead, _ resource: HTTPURL) -> UploadAction {
         switch head.status {
         case 200..<300: break
-        case 403, 404, 410: return self.lost("the server has the upload no more (\(head.status))")
+        case 403, 404, 410: return self.lost("the server no longer has the upload (\(head.status))")
         case 423: return .fail(UploadFault(.busy, "the upload is locked (423)"))
         default: return .judge
         }
         guard let offset = Self.offset(head), offset <= self.length,
             head.fields["Upload-Length"].map({ Int64($0) == self.length }) ?? true
-        else { return self.lost("the server's upload is another one") }
+        else { return self.lost("the server has a different upload") }
         self.acknowledged = offset
         if offset == self.length {
             self.state = .done
@@ -166,12 +166,12 @@ package struct TusMachine: Sendable {
         case 200..<300: break
         case 409, 460: return self.disagreed(resource, head.status)
         case 403 where !self.isRefused:
-            // Servers refuse to add to an upload that is whole, and what was sent before a break can still have made it
-            // so after they were asked.
+            // Servers refuse to append to a complete upload, and data sent before an interruption may have completed it
+            // after the offset was requested.
             self.isRefused = true
             return .ask(self.resume(resource))
-        case 404, 410: return self.lost("the server has the upload no more (\(head.status))")
-        case 413: return .fail(UploadFault(.tooLarge, "the server takes no \(self.length) bytes (413)"))
+        case 404, 410: return self.lost("the server no longer has the upload (\(head.status))")
+        case 413: return .fail(UploadFault(.tooLarge, "the server does not accept \(self.length) bytes (413)"))
         case 423: return .fail(UploadFault(.busy, "the upload is locked (423)"))
         default: return .judge
         }
@@ -180,7 +180,7 @@ package struct TusMachine: Sendable {
             return self.disagreed(resource, head.status)
         }
         self.acknowledged = offset
-        // Only a part that is news: otherwise two servers behind one name could go to and fro for ever.
+        // Only new parts count: otherwise two servers behind one name could alternate without end.
         if offset > self.highest {
             self.highest = offset
             self.disagreements = 0
@@ -193,12 +193,12 @@ package struct TusMachine: Sendable {
         return .ask(self.part(resource, from: offset))
     }
 
-    /// The server's offset is another than was thought: it is asked.
+    /// The server's offset differs from the expected one: it is requested.
     private mutating func disagreed(_ resource: HTTPURL, _ status: Int) -> UploadAction {
         self.disagreements += 1
         guard self.disagreements <= Self.mostDisagreements else {
-            let what = status == 460 ? "the digest of what was sent" : "how much it has"
-            return .fail(UploadFault(.busy, "the server and Martlet do not agree about \(what) (\(status))"))
+            let what = status == 460 ? "the digest of the content" : "the offset"
+            return .fail(UploadFault(.busy, "the server and Martlet disagree about \(what) (\(status))"))
         }
         return .ask(self.resume(resource))
     }

@@ -1,10 +1,10 @@
-/// One request that an upload wants made.
+/// One request of an upload.
 package struct UploadStep: Hashable, Sendable {
-    /// Whom a request asks.
+    /// The target of a request.
     package enum Place: Hashable, Sendable {
-        /// The URL that the upload began with.
+        /// The initial URL of the upload.
         case endpoint
-        /// The URL at which uploads are made: the same, where there is no other.
+        /// The URL at which uploads are created; by default the initial one.
         case collection
         /// The upload's own resource.
         case resource(HTTPURL)
@@ -20,17 +20,17 @@ package struct UploadStep: Hashable, Sendable {
 
     /// The method.
     package var method: String
-    /// Whom it asks.
+    /// The target.
     package var place: Place
     /// The protocol's own fields.
     package var fields: [Field]
-    /// The bytes of the upload's content that it carries; `nil` for a request without content.
+    /// The range of the upload's content that it carries; `nil` for a request without content.
     package var content: Range<Int64>?
-    /// Whether the fields that describe the caller's content go along.
+    /// Whether the fields that describe the caller's content are included.
     package var describesContent = false
-    /// Whether asking twice does no harm.
+    /// Whether the request is safe to repeat.
     package var isRepeatable = true
-    /// The digest of its content to send along, or `nil`.
+    /// The digest of its content to include, or `nil`.
     package var checksum: DigestAlgorithm?
 
     package init(
@@ -48,51 +48,51 @@ package struct UploadStep: Hashable, Sendable {
     mutating func add(_ name: String, _ value: String) { self.fields.append(Field(name: name, value: value)) }
 }
 
-/// What an upload does next.
+/// The next action of an upload.
 package enum UploadAction: Hashable, Sendable {
-    /// Make this request.
+    /// Send this request.
     case ask(UploadStep)
-    /// Keep where the upload's resource is, then make this request.
+    /// Store the location of the upload's resource, then send this request.
     case remember(UploadResource, then: UploadStep)
-    /// The server has lost the resource: forget it, then make this request.
+    /// The server has lost the resource: forget it, then send this request.
     case forget(then: UploadStep)
-    /// Everything is there; the body of this response is the answer.
+    /// The upload is complete; the body of this response is the result.
     case accept
-    /// Everything is there, as the server said to a question; there is no answer to take.
+    /// The upload is complete, as reported by the server to a status request; no result follows.
     case complete
-    /// The protocol has nothing to say about this status.
+    /// The protocol does not define this status.
     case judge
-    /// It cannot go on.
+    /// The upload cannot continue.
     case fail(UploadFault)
 }
 
-/// Where an upload's own resource is.
+/// The location of an upload's own resource.
 package struct UploadResource: Hashable, Sendable {
-    /// The protocol that it speaks.
+    /// The protocol that it supports.
     package var speaks: ResumableProtocol
     /// Its URL.
     package var url: HTTPURL
-    /// When it goes away, seconds since 1970, where the server told.
+    /// The expiry time in seconds since 1970, if the server reported it.
     package var expires: Int64?
 }
 
-/// Why an upload cannot go on.
+/// The reason why an upload cannot continue.
 package struct UploadFault: Error, Hashable, Sendable {
-    /// The kind of fault.
+    /// The kind of error.
     package enum Code: Hashable, Sendable {
-        /// The content is larger than the server takes.
+        /// The content is larger than the server accepts.
         case tooLarge
-        /// The server does not keep to the protocol.
+        /// The server violates the protocol.
         case brokenProtocol
-        /// The server does not speak the protocol that was asked for.
+        /// The server does not support the requested protocol.
         case notSpoken
-        /// The server is at it still, or disagrees about the offset: later it may be otherwise.
+        /// The server is still processing it, or disagrees about the offset: a later attempt may succeed.
         case busy
     }
 
-    /// The kind of fault.
+    /// The kind of error.
     package var code: Code
-    /// What happened.
+    /// A description of the error.
     package var message: String
 
     init(_ code: Code, _ message: String) {

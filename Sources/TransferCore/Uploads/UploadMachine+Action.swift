@@ -15,13 +15,13 @@ extension UploadMachine {
         case waitForConnection(Origin)
         /// Release the connection to a host.
         case releaseConnection(Origin)
-        /// Record durably that a request follows which must not be repeated, then call ``unrepeatableNoted(_:)``.
+        /// Store durably that the next request must not be repeated, then call ``unrepeatableNoted(_:)``.
         case noteUnrepeatable
         /// Compute the digest of a part of the content, then call ``digestComputed(_:)``.
         case computeDigest(DigestAlgorithm, Range<Int64>)
         /// Start a request.
         case send(OutgoingRequest)
-        /// Cancel a request; nothing more may be reported about it.
+        /// Cancel a request; no further events about it may be reported.
         case cancel(Int)
         /// Resume reading a response.
         case resumeReading(Int)
@@ -29,7 +29,7 @@ extension UploadMachine {
         case ask(PolicyQuestion, Int)
         /// Check whether the content is unchanged, then call ``contentChecked(_:now:)``.
         case checkContent
-        /// Discard the body of a response that broke off.
+        /// Discard the body of an interrupted response.
         case discardAnswer
         /// Delete an upload's resource at the server.
         case terminate(UploadRecord)
@@ -65,11 +65,11 @@ extension UploadMachine {
         package var checksum: String?
         /// Whether to send `Expect: 100-continue`.
         package var expectsContinue: Bool
-        /// How often credentials were refused before.
+        /// The number of earlier credential refusals.
         package var refusals: Int
     }
 
-    /// How a run ends.
+    /// The outcome of a run.
     package enum Outcome: Sendable {
         case finished(Completion)
         case failed(TransferFailure)
@@ -79,7 +79,7 @@ extension UploadMachine {
         case cancelled(keeping: Bool)
     }
 
-    /// Why a run is ended from outside.
+    /// The reason for ending a run from outside.
     package enum Interruption: Hashable, Sendable {
         case paused
         case stopped
@@ -102,7 +102,7 @@ extension UploadMachine {
 
     /// The progress of an upload.
     package struct Progress: Hashable, Sendable {
-        /// The bytes taken by the kernel or acknowledged by the server.
+        /// The number of bytes accepted by the kernel or acknowledged by the server.
         package var bytes: Int64
         /// The length of the content, if known.
         package var total: Int64?
@@ -116,11 +116,11 @@ extension UploadMachine {
 
     /// The handling of bytes of a response's body.
     package enum BodyHandling: Sendable {
-        /// They are the caller's.
+        /// They are passed to the caller.
         case deliver
-        /// They are not wanted.
+        /// They are discarded.
         case discard
-        /// The request is over.
+        /// The request has ended.
         case perform([Action])
     }
 

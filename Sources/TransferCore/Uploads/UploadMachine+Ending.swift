@@ -129,7 +129,7 @@ extension UploadMachine {
 
     // MARK: Failures of requests
 
-    /// A request or its response broke off.
+    /// A request or its response was interrupted.
     ///
     /// - Parameters:
     ///   - id: The request.
@@ -156,15 +156,15 @@ extension UploadMachine {
         !request.isRepetition && !self.plan.isStream && (request.step.isRepeatable || request.isRewritten)
     }
 
-    /// Handles the failure of a request that is over.
+    /// Handles the failure of a request that has ended.
     mutating func attemptFailed(_ exchange: Exchange, _ failure: TransferFailure) -> [Action] {
         if exchange.isConnected, exchange.head == nil, let step = self.machine.unanswered() {
             self.history.ignoresOptions = true
-            return [.note("the server does not respond to OPTIONS: the upload is sent without it")] + self.launch(step)
+            return [.note("the server does not respond to OPTIONS: sending the upload without it")] + self.launch(step)
         }
         var failure = failure
-        // A request that may have been processed must not be repeated (RFC 9110 §9.2.2), unless its protocol can find
-        // out.
+        // A request that may have been processed must not be repeated (RFC 9110 §9.2.2), unless its protocol can
+        // determine that.
         let request = exchange.request
         if exchange.isConnected, !request.step.isRepeatable, !request.isRewritten, self.history.record == nil {
             failure.isRetryable = false

@@ -25,7 +25,7 @@ extension UploadMachine {
         return self.releaseConnection() + [.waitForConnection(origin)]
     }
 
-    /// A connection to a host is free, and taken for this run.
+    /// A connection to a host was granted to this run.
     package mutating func connectionGranted(_ origin: Origin) -> [Action] {
         guard case .waitingForConnection(let request) = self.phase, request.url.origin == origin else {
             return [.releaseConnection(origin)]
@@ -42,7 +42,7 @@ extension UploadMachine {
         return [.noteUnrepeatable]
     }
 
-    /// It is recorded that a request follows which must not be repeated.
+    /// The note that a request must not be repeated was stored.
     package mutating func unrepeatableNoted(_ error: StorageError?) -> [Action] {
         guard case .notingUnrepeatable(let request) = self.phase else { return [] }
         if let error { return self.end(.failed(TransferFailure(error))) }
@@ -65,7 +65,7 @@ extension UploadMachine {
             return self.send(request, checksum: digest.map { "\(name) \(Base64.encode($0))" })
         case (.comparing(let expected, let refusal), .success(let digest)):
             guard digest == expected.bytes else { return self.end(.failed(refusal)) }
-            return [.note("the server has the same content already")] + self.finish(status: nil)
+            return [.note("the server already has the same content")] + self.finish(status: nil)
         case (.computingChecksum, .failure(let failure)), (.comparing, .failure(let failure)):
             return self.end(.failed(failure))
         default: return []
@@ -107,7 +107,7 @@ extension UploadMachine {
 
     // MARK: Content
 
-    /// The kernel has taken bytes of a request's content.
+    /// The kernel has accepted bytes of a request's content.
     package mutating func contentSent(_ count: Int, of id: Int, now: Int64) {
         self.flow.sent += Int64(count)
         guard id == self.requestID else { return }
@@ -117,7 +117,7 @@ extension UploadMachine {
 
     /// A request's content waits for its source or a rate limit, or no longer does.
     package mutating func contentHeld(_ isHeld: Bool, of id: Int, now: Int64) {
-        // The source of a stream is read from as soon as it is waited for.
+        // A stream is read from as soon as the content waits for it.
         if isHeld, self.plan.isStream { self.history.isStreamTaken = true }
         guard id == self.requestID else { return }
         self.flow.isHeld = isHeld
@@ -129,14 +129,14 @@ extension UploadMachine {
         if id == self.requestID { self.flow.length = count }
     }
 
-    /// Whether the kernel has taken all the content of a request.
+    /// Whether the kernel has accepted all the content of a request.
     func isWhole(_ exchange: Exchange) -> Bool {
         !exchange.hasContent || self.flow.current == self.flow.length
     }
 
     // MARK: Journal
 
-    /// Records where the upload's resource is.
+    /// Records the location of the upload's resource.
     ///
     /// - Returns: The number of the write, or `nil` without a journal.
     mutating func remember(_ resource: UploadResource) -> (number: Int, action: Action)? {
@@ -178,7 +178,7 @@ extension UploadMachine {
         if self.plan.totalTimeout > 0, self.earlierTime + now - self.startedAt > self.plan.totalTimeout {
             let failure = TransferFailure(
                 .timeout,
-                "not finished within \(DurationFormat.compact(.nanoseconds(self.plan.totalTimeout)))",
+                "did not finish within \(DurationFormat.compact(.nanoseconds(self.plan.totalTimeout)))",
                 setting: .resourceTimeout
             )
             return self.end(.failed(failure))
@@ -213,7 +213,7 @@ extension UploadMachine {
         return [.reportProgress(progress)]
     }
 
-    /// The time that a server has for a response to `OPTIONS`, which it need not know.
+    /// The time allowed for a response to `OPTIONS`, which a server may not support.
     private static var optionsPatience: Int64 { 10_000_000_000 }
 
     private mutating func endStalled(_ exchange: Exchange, _ now: Int64) -> [Action] {
@@ -224,7 +224,7 @@ extension UploadMachine {
         guard now - self.flow.lastActivity > patience else { return [] }
         let event =
             exchange.head != nil
-            ? "nothing arrived" : self.isWhole(exchange) ? "no response arrived" : "nothing could be sent"
+            ? "no data arrived" : self.isWhole(exchange) ? "no response arrived" : "no data could be sent"
         let failure = TransferFailure(
             .timeout,
             "\(event) for \(DurationFormat.compact(.nanoseconds(patience)))",

@@ -97,9 +97,9 @@ extension UploadMachine {
     private func failure(of head: ResponseHead, _ wallNow: Int64) -> TransferFailure {
         var failure = ResponseJudge.failure(head, retrying: self.plan.retryStatuses, wallNow: wallNow)
         switch head.status {
-        case 404: failure.remedy = "check the URL: what it names must be able to take content"
-        case 405: failure.remedy = "this URL does not take a \(self.plan.method); try another method"
-        case 409: failure.remedy = "its folder may be missing, or the name taken"
+        case 404: failure.remedy = "check the URL: its resource must accept content"
+        case 405: failure.remedy = "this URL does not accept \(self.plan.method); try another method"
+        case 409: failure.remedy = "the folder may be missing, or the name may be taken"
         case 413: failure.code = .tooLarge
         case 507:
             failure.code = .noSpace
@@ -130,7 +130,7 @@ extension UploadMachine {
         )
     }
 
-    /// Whether a redirect requests the result by a GET without content; a protocol's own requests keep their method.
+    /// Whether a redirect requests the result with a GET without content; a protocol's own requests keep their method.
     private static func isRewritten(_ step: UploadStep, by status: Int) -> Bool {
         guard step.describesContent else { return false }
         return status == 303 || RedirectRule.method(after: step.method, status: status) != step.method
@@ -143,12 +143,12 @@ extension UploadMachine {
         isRewritten: Bool
     ) -> [Action] {
         let note = Action.note("\(head.status): redirected to \(next.redacted)")
-        // The response to a GET is not one to content that the server never had.
+        // The response to a GET does not concern content that the server never received.
         if isRewritten, !self.isWhole(exchange) {
             let failure = TransferFailure(
                 .redirects,
                 "redirected (\(head.status)) to \(next.redacted) before the server had the content",
-                remedy: "it may want a login first; otherwise send to that URL",
+                remedy: "it may require a login first; otherwise send to that URL",
                 status: head.status
             )
             return [note] + self.drain(exchange, head, then: .fail(failure))
@@ -161,7 +161,7 @@ extension UploadMachine {
         return [note] + self.drain(exchange, head, then: .launch(request))
     }
 
-    /// How often credentials may be refused in a row.
+    /// The maximum number of consecutive credential refusals.
     private static var mostRefusals: Int { 8 }
 
     private mutating func challenged(_ exchange: Exchange, _ head: ResponseHead, _ wallNow: Int64) -> [Action] {
@@ -210,7 +210,7 @@ extension UploadMachine {
 
     /// Requests the digest of an existing resource (RFC 9530 §4).
     ///
-    /// If that is the same as the content's, a PUT has nothing left to do (RFC 9110 §9.3.4): the response to an earlier
+    /// If it equals the content's digest, a PUT has nothing left to do (RFC 9110 §9.3.4): the response to an earlier
     /// request was lost, or the caller repeats an upload.
     private static var comparison: UploadStep {
         UploadStep("HEAD", .endpoint, ["Want-Repr-Digest": "sha-256=10"])
@@ -227,12 +227,12 @@ extension UploadMachine {
 
     // MARK: Bodies
 
-    /// The response reports that the server has everything.
+    /// The response reports that the upload is complete.
     private mutating func accepted(_ exchange: Exchange, _ head: ResponseHead) -> [Action] {
         guard self.isWhole(exchange) else {
             let failure = TransferFailure(
                 .badResponse,
-                "the server answered \(head.status) before it had the whole content",
+                "the server responded with \(head.status) before it had received the whole content",
                 isRetryable: true,
                 status: head.status
             )
@@ -264,7 +264,7 @@ extension UploadMachine {
             mayRead = false
         default: (keepsPrefix, mayRead) = (false, false)
         }
-        // The connection carries another request only after the rest of the content, which nobody wants.
+        // The connection can carry another request only after the rest of the content, which is not wanted.
         guard mayRead || self.isWhole(exchange),
             let draining = Draining(head, keepsPrefix: keepsPrefix, then: next)
         else { return [.cancel(exchange.id)] + self.perform(next, exchange, prefix: []) }
@@ -284,7 +284,7 @@ extension UploadMachine {
             let isLong = self.plan.answerLimit.map { self.flow.received >= $0 } ?? false
             let isLate = self.plan.answerTime.map { now - self.flow.answerBegan > $0 } ?? false
             guard !isLong, !isLate else {
-                // The upload has succeeded whatever follows, and the body may be endless.
+                // The upload has succeeded regardless of the body, which may be endless.
                 self.phase = .betweenRequests
                 return .perform([.cancel(id)] + self.finish(status: exchange.head?.status))
             }
@@ -311,7 +311,7 @@ extension UploadMachine {
         }
     }
 
-    /// Performs what follows a response.
+    /// Performs the step that follows a response.
     mutating func perform(_ next: Next, _ exchange: Exchange, prefix: [UInt8]) -> [Action] {
         self.phase = .betweenRequests
         switch next {
@@ -342,7 +342,7 @@ extension UploadMachine {
             self.phase = .writingJournal(number: write.number, next: step)
             return [write.action]
         case .forget(let step):
-            // A server reports this also to a client that may not see the resource now.
+            // A server also reports this to a client that is not allowed to see the resource.
             self.history.lost = self.history.record
             self.history.record = nil
             return [.note("the server no longer has the upload: it restarts")] + self.launch(step)

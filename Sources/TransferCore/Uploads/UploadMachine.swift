@@ -1,14 +1,14 @@
-/// Decides everything about one run of an upload: which request follows, what a response leads to, when to retry.
+/// Makes all decisions of one run of an upload: the next request, the effect of a response, the time of a retry.
 ///
 /// Pure value: it performs no I/O, reads no clock and takes no lock. Each event is a method that returns the actions to
 /// perform, in order. An event that no longer applies, such as one of a cancelled request, is ignored.
 ///
-/// - Invariant: At most one request and one connection at a time; the connection is released before `.end`, which is the
-///   last action. A connection granted after that is released at once.
+/// - Invariant: At most one request and one connection at a time; the connection is released before `.end`, which is
+///   the last action. A connection granted after that is released immediately.
 package struct UploadMachine: Sendable {
-    /// What the run is waiting for.
+    /// The state of the run.
     enum Phase: Sendable {
-        /// The run has not begun.
+        /// The run has not started.
         case idle
         case openingContent
         case readingJournal(files: [FileIdentity])
@@ -16,7 +16,7 @@ package struct UploadMachine: Sendable {
         case notingUnrepeatable(Request)
         case computingChecksum(Request)
         case requesting(Exchange)
-        /// A request is over; what follows is decided in the same event.
+        /// A request has ended; the next step is decided in the same event.
         case betweenRequests
         case writingJournal(number: Int, next: UploadStep)
         /// The content's digest is compared with that of an existing resource.
@@ -28,7 +28,7 @@ package struct UploadMachine: Sendable {
         case ended
     }
 
-    /// One of the protocol's requests on its way through redirects, challenges and repetitions.
+    /// One of the protocol's requests, including its redirects, challenges and repetitions.
     struct Request: Sendable {
         var step: UploadStep
         var url: HTTPURL
@@ -36,7 +36,7 @@ package struct UploadMachine: Sendable {
         var hops = 0
         /// Whether a redirect turned it into a GET without content (RFC 9110 §15.4).
         var isRewritten = false
-        /// How often credentials were refused.
+        /// The number of credential refusals.
         var refusals = 0
         /// Whether it was repeated because a pooled connection had been closed.
         var isRepetition = false
@@ -44,7 +44,7 @@ package struct UploadMachine: Sendable {
         var refusal: TransferFailure?
     }
 
-    /// A request under way, and its response.
+    /// A request in flight, and its response.
     struct Exchange: Sendable {
         let id: Int
         let request: Request
@@ -60,7 +60,7 @@ package struct UploadMachine: Sendable {
         /// Reading is paused until the policy has decided.
         case asking(Inquiry)
         case draining(Draining<Next>)
-        /// The body is the caller's.
+        /// The body is passed to the caller.
         case taking
     }
 
@@ -76,29 +76,29 @@ package struct UploadMachine: Sendable {
         case fail(TransferFailure)
         case launch(Request)
         case act(UploadAction)
-        /// Compare the existing resource with the content, otherwise fail so.
+        /// Compare the existing resource with the content; if they differ, fail with this failure.
         case compare(TransferFailure)
         case match(ExpectedDigest, refusal: TransferFailure)
     }
 
     /// The bytes of this run.
     struct Flow: Sendable {
-        /// The offset at which the last request with content began.
+        /// The offset at which the last request with content started.
         var base: Int64 = 0
-        /// The bytes of it that the kernel has taken.
+        /// The number of its bytes that the kernel has accepted.
         var current: Int64 = 0
         /// The length of its content, once known.
         var length: Int64?
         var sent: Int64 = 0
         var received: Int64 = 0
-        /// The time at which the body of a success began.
+        /// The time at which the body of a success started.
         var answerBegan: Int64 = 0
-        /// Whether the content waits for its source or a rate limit; the stall clock stands still.
+        /// Whether the content waits for its source or a rate limit; the stall timeout is suspended.
         var isHeld = false
         var lastActivity: Int64 = 0
     }
 
-    /// The least length, in bytes, for which `OPTIONS` is worth a round trip under ``UploadProtocolMachine/Way/automatic``.
+    /// The minimum length in bytes for `OPTIONS` to be worth a round trip; see ``UploadProtocolMachine/Way/automatic``.
     package static var leastAutomatic: Int64 { 1 << 20 }
 
     let plan: UploadPlan
@@ -126,7 +126,7 @@ package struct UploadMachine: Sendable {
     ///
     /// - Parameters:
     ///   - plan: The upload.
-    ///   - history: The history that the previous run's machine left.
+    ///   - history: The history from the previous run's machine.
     ///   - slot: The host of the connection that the run holds at its start.
     ///   - now: The time, in nanoseconds.
     ///   - earlierTime: The time of earlier runs, in nanoseconds.
@@ -167,7 +167,7 @@ package struct UploadMachine: Sendable {
     /// The bytes that the server acknowledged in this run; see ``RetryBudget/kept(_:)``.
     package var kept: Int64 { self.machine.acknowledged ?? 0 }
 
-    /// The bytes taken by the kernel or acknowledged by the server.
+    /// The number of bytes accepted by the kernel or acknowledged by the server.
     package var position: Int64 { max(self.flow.base + self.flow.current, self.kept) }
 
     /// Whether and how to continue reading the response to a request.
@@ -188,12 +188,12 @@ package struct UploadMachine: Sendable {
     private static let mayBeProcessed = TransferFailure(
         .cannotResume,
         "the request was interrupted after all its content was sent, and the server may have processed it",
-        remedy: "check at the server before you send it again"
+        remedy: "check the server before sending it again"
     )
 
     // MARK: Opening
 
-    /// The run begins.
+    /// The run starts.
     package mutating func began() -> [Action] {
         guard case .idle = self.phase else { return [] }
         if self.isSpent { return [.reportStart] + self.end(.failed(Self.cannotRepeat)) }
@@ -206,7 +206,7 @@ package struct UploadMachine: Sendable {
     ///
     /// - Parameters:
     ///   - length: Its length, or `nil` if only its end determines it.
-    ///   - files: The files as they are now.
+    ///   - files: The current identities of the files.
     /// - Returns: The actions.
     package mutating func opened(length: Int64?, files: [FileIdentity]) -> [Action] {
         guard case .openingContent = self.phase else { return [] }
@@ -252,7 +252,7 @@ package struct UploadMachine: Sendable {
             let name = self.plan.name.isEmpty ? "the file" : self.plan.name
             let failure = TransferFailure(
                 .fileIO,
-                "\(name) changed since its upload started, so the upload cannot be resumed; what the server had is"
+                "\(name) changed since its upload started, so the upload cannot be resumed; the server's data was"
                     + " deleted",
                 remedy: "send it again from the start"
             )
@@ -282,10 +282,10 @@ package struct UploadMachine: Sendable {
     private func way(_ length: Int64) -> UploadProtocolMachine.Way {
         if self.plan.isStream { return .plain }
         guard case .automatic = self.plan.way else { return self.plan.way }
-        // OPTIONS costs a round trip, which a short upload is not worth.
+        // OPTIONS costs a round trip, which is too expensive for a short upload.
         if length < Self.leastAutomatic { return .plain }
-        // A tus server gets neither the method nor the media type that the caller chose, and another name; a draft's
-        // request is the caller's own.
+        // A tus server receives neither the method nor the media type of the caller, and another name; the request of a
+        // draft is the caller's own.
         if self.plan.method != "PUT" { return .by(.ietf6) }
         return self.history.ignoresOptions ? .by(.ietf6) : .automatic
     }

@@ -1,12 +1,12 @@
 /// The properties of an upload's request that ``UploadMachine``'s decisions depend on.
 package struct UploadPlan: Sendable {
-    /// The URL to send to.
+    /// The target URL.
     package var url: HTTPURL
     /// The URL at which a resumable protocol creates uploads, if that is not ``url``.
     package var collection: HTTPURL?
     /// The method of an upload in one request.
     package var method = "PUT"
-    /// How the upload is sent, as the caller chose; see ``UploadMachine/leastAutomatic``.
+    /// The protocol chosen by the caller; see ``UploadMachine/leastAutomatic``.
     package var way = UploadProtocolMachine.Way.plain
     /// Metadata for a tus server.
     package var metadata: [(String, String)] = []
@@ -18,17 +18,17 @@ package struct UploadPlan: Sendable {
     package var isStream = false
     /// Whether the upload has a journal.
     package var hasJournal = false
-    /// The caller's record of an upload to resume; the journal's precedes it.
+    /// The caller's record of an upload to resume; the journal's takes precedence.
     package var record: UploadRecord?
-    /// Whether requests that must not be repeated are noted before they are sent (RFC 9110 §9.2.2).
+    /// Whether requests that must not be repeated are recorded before they are sent (RFC 9110 §9.2.2).
     package var notesUnrepeatable = false
     /// Whether the upload has a policy for redirects, challenges and responses.
     package var hasPolicy = false
-    /// The least length at which `Expect: 100-continue` is sent, or `nil` for never.
+    /// The minimum length at which `Expect: 100-continue` is sent, or `nil` for never.
     package var expectsFrom: Int64?
     /// The rule for redirects.
     package var redirects = RedirectRule(maximum: 20, allowsDowngrade: false)
-    /// The statuses that are worth another attempt.
+    /// The statuses that are retried.
     package var retryStatuses: Set<Int> = []
     /// The number of bytes after which a success's body is not read any further, or `nil` for no limit.
     package var answerLimit: Int64?
@@ -36,7 +36,7 @@ package struct UploadPlan: Sendable {
     package var answerTime: Int64?
     /// The time without progress after which a request fails, in nanoseconds; 0 for none.
     package var stallTimeout: Int64 = 0
-    /// The time for the whole upload without its queueing, in nanoseconds; 0 for none.
+    /// The time for the whole upload without queueing, in nanoseconds; 0 for none.
     package var totalTimeout: Int64 = 0
 
     /// Creates the plan of a PUT in one request.

@@ -1,15 +1,15 @@
-/// Chooses the protocol of one upload, and its next request: a resumable protocol if the server speaks one, otherwise a
-/// single request.
+/// Chooses the protocol of one upload, and its next request: a resumable protocol if the server supports one, otherwise
+/// a single request.
 ///
 /// Pure value: it performs no I/O, reads no clock and takes no lock.
 package struct UploadProtocolMachine: Sendable {
-    /// How an upload is sent.
+    /// The protocol of an upload.
     package enum Way: Hashable, Sendable {
         /// One request, restarted after a failure.
         case plain
-        /// As the server supports, which an `OPTIONS` request finds out.
+        /// A protocol that the server supports, determined with an `OPTIONS` request.
         case automatic
-        /// By this protocol.
+        /// This protocol.
         case by(ResumableProtocol)
     }
 
@@ -30,11 +30,11 @@ package struct UploadProtocolMachine: Sendable {
     /// Creates the machine of one upload.
     ///
     /// - Parameters:
-    ///   - way: How it is made; without a length only `plain` can be.
+    ///   - way: The protocol; `plain` if the length is unknown.
     ///   - method: The method of an upload in one request.
-    ///   - length: The bytes of the whole content, or `nil` where only its end tells.
-    ///   - metadata: What a tus server is told of the content.
-    ///   - checksum: The digest to send with each part where the protocol has one.
+    ///   - length: The length of the whole content in bytes, or `nil` if only its end determines it.
+    ///   - metadata: Metadata for a tus server.
+    ///   - checksum: The digest to send with each part, if the protocol supports it.
     package init(
         _ way: Way,
         method: String,
@@ -49,7 +49,7 @@ package struct UploadProtocolMachine: Sendable {
         self.tus = TusMachine(length: length ?? 0, metadata: metadata, checksum: checksum)
     }
 
-    /// The bytes that the server said it has; `nil` where the protocol does not tell.
+    /// The number of bytes that the server has reported; `nil` if the protocol does not report it.
     package var acknowledged: Int64? {
         switch self.kind {
         case .plain, .asking: nil
@@ -58,9 +58,9 @@ package struct UploadProtocolMachine: Sendable {
         }
     }
 
-    // MARK: Beginning
+    // MARK: Starting
 
-    /// Begins, or goes on with what a record says.
+    /// Starts the upload, or resumes the upload of a record.
     package mutating func begin(_ record: UploadRecord?) -> UploadStep {
         if let record, let length = self.length, record.length == length,
             let resource = try? HTTPURL(record.resource)
@@ -74,7 +74,7 @@ package struct UploadProtocolMachine: Sendable {
             return TusMachine.question
         case .by(.tus):
             var machine = self.tus
-            // What digests the server takes is known only from its answer.
+            // The digests that the server supports are known only from its response.
             let step = self.checks ? machine.beginAsking() : machine.begin()
             self.kind = .tus(machine)
             return step
@@ -110,16 +110,16 @@ package struct UploadProtocolMachine: Sendable {
         return step
     }
 
-    /// The request that deletes what a server has of an upload.
+    /// The request that deletes an upload on a server.
     package static func termination(_ speaks: ResumableProtocol, of resource: HTTPURL) -> UploadStep {
         speaks == .tus ? TusMachine.termination(of: resource) : DraftMachine.termination(of: resource, speaks)
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
-    /// An interim response.
+    /// Handles an interim response.
     ///
-    /// - Returns: The upload's resource, where this tells of it.
+    /// - Returns: The upload's resource, if the response reports it.
     package mutating func received(interim status: Int, _ fields: HeaderFields, from url: HTTPURL) -> UploadResource? {
         guard case .draft(var machine) = self.kind else { return nil }
         let resource = machine.received(interim: status, fields, from: url)
@@ -127,7 +127,7 @@ package struct UploadProtocolMachine: Sendable {
         return resource
     }
 
-    /// A final response's head, that is no redirect.
+    /// Handles a final response's head, other than a redirect.
     package mutating func received(_ head: ResponseHead, from url: HTTPURL) -> UploadAction {
         switch self.kind {
         case .plain: return (200..<300).contains(head.status) ? .accept : .judge
@@ -143,9 +143,9 @@ package struct UploadProtocolMachine: Sendable {
         }
     }
 
-    /// The question what a server can came back without an answer: the upload itself is tried.
+    /// The request for the server's capabilities received no response: the upload itself is tried.
     ///
-    /// - Returns: The request; `nil` where it is not that question which is under way.
+    /// - Returns: The request; `nil` if the current request is a different one.
     package mutating func unanswered() -> UploadStep? {
         guard case .asking = self.kind else { return nil }
         return self.beginDraft(.ietf6)
@@ -158,7 +158,7 @@ package struct UploadProtocolMachine: Sendable {
             self.kind = .tus(machine)
             return action
         }
-        // Whatever the server says to a question that it need not know, the upload itself is tried.
+        // Whatever the response to a request that servers need not support, the upload itself is tried.
         return .ask(self.beginDraft(.ietf6))
     }
 }

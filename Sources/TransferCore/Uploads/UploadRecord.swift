@@ -1,18 +1,18 @@
-/// A resumable upload as it is stored, so that another process can resume it.
+/// The stored form of a resumable upload, with which another process can resume it.
 ///
-/// It has no offset: the server reports that.
+/// It contains no offset: the server reports that.
 package struct UploadRecord: Hashable, Sendable {
-    /// The protocol that the upload's resource speaks.
+    /// The protocol of the upload's resource.
     package var speaks: ResumableProtocol
     /// The URL of the upload's first request, without user information.
     package var endpoint: String
-    /// The URL of the upload's own resource, a secret: a client that knows it can add to the upload.
+    /// The URL of the upload's own resource, a secret: a client that knows it can append to the upload.
     package var resource: String
     /// The length of the whole content in bytes.
     package var length: Int64
-    /// The files that are sent, in order, as they were when the upload started.
+    /// The files in order, with their identities at the start of the upload.
     package var files: [FileIdentity]
-    /// When the server deletes the upload, in seconds since 1970; `nil` if it did not say.
+    /// The expiry time of the upload on the server, in seconds since 1970; `nil` if it was not reported.
     package var expires: Int64?
 
     /// Creates a record.
@@ -34,12 +34,12 @@ package struct UploadRecord: Hashable, Sendable {
 }
 
 extension UploadRecord {
-    /// Whether the upload was given up.
+    /// Whether the upload was abandoned.
     ///
     /// A void record keeps the next run from resuming the caller's.
     package var isVoid: Bool { self.resource.isEmpty }
 
-    /// This record, given up.
+    /// This record, marked as abandoned.
     package var voided: UploadRecord {
         var record = self
         record.resource = ""
@@ -47,15 +47,15 @@ extension UploadRecord {
     }
 }
 
-/// A protocol by which an interrupted upload is resumed.
+/// A protocol for resuming an interrupted upload.
 public enum ResumableProtocol: String, Hashable, Sendable, CaseIterable {
     /// tus 1.0.
     case tus
-    /// The IETF's draft, interop version 3.
+    /// The IETF draft, interop version 3.
     case ietf3 = "ietf-3"
-    /// The IETF's draft, interop version 5.
+    /// The IETF draft, interop version 5.
     case ietf5 = "ietf-5"
-    /// The IETF's draft, interop version 6.
+    /// The IETF draft, interop version 6.
     case ietf6 = "ietf-6"
 
     /// The number of the draft's interop version, or `nil` for tus.
@@ -70,10 +70,10 @@ public enum ResumableProtocol: String, Hashable, Sendable, CaseIterable {
 }
 
 extension UploadRecord {
-    /// The record as text: a line that names the format, then a name and a value on each line.
+    /// The record as text: a line with the format, then a name and a value on each line.
     ///
-    /// A file's change time is a separate line after the file's: earlier versions ignore names that they do not know, and
-    /// still read the record.
+    /// A file's change time is a separate line after the file's: earlier versions ignore unknown names, and can still
+    /// read the record.
     package var encoded: [UInt8] {
         var text = Self.firstLine + "\n"
         text += "protocol \(self.speaks.rawValue)\nendpoint \(self.endpoint)\nresource \(self.resource)\n"
@@ -86,10 +86,10 @@ extension UploadRecord {
         return Array((text + "end\n").utf8)
     }
 
-    /// Reads a record; `nil` if the bytes are not a complete one of this format.
+    /// Parses a record; `nil` if the bytes are not a complete record of this format.
     package init?(encoded bytes: [UInt8]) {
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n", omittingEmptySubsequences: false)
-        // The last line is empty, and without the one before it the file was cut off.
+        // The last line is empty; without the line before it the file is truncated.
         guard lines.count > 2, lines[0] == Self.firstLine, lines[lines.count - 2] == "end" else { return nil }
         var values: [Substring: Substring] = [:]
         var files: [FileIdentity] = []

@@ -1,7 +1,7 @@
 /// A value on the heap: a copy costs one reference instead of a copy of all its members.
 ///
-/// For large values that change rarely and are handed on often, such as a response's facts. It remains a value: a
-/// change makes a new box, which allocates.
+/// For large values that change rarely and are passed on often, such as a response's facts. It remains a value: a
+/// change creates a new box, which allocates.
 @dynamicMemberLookup
 package struct Boxed<Value: Sendable>: Sendable {
     private final class Box: Sendable {

@@ -1,4 +1,4 @@
-/// The facts about a resource, from the response that its bytes are from.
+/// The facts about a resource, from the response that delivered its bytes.
 ///
 /// The journal stores them with a partial file, so that another process can decide whether to resume it.
 public struct ResourceFacts: Hashable, Sendable {
@@ -16,7 +16,7 @@ public struct ResourceFacts: Hashable, Sendable {
     public var lastModified: String?
     /// `Date` of that response, as sent.
     public var date: String?
-    /// When the response was received by this machine's clock, in seconds since 1970.
+    /// The time at which the response was received, by this machine's clock, in seconds since 1970.
     public var received: Int64?
     /// `Content-Encoding` as sent, unless it is identity.
     public var contentEncoding: String?
@@ -59,7 +59,7 @@ public struct ResourceFacts: Hashable, Sendable {
         self.representationDigest = representationDigest
     }
 
-    /// Takes the facts from a response's header fields.
+    /// Creates the facts from a response's header fields.
     ///
     /// - Parameters:
     ///   - url: The URL that was requested, without user information.
@@ -67,7 +67,7 @@ public struct ResourceFacts: Hashable, Sendable {
     ///   - length: The length of the whole representation, if the response declares it.
     ///   - fields: The response's header fields.
     ///   - received: The time of reception, in seconds since 1970.
-    ///   - includesMediaType: Whether the media type is wanted; a response whose bytes are not continued needs none.
+    ///   - includesMediaType: Whether the media type is needed; it is not if the response's bytes are not continued.
     public init(
         url: String,
         finalURL: String = "",
@@ -107,12 +107,12 @@ public enum Consistency: String, Hashable, Sendable, CaseIterable {
     case entityTag = "etag"
     /// All responses carried the same strong Last-Modified.
     case lastModified = "last-modified"
-    /// A response's first bytes were compared with those held before it: a heuristic.
+    /// A response's first bytes were compared with the preceding bytes: a heuristic.
     case overlap
 
     /// The weaker of two, for held bytes.
     ///
-    /// A digest is the weakest until it has been compared, because without it nothing vouches for the bytes.
+    /// A digest is the weakest until it has been compared, because without the comparison it proves nothing.
     public func combined(with other: Consistency) -> Consistency {
         self.weakness >= other.weakness ? self : other
     }

@@ -2,13 +2,13 @@
 ///
 /// - Source: RFC 9110 §8.8.
 package struct Validators: Hashable, Sendable {
-    /// The `ETag` field as sent, malformed ones included.
+    /// The `ETag` field as sent, including malformed ones.
     package var entityTag: String?
     /// The `Last-Modified` field as sent.
     package var lastModified: String?
     /// The `Date` field as sent.
     package var date: String?
-    /// When the response was received, in seconds since 1970.
+    /// The time at which the response was received, in seconds since 1970.
     package var received: Int64?
 
     /// Creates validators.
@@ -24,7 +24,7 @@ package struct Validators: Hashable, Sendable {
         self.received = received
     }
 
-    /// Takes the validators of a resource's facts.
+    /// Creates the validators of a resource's facts.
     package init(_ facts: ResourceFacts) {
         self.init(
             entityTag: facts.entityTag,
@@ -34,7 +34,7 @@ package struct Validators: Hashable, Sendable {
         )
     }
 
-    /// Whether there is a validator of any kind.
+    /// Whether any validator exists.
     package var isEmpty: Bool { self.entityTag == nil && self.lastModified == nil }
 
     /// The entity tag if it is well-formed and strong.
@@ -88,7 +88,7 @@ package enum EntityTag {
     static func opaque(_ tag: String) -> Substring { self.isWeak(tag) ? tag.dropFirst(2) : tag[...] }
 }
 
-/// How one validator of two responses compares.
+/// The result of comparing a validator of two responses.
 package enum ValidatorMatch: Hashable, Sendable {
     /// Both have it, equal and strong.
     case strong

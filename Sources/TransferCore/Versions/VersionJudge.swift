@@ -4,20 +4,20 @@
 /// (a) equal strong validators, (b) an overlap compared within the response, (b') the same although the entity tag
 /// differs, (c) a digest of the whole.
 package enum VersionJudge {
-    /// How a response relates to the bytes that are held.
+    /// The relation of a response to the held bytes.
     package enum Relation: Hashable, Sendable {
         /// It is of the same version, by (a) or (c).
         case same(Consistency)
         /// Nothing shows that it is another version; only an overlap comparison, (b) or (b'), or a digest can show that
         /// it is the same.
         case comparable
-        /// It is of another version; the text says why.
+        /// It is of another version; the text states the reason.
         case different(String)
     }
 
     /// The facts that a decision depends on in addition to the two responses.
     package struct Context: Hashable, Sendable {
-        /// Whether the response is from another URL than the held bytes, such as a mirror: entity tags of different
+        /// Whether the response is from a different URL than the held bytes, such as a mirror: entity tags of different
         /// resources are not comparable (RFC 9110 §8.8.3).
         package var isOtherResource = false
         /// Whether a digest of the whole will be compared before the file gets its name.
@@ -105,16 +105,16 @@ package enum VersionJudge {
 
     // MARK: Continuing
 
-    /// Whether a response that begins inside or at the end of held bytes may add to them.
+    /// Whether a response that starts inside or at the end of the held bytes may add to them.
     package enum Continuation: Hashable, Sendable {
-        /// Its bytes may be taken.
+        /// Its bytes may be used.
         case accepted(Consistency)
-        /// Its bytes may be taken once its first bytes have been compared with the held ones.
+        /// Its bytes may be used once its first bytes have been compared with the held ones.
         case compared
         /// Only a comparison can show that it is the same version, and its overlap is too short: the range must be
-        /// requested again, beginning ``overlap`` bytes earlier.
+        /// requested again, starting ``overlap`` bytes earlier.
         case needsOverlap
-        /// Its bytes may not be taken; the text says why.
+        /// Its bytes may not be used; the text states the reason.
         case refused(String)
     }
 
@@ -122,12 +122,12 @@ package enum VersionJudge {
     ///
     /// - Parameters:
     ///   - response: The facts of the response.
-    ///   - held: The facts of the response that the held bytes are from.
+    ///   - held: The facts of the response that delivered the held bytes.
     ///   - context: The additional facts.
-    ///   - isAdditional: Whether other responses deliver bytes of the same file at the same time.
+    ///   - isAdditional: Whether other responses deliver bytes of the same file concurrently.
     ///   - overlap: The number of held bytes at the beginning of the response.
     ///   - run: The number of held bytes that precede the range's first new byte without a gap.
-    /// - Returns: Whether its bytes may be taken, and under which condition.
+    /// - Returns: Whether its bytes may be used, and under which condition.
     package static func continuation(
         of response: ResourceFacts,
         after held: ResourceFacts,
@@ -140,8 +140,8 @@ package enum VersionJudge {
         case .same(let consistency): return .accepted(consistency)
         case .different(let reason): return .refused(reason)
         case .comparable:
-            if isAdditional { return .refused("nothing shows that it is of the same version") }
-            if run == 0 { return .refused("nothing precedes its bytes that could be compared") }
+            if isAdditional { return .refused("there is no evidence that it is the same version") }
+            if run == 0 { return .refused("no preceding bytes are available for a comparison") }
             return overlap >= min(self.overlap, run) ? .compared : .needsOverlap
         }
     }
@@ -161,7 +161,7 @@ package enum VersionJudge {
     package enum Replacement: Hashable, Sendable {
         /// It is of the same version: its bytes continue the held ones.
         case same(Consistency)
-        /// It replaces them; the text says why.
+        /// It replaces them; the text states the reason.
         case restart(String)
         /// It is probably not the resource but, for example, a login page: the held bytes are kept.
         case suspicious(String)
@@ -179,7 +179,7 @@ package enum VersionJudge {
         switch self.relation(of: response, to: held, context) {
         case .same(let consistency): return .same(consistency)
         case .different(let text): reason = text
-        case .comparable: reason = "nothing shows that it is still the same version"
+        case .comparable: reason = "there is no evidence that it is still the same version"
         }
         guard Validators(held).isStrong, Validators(response).isEmpty else { return .restart(reason) }
         if let old = held.mediaType, let new = response.mediaType, old != new {
@@ -210,7 +210,7 @@ package enum VersionJudge {
 
     // MARK: A finished file
 
-    /// A file that has its final name.
+    /// A file with its final name.
     package struct FinishedFile: Hashable, Sendable {
         /// The size in bytes.
         package var size: Int64
@@ -227,7 +227,7 @@ package enum VersionJudge {
         }
     }
 
-    /// Whether a finished file is the representation that a response carries.
+    /// Whether a finished file has the content of a response.
     ///
     /// Requires equal length and (a) against the facts recorded with the file; for a file without a record, equal
     /// length and a modification time equal to Last-Modified.

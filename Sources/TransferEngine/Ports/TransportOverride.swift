@@ -2,7 +2,7 @@
 ///
 /// Opaque: the product `TransferTesting` makes the values.
 public struct TransportOverride: Sendable {
-    /// Makes the transport of one engine.
+    /// Creates the transport of one engine.
     package let makeTransport: @Sendable () -> any Transport
 
     /// Creates a replacement.

@@ -66,7 +66,7 @@ package struct DownloadRequest: Sendable {
         options: DownloadOptions = DownloadOptions(),
         userInfo: (any Sendable)? = nil
     ) {
-        precondition(!sources.isEmpty, "a download needs at least one URL")
+        precondition(!sources.isEmpty, "a download requires at least one URL")
         self.sources = sources
         self.name = name
         self.directory = directory
@@ -106,7 +106,7 @@ package struct DownloadOptions: Sendable {
     package var outageTimeout: Duration?
     /// Whether attempts that fail in an outage use up retries, although the transfer waits for its end.
     package var retriesIncludeOutages = false
-    /// The time since which the transfer has waited outside the engine, in seconds since 1970, or `nil`.
+    /// The time since which the transfer has been waiting outside the engine, in seconds since 1970, or `nil`.
     ///
     /// A failed attempt at its host after this time counts as one of this transfer.
     package var waitsSince: Int64?

@@ -46,7 +46,7 @@ struct SourceParts: Sendable {
 
     private mutating func add(_ count: Int64) throws(StorageError) {
         let (length, isTooLong) = self.length.addingReportingOverflow(count)
-        guard !isTooLong else { throw StorageError(.inputOutput, "the files are together larger than 8 EiB") }
+        guard !isTooLong else { throw StorageError(.inputOutput, "the total size of the files exceeds 8 EiB") }
         self.length = length
     }
 
@@ -145,8 +145,8 @@ struct SourceParts: Sendable {
     static func changed(_ path: String) -> TransferFailure {
         TransferFailure(
             .fileIO,
-            "\(path) changed while it was being sent, so the server's copy may mix two versions",
-            remedy: "send it again when no program writes to it"
+            "\(path) changed during the upload, so the server's copy may mix two versions",
+            remedy: "send it again when no program is writing to it"
         )
     }
 
@@ -156,7 +156,7 @@ struct SourceParts: Sendable {
             let middle = (low + high + 1) / 2
             if self.parts[middle].start <= offset { low = middle } else { high = middle - 1 }
         }
-        // If several parts begin here, all but the last are empty.
+        // If several parts start here, all but the last are empty.
         return low
     }
 }

@@ -137,7 +137,7 @@ final class UploadStretch: RequestContent {
 
     /// Whether bytes complete the declared length: then they wait for the end of the stream.
     ///
-    /// If they were sent at once, the server would accept the beginning of a longer stream as the whole.
+    /// If they were sent immediately, the server would accept the beginning of a longer stream as the whole.
     private func isLast(_ bytes: [UInt8]) -> Bool {
         self.state.withLock { state in
             guard self.length != nil, state.offset + Int64(bytes.count) == self.end else { return false }
@@ -154,14 +154,14 @@ final class UploadStretch: RequestContent {
         switch given {
         case .success(let bytes?):
             guard self.state.withLock({ Int64(bytes.count) <= self.end - $0.offset }) else {
-                return self.failed("the source gave more than the declared \(self.end) bytes")
+                return self.failed("the source provided more than the declared \(self.end) bytes")
             }
             self.state.withLock { $0.offset += Int64(bytes.count) }
             return self.paced(.bytes(bytes), bytes.count, later)
         case .success(nil):
             let count = self.state.withLock { $0.offset }
             guard self.length == nil || count == self.end else {
-                return self.failed("the source gave only \(count) of the declared \(self.end) bytes")
+                return self.failed("the source provided only \(count) of the declared \(self.end) bytes")
             }
             self.run.contentEnded(at: count, of: self.id)
             let last = self.state.withLock { state in

@@ -7,7 +7,7 @@ extension MemoryStore {
     static func charge(_ count: Int, _ state: inout State) throws(StorageError) {
         if state.writesLeft != .max {
             guard Int64(count) <= state.writesLeft else {
-                throw StorageError(state.writeError, "the memory store was told to fail this write")
+                throw StorageError(state.writeError, "the memory store simulates a failed write")
             }
             state.writesLeft -= Int64(count)
         }
@@ -21,7 +21,7 @@ extension MemoryStore {
         _ options: CommitOptions,
         _ state: inout State
     ) throws(StorageError) -> [UInt8]? {
-        if let code = state.commitError { throw StorageError(code, "the memory store was told to fail this commit") }
+        if let code = state.commitError { throw StorageError(code, "the memory store simulates a failed commit") }
         for expected in options.expected where self.computeDigest(expected.algorithm, bytes) != expected.bytes {
             if options.keepBad { state.files[target.path + ".martlet-bad"] = File(bytes) }
             throw StorageError(.digestMismatch, "\(target.path) does not have the digest that \(expected.source) gives")
@@ -122,7 +122,7 @@ final class MemoryPartialFile: PartialFile {
         try self.store.locked { state throws(StorageError) in
             try MemoryStore.charge(bytes.count, &state)
             guard var partial = state.partials.removeValue(forKey: self.path) else {
-                throw StorageError(.badJournal, "\(self.path).part is gone")
+                throw StorageError(.badJournal, "\(self.path).part does not exist")
             }
             if partial.bytes.count < Int(end) {
                 partial.bytes += [UInt8](repeating: 0, count: Int(end) - partial.bytes.count)
@@ -160,7 +160,7 @@ final class MemoryPartialFile: PartialFile {
         let store = self.store
         return try store.locked { state throws(StorageError) -> [UInt8]? in
             guard let partial = state.partials[self.path] else {
-                throw StorageError(.badJournal, "\(self.path).part is gone")
+                throw StorageError(.badJournal, "\(self.path).part does not exist")
             }
             do throws(StorageError) {
                 let bytes = Array(partial.bytes.prefix(Int(length)))

@@ -106,7 +106,7 @@ public final class MemoryStore: FileStore {
         return (0..<algorithm.byteCount).map { _ in UInt8(truncatingIfNeeded: generator.next()) }
     }
 
-    // MARK: What a test looks at and sets
+    // MARK: Inspection and set-up by a test
 
     /// The finished files by path.
     public var files: [String: File] { self.state.withLock { $0.files } }
@@ -123,7 +123,7 @@ public final class MemoryStore: FileStore {
     /// Opens a file for sending; a later `add` under its name counts as a change of the file.
     public func openSource(_ path: String) throws(StorageError) -> any SourceFile {
         guard let file = self.files[path], file.isRegular else {
-            throw StorageError(.cannotOpen, "cannot open '\(path)': there is no such file", errno: 2)
+            throw StorageError(.cannotOpen, "cannot open '\(path)': it does not exist", errno: 2)
         }
         return MemorySourceFile(self, path)
     }
@@ -200,7 +200,7 @@ public final class MemoryStore: FileStore {
     public func openPartial(_ target: FileTarget) throws(StorageError) -> any PartialFile {
         let extents = try self.locked { state throws(StorageError) -> [ByteRange] in
             guard var partial = state.partials[target.path], !partial.isBusy, partial.foreign == nil else {
-                throw StorageError(.cannotOpen, "\(target.path).part is not there, not ours, or busy")
+                throw StorageError(.cannotOpen, "\(target.path).part is missing, not ours, or busy")
             }
             partial.isBusy = true
             state.partials[target.path] = partial
@@ -282,7 +282,7 @@ public final class MemoryStore: FileStore {
 
     private func existing(_ target: FileTarget) throws(StorageError) -> File {
         guard let file = self.state.withLock({ $0.files[target.path] }) else {
-            throw StorageError(.cannotOpen, "\(target.path) is not there")
+            throw StorageError(.cannotOpen, "\(target.path) does not exist")
         }
         return file
     }

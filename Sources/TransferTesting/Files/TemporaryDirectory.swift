@@ -13,7 +13,7 @@ public final class TemporaryDirectory: Sendable {
         var template = Array((base + "/martlet-test-XXXXXX").utf8CString)
         let made = template.withUnsafeMutableBufferPointer { buffer in buffer.baseAddress.flatMap { mkdtemp($0) } }
         guard let made else {
-            throw TestSupportError("no directory can be made in \(base): \(String(cString: strerror(errno)))")
+            throw TestSupportError("cannot create a directory in \(base): \(String(cString: strerror(errno)))")
         }
         self.path = String(cString: made)
     }
@@ -67,7 +67,7 @@ public final class TemporaryDirectory: Sendable {
     public func write(_ bytes: [UInt8], to name: String, modified: Int? = nil) throws {
         let descriptor = open(self.path(name), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else {
-            throw TestSupportError("\(name) cannot be made: \(String(cString: strerror(errno)))")
+            throw TestSupportError("\(name) cannot be created: \(String(cString: strerror(errno)))")
         }
         defer { close(descriptor) }
         var offset = 0
@@ -126,7 +126,7 @@ public final class TemporaryDirectory: Sendable {
 
 /// An error of the test support.
 public struct TestSupportError: Error, CustomStringConvertible {
-    /// What failed, where, and why.
+    /// A description of the failed operation, its location and the cause.
     public let description: String
 
     /// Creates an error.

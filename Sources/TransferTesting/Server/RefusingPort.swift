@@ -31,7 +31,7 @@ public final class RefusingPort: Sendable {
             }
         }
         guard descriptor >= 0, bound else {
-            throw TestSupportError("no port can be had: \(String(cString: strerror(errno)))")
+            throw TestSupportError("no port is available: \(String(cString: strerror(errno)))")
         }
         self.descriptor = descriptor
         self.port = Int(UInt16(bigEndian: address.sin_port))

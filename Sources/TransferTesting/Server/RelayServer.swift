@@ -30,7 +30,7 @@ public final class RelayServer: Sendable {
             }
             .bind(host: "127.0.0.1", port: 0).get()
         guard let port = channel.localAddress?.port else {
-            throw TestSupportError("the relay's socket has no port; this is a fault of the test support")
+            throw TestSupportError("the relay's socket has no port; this is a bug in the test support")
         }
         return RelayServer(channel, book, port)
     }

@@ -62,7 +62,7 @@ public final class ScriptedServer: Sendable {
         }
         let channel = try await bootstrap.bind(host: host, port: port).get()
         guard let port = channel.localAddress?.port else {
-            throw TestSupportError("the server's socket has no port; this is a fault of the test support")
+            throw TestSupportError("the server's socket has no port; this is a bug in the test support")
         }
         return ScriptedServer(channel: channel, record: record, host: host, port: port, isTLS: tls != nil)
     }

@@ -4,11 +4,11 @@ import NIOSSL
 import Synchronization
 import TransferCore
 
-/// A proxy on this machine that makes tunnels: it responds to CONNECT, then forwards bytes in both directions.
+/// A proxy on this machine that opens tunnels: it responds to CONNECT, then forwards bytes in both directions.
 public final class TunnelServer: Sendable {
     /// The reaction to one CONNECT.
     public enum Answer: Sendable {
-        /// Makes the tunnel; sends this response head, followed by these bytes.
+        /// Opens the tunnel; sends this response head, followed by these bytes.
         case connect(head: String = "HTTP/1.1 200 Connection established\r\n\r\n", trailing: [UInt8] = [])
         /// Responds with a status.
         case refuse(Int)
@@ -66,7 +66,7 @@ public final class TunnelServer: Sendable {
             }
             .bind(host: "127.0.0.1", port: 0).get()
         guard let port = channel.localAddress?.port else {
-            throw TestSupportError("the proxy's socket has no port; this is a fault of the test support")
+            throw TestSupportError("the proxy's socket has no port; this is a bug in the test support")
         }
         return TunnelServer(channel: channel, record: record, port: port)
     }

@@ -1,13 +1,13 @@
 public import TransferCore
 
-/// What a script of ``ScriptedResponses`` does about one request.
+/// The reaction of a script of ``ScriptedResponses`` to one request.
 public struct ScriptedResponse: Sendable {
     enum Kind: Sendable {
         /// A response.
         case response
         /// A failure before any response.
         case failure(ScriptedFailure)
-        /// Neither, until the session gives up.
+        /// No response, until the session's timeout or a cancellation.
         case silence
     }
 

@@ -34,7 +34,7 @@ struct CoreAddingTests {
         for (index, result) in results.enumerated() where result != [gid(index + 1)] {
             #expect(index == 4_999 || index == 6_999, "\(index): \(result.text)")
         }
-        #expect(results[4_999]["message"] == "there is a transfer 0000000000000001 already")
+        #expect(results[4_999]["message"] == "the transfer 0000000000000001 already exists")
         #expect(results[6_999]["message"]?.string?.hasPrefix("No URI to download.") == true)
         #expect(harness.core.counts.paused == 9_998)
         let last = try await harness.core.list(ListQuery(offset: -1, limit: 1))

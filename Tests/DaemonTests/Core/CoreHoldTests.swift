@@ -95,7 +95,7 @@ struct CoreHoldTests {
         await server.waitForRequests(1)
         await harness.store.limitPages(1)
         gate.open()
-        try await harness.events.wait(forLine: "the disk under the queue is full")
+        try await harness.events.wait(forLine: "the queue's disk is full")
         // A change in place needs no room.
         try await harness.core.perform(.resume, on: .ids([next]))
         #expect(try await harness.core.record(next).waitingFor == .diskFull)

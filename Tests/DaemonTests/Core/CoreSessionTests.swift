@@ -129,7 +129,7 @@ struct CoreSessionTests {
         #expect(try await harness.core.sessions().first?.program == "program b")
         reading.cancel()
         await reading.value
-        try await harness.events.wait(forLine: "nobody reads the session s ")
+        try await harness.events.wait(forLine: "the reader of the session s ")
         #expect(try await harness.core.sessions().first?.program == nil)
         _ = try await Self.open(harness, "a")
         await harness.stop()

@@ -86,7 +86,7 @@ struct CoreUploadTests {
         #expect(await message(UploadSource([.file(harness.directory.path)])).contains(harness.directory.path))
         #expect(await message(UploadSource([])).contains("nothing to send"))
         let much = [UInt8](repeating: 0, count: UploadSource.mostBytes + 1)
-        #expect(await message(UploadSource([.bytes(much)])).contains("bytes beside its files"))
+        #expect(await message(UploadSource([.bytes(much)])).contains("bytes in addition to its files"))
         var source = UploadSource([.file(path)])
         #expect(await message(source, "http://127.0.0.1:9/", ["body": "YQ=="]).contains("body"))
         source.resumption = "ftp"

@@ -100,12 +100,12 @@ struct EnvelopeTests {
         let call = #"{"id":1,"method":"system.listMethods"}"#
         let answer = await bench.send("[" + Array(repeating: call, count: 50).joined(separator: ",") + "]")
         #expect(answer.body.utf8.count < 10_000)
-        #expect(answer.body.contains("The batch's answer is too large"))
+        #expect(answer.body.contains("The response to the batch is too large"))
         let inner = #"{"methodName":"system.listMethods"}"#
         let calls = Array(repeating: inner, count: 50).joined(separator: ",")
         let multicall = await bench.send(#"{"id":1,"method":"system.multicall","params":[[\#(calls)]]}"#)
         #expect(multicall.body.utf8.count < 10_000)
-        #expect(multicall.body.contains("The answer is too large"))
+        #expect(multicall.body.contains("The response is too large"))
     }
 
     @Test("over TCP each call needs the token, which is always taken off")

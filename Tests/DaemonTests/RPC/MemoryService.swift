@@ -57,7 +57,7 @@ final class MemoryService: TransferService {
     }
 
     func readList(_ name: String, limit: Int) async throws(ControlError) -> [TransferRecord] {
-        guard name == "memory" else { throw ControlError(.notFound, "there is no list '\(name)'") }
+        guard name == "memory" else { throw ControlError(.notFound, "the list '\(name)' does not exist") }
         return self.state.withLock { state in
             defer { state.list.removeFirst(min(limit, state.list.count)) }
             return Array(state.list.prefix(limit))
@@ -73,7 +73,7 @@ final class MemoryService: TransferService {
             for entry in entries {
                 let id = entry.id ?? GID.random()
                 guard !(state.line + state.ended + records).contains(where: { $0.id == id }) else {
-                    return .failure(ControlError(.duplicate, "there is a transfer \(id) already"))
+                    return .failure(ControlError(.duplicate, "the transfer \(id) already exists"))
                 }
                 var record = TransferRecord(
                     id: id,

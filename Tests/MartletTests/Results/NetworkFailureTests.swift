@@ -46,7 +46,7 @@ struct NetworkFailureTests {
         let server = try await ScriptedServer.start(tls: .localhost) { _ in .response(200) }
         let untrusted = try await failure { try await harness.session.data(from: server.text("a")) }
         #expect(untrusted.code == .certificate && untrusted.networkFailure == .certificateUnknownAuthority)
-        #expect(untrusted.remedy == "trust its authority by the configuration's TLS options")
+        #expect(untrusted.remedy == "add its certificate authority to the configuration's TLS options")
     }
 
     // MARK: - What is stored

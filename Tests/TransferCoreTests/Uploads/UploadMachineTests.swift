@@ -888,7 +888,7 @@ struct UploadMachineTests {
                 continue
             }
             #expect(late == ["cancel 1", "release host", "retry"], "\(state)")
-            let words = ["nothing could be sent", "no response arrived", "nothing arrived"]
+            let words = ["no data could be sent", "no response arrived", "no data arrived"]
             #expect(bench.failure?.message.hasPrefix(words[state - 3]) == true)
         }
     }

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Calls a closure exactly once, at the latest when it is released.
+/// Calls a closure exactly once, at the latest when the object is released.
 final class CallOnce: Sendable {
     private let call: Mutex<(@Sendable () -> Void)?>
 

@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import TransferCore
 
-/// The unread events of one listener; beyond the capacity progress is dropped first, then the sequence ends.
+/// The unread events of one listener; beyond the capacity, progress is dropped first, then the sequence ends.
 final class Listener: Sendable {
     private struct State {
         var events = FirstInFirstOut<ServiceEvent>()

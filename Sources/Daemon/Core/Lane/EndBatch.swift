@@ -28,7 +28,7 @@ struct EndBatch: Sendable {
 
     /// Writes all items in one transaction.
     ///
-    /// Skips the end and the event of a transfer that was removed meanwhile: its removal has been reported.
+    /// Skips the end and the event of a transfer that was removed in the meantime: its removal has been reported.
     ///
     /// - Returns: The outcome of each item, in the same order.
     func write(_ writer: borrowing QueueWriter) throws(QueueStoreError) -> [Outcome] {

@@ -68,9 +68,9 @@ final class Lane {
     }
 
     let session: String?
-    /// The transfers that were claimed from the store and are not staged yet.
+    /// The transfers that were claimed from the store and are not yet staged.
     var claimed: [GID: StoredTransfer] = [:]
-    /// The transfers on an engine, and those whose end is not stored yet.
+    /// The transfers on an engine, and those whose end is not yet stored.
     var live: [GID: Live] = [:]
     /// The holds of hosts that engines reported; for display.
     var holds: [Origin: HostHold] = [:]
@@ -99,7 +99,7 @@ final class Lane {
 
     // MARK: Settings
 
-    /// Changes the settings; limits apply at once, the rest to transfers that are staged from now on.
+    /// Changes the settings; limits apply immediately, other settings to transfers that are staged from now on.
     func change(_ settings: LaneSettings, renewsEngines: Bool) {
         var settings = settings
         settings.engine.concurrentTransfers = self.settings.engine.concurrentTransfers
@@ -264,7 +264,7 @@ final class Lane {
         return nil
     }
 
-    /// Releases holds, so that transfers of held hosts are tried at once.
+    /// Releases holds, so that transfers of held hosts are tried immediately.
     ///
     /// - Parameter transfers: The transfers whose hosts are released; `nil` for all hosts.
     func releaseHolds(of transfers: [StoredTransfer]?) {
@@ -289,7 +289,7 @@ final class Lane {
         return self.slots[live.engine]?.engine.progress(of: live.number)
     }
 
-    /// Returns the file target of a transfer on an engine, if it is known already.
+    /// Returns the file target of a transfer on an engine, if it is already known.
     func target(of id: GID) -> FileTarget? {
         guard let live = self.live[id] else { return nil }
         return self.slots[live.engine]?.engine.target(of: live.number)
@@ -307,8 +307,8 @@ final class Lane {
         guard plan.upload?.method == "PUT" || !notes.isLost(id) else {
             throw StagingFailure(
                 .cannotResume,
-                "the daemon ended while the upload's \(plan.upload?.method ?? "") was under way: the server may have it",
-                remedy: "look whether the server has it; if not, retry the transfer"
+                "the daemon exited during the upload's \(plan.upload?.method ?? ""): the server may have received it",
+                remedy: "check whether the server has received it; if not, retry the transfer"
             )
         }
         plan.upload?.journal = notes.journal(of: id)
@@ -373,7 +373,7 @@ final class Lane {
                 pool: self.parts.pool
             )
         } catch {
-            throw StagingFailure(.badOption, "the connections cannot be set up: \(error)")
+            throw StagingFailure(.badOption, "the connections cannot be configured: \(error)")
         }
         engine.setConnectionLimits(ofHosts: self.hostLimits)
         let interest: TransferEvent.Interest =

@@ -20,7 +20,7 @@ extension DaemonCore {
     /// Running transfers are returned with their current progress.
     package func readList(_ name: String, limit: Int) async throws(ControlError) -> [TransferRecord] {
         guard let list = self.lists.list(name) else {
-            throw ControlError(.notFound, "there is no list '\(name.prefix(32))'", remedy: "open it again")
+            throw ControlError(.notFound, "the list '\(name.prefix(32))' does not exist", remedy: "open it again")
         }
         let result: Result<[StoredTransfer], QueueStoreError> = await withCheckedContinuation { continuation in
             // The file is read outside the actor.

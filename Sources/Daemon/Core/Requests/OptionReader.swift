@@ -6,7 +6,7 @@ struct OptionReader {
     let options: TransferOptions
 
     func wrong(_ name: OptionName, _ wanted: String) -> ControlError {
-        ControlError(.badParameter, "the option '\(name.rawValue)' has no usable value", remedy: "give \(wanted)")
+        ControlError(.badParameter, "the option '\(name.rawValue)' has an invalid value", remedy: "give \(wanted)")
     }
 
     func flag(_ name: OptionName) throws(ControlError) -> Bool? {
@@ -30,7 +30,7 @@ struct OptionReader {
     func bytes(_ name: OptionName) throws(ControlError) -> Int64? {
         guard let text = self.options[name], !text.isEmpty else { return nil }
         guard let value = ByteCount.parse(text), value >= 0 else {
-            throw self.wrong(name, "a number of bytes, as 500K or 1M")
+            throw self.wrong(name, "a number of bytes, such as 500K or 1M")
         }
         return value
     }

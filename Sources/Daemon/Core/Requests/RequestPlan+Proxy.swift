@@ -44,7 +44,7 @@ extension RequestPlan {
         guard !user.utf8.contains(0x3A) else {
             throw ProxyError(
                 .malformed,
-                "the option '\(name.rawValue)': a colon, which Basic cannot carry; use another"
+                "the option '\(name.rawValue)' contains a colon, which Basic authentication does not allow; remove it"
             )
         }
         return ProxyServer(origin: proxy.origin, user: user, password: password ?? "")

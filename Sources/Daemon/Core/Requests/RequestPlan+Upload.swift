@@ -23,20 +23,20 @@ extension RequestPlan {
         _ reader: OptionReader
     ) throws(ControlError) -> UploadRequest {
         guard common.sources.count == 1 else {
-            throw ControlError(.badParameter, "an upload has several URLs", remedy: "add one upload for each")
+            throw ControlError(.badParameter, "an upload has several URLs", remedy: "add one upload per URL")
         }
         guard try reader.flag(.dryRun) != true else {
-            throw ControlError(.badParameter, "an upload has the option 'dry-run'", remedy: "leave it out")
+            throw ControlError(.badParameter, "an upload cannot have 'dry-run'", remedy: "leave it out")
         }
         guard reader.options[.body] == nil, common.conditions.isEmpty else {
-            throw ControlError(.badParameter, "an upload has the option 'body' or 'conditions'", remedy: "leave it out")
+            throw ControlError(.badParameter, "an upload cannot have 'body' or 'conditions'", remedy: "leave it out")
         }
         var request = UploadRequest(common.sources[0], try Self.content(source), options: common.options)
         request.options.rateLimit = try reader.limit(.maxUploadLimit)
         request.fields = common.fields
         request.type = source.type
         guard OptionReader.isValue(source.type), !source.type.isEmpty else {
-            throw ControlError(.badParameter, "\"type\" is no media type", remedy: "give one as text/plain")
+            throw ControlError(.badParameter, "\"type\" is not a media type", remedy: "give a type such as text/plain")
         }
         request.method = reader.options[.method].flatMap { $0.isEmpty ? nil : $0 } ?? (source.isForm ? "POST" : "PUT")
         request.collection = try Self.collection(source.collection)
@@ -47,7 +47,7 @@ extension RequestPlan {
             guard let record = UploadRecord(encoded: kept) else {
                 throw ControlError(
                     .badParameter,
-                    "\"record\" is not what an upload goes on from",
+                    "\"record\" is not the resumption record of an upload",
                     remedy: "leave it out"
                 )
             }
@@ -63,20 +63,20 @@ extension RequestPlan {
 
     private static func content(_ source: UploadSource) throws(ControlError) -> UploadContent {
         guard !source.parts.isEmpty else {
-            throw ControlError(.badParameter, "an upload has nothing to send", remedy: "give \"file\"")
+            throw ControlError(.badParameter, "the upload has nothing to send", remedy: "give \"file\"")
         }
         guard source.byteCount <= UploadSource.mostBytes else {
             throw ControlError(
                 .tooMuch,
-                "an upload has more than \(UploadSource.mostBytes) bytes beside its files",
+                "an upload has more than \(UploadSource.mostBytes) bytes in addition to its files",
                 remedy: "put them into a file"
             )
         }
         if let path = source.files.first(where: { !$0.hasPrefix("/") || $0.utf8.contains(0) || $0.hasSuffix("/") }) {
             throw ControlError(
                 .badParameter,
-                "'\(path.prefix(256))' is no absolute path of a file",
-                remedy: "begin it with '/'"
+                "'\(path.prefix(256))' is not the absolute path of a file",
+                remedy: "start it with '/'"
             )
         }
         return .parts(
@@ -102,7 +102,7 @@ extension RequestPlan {
         guard let way = UploadWay(name: text) else {
             throw ControlError(
                 .badParameter,
-                "\"protocol\": '\(text.prefix(64))' is none that Martlet speaks",
+                "\"protocol\": '\(text.prefix(64))' is not a supported protocol",
                 remedy: "give \(UploadWay.names)"
             )
         }
@@ -114,7 +114,7 @@ extension RequestPlan {
         guard let algorithm = DigestAlgorithm(rawValue: text) else {
             throw ControlError(
                 .badParameter,
-                "\"checksum\": '\(text.prefix(64))' is no algorithm",
+                "\"checksum\": '\(text.prefix(64))' is not a supported algorithm",
                 remedy: "give \(DigestAlgorithm.allCases.map(\.rawValue).joined(separator: ", "))"
             )
         }

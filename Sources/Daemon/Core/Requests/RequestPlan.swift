@@ -84,7 +84,7 @@ extension RequestPlan {
     }
 
     private static func sources(_ urls: [String]) throws(ControlError) -> [HTTPURL] {
-        guard !urls.isEmpty else { throw ControlError(.badParameter, "there is no URL", remedy: "give at least one") }
+        guard !urls.isEmpty else { throw ControlError(.badParameter, "no URL given", remedy: "give at least one") }
         var sources: [HTTPURL] = []
         for text in urls {
             do throws(HTTPURLError) {
@@ -106,7 +106,7 @@ extension RequestPlan {
         else {
             throw ControlError(
                 .badParameter,
-                "the option 'out' is no file name",
+                "the option 'out' is not a file name",
                 remedy: "give a name below the directory, of at most \(FileName.longest) bytes, without '..'"
             )
         }

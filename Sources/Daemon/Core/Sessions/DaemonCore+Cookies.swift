@@ -7,7 +7,7 @@ internal import TransferEngine
 
 /// The cookies of sessions.
 extension DaemonCore {
-    /// Stores the cookies of a response with the session's configuration, and tells the program.
+    /// Stores the cookies of a response with the session's configuration, and notifies the program.
     ///
     /// - Parameters:
     ///   - values: The response's `Set-Cookie` values, which the session has accepted.

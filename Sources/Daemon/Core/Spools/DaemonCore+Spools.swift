@@ -6,10 +6,10 @@ internal import TransferCore
 
 /// The commands that programs left in their spools.
 extension DaemonCore {
-    /// Performs what programs that have ended told their background sessions and the daemon had not answered.
+    /// Performs the commands that ended programs sent to the daemon and that the daemon had not acknowledged.
     ///
-    /// Returns when it is stored. A spool is deleted after that: what is performed twice because the daemon was killed
-    /// in between changes nothing, as an `add` has its identifier.
+    /// Returns when the results are stored. A spool is deleted after that: if the daemon is killed before, performing
+    /// its commands again changes nothing, because an `add` includes its identifier.
     func importSpools() async {
         let earlier = self.spoolImport
         let task = Task {
@@ -80,7 +80,7 @@ extension DaemonCore {
         self.configuration.logger.error("the spool '\(spool.name)' is kept: \(error)")
     }
 
-    /// Whether an error may be over later; the others are refusals.
+    /// Whether an error may be temporary; all other errors are refusals.
     private static func isPassing(_ error: ControlError) -> Bool {
         [.diskFull, .storage, .stopping].contains(error.code)
     }
@@ -98,7 +98,7 @@ extension DaemonCore {
         )
     }
 
-    /// Adds transfers; stores those that are refused as failed ones.
+    /// Adds transfers; stores refused ones as failed.
     private func add(_ entries: [JSON], _ session: String) async throws(ControlError) {
         let context = self.localContext
         var (transfers, sources): ([PlacedTransfer], [JSON]) = ([], [])
@@ -114,7 +114,7 @@ extension DaemonCore {
         for (entry, result) in zip(sources, await self.addEach(transfers)) {
             guard case .failure(let error) = result else { continue }
             if Self.isPassing(error) { throw error }
-            // It was added before the daemon was killed, or the connection lost.
+            // It was added before the daemon was killed or the connection was lost.
             if error.code != .duplicate { try await self.refused(entry, session, error) }
         }
     }
@@ -134,7 +134,7 @@ extension DaemonCore {
             _ = try await method.handler(self.localContext, RPCArguments(named: call.parameters))
         } catch {
             if Self.isPassing(error) { throw error }
-            // Most often it was performed before, or the transfer has ended since.
+            // Usually the call was performed before, or the transfer has ended since.
             self.configuration.logger.debug(
                 "a call of a spool is refused: \(error)",
                 metadata: ["method": "\(method.name)"]
@@ -146,7 +146,7 @@ extension DaemonCore {
         "martlet.pause", "martlet.resume", "martlet.remove", "martlet.setPriority", "martlet.setOptions",
     ]
 
-    /// Stores a transfer that cannot be added as a failed one, so that the program's next run learns of it.
+    /// Stores a transfer that cannot be added as a failed one, so that the next run of the program finds out.
     private func refused(_ entry: JSON, _ session: String, _ error: ControlError) async throws(ControlError) {
         guard let id = entry["id"]?.string.flatMap({ GID($0) }) else { return }
         let failure = TransferRecord.Failure(.badOption, error.message, remedy: error.remedy)

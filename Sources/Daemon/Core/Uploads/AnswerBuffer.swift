@@ -20,8 +20,8 @@ final class AnswerBuffer: AnswerReceiver {
         guard isTooLarge else { return }
         throw TransferFailure(
             .tooLarge,
-            "the server took the upload, and its answer has more than \(Self.most) bytes",
-            remedy: "do not send it again; ask the server what it has made of it"
+            "the server accepted the upload, but its response has more than \(Self.most) bytes",
+            remedy: "do not send it again; check the result on the server"
         )
     }
 

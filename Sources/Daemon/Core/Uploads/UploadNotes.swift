@@ -24,13 +24,13 @@ struct UploadNotes: Sendable {
     /// Returns the path of a transfer's note, which is never swept: it exists as long as the transfer.
     private func path(_ id: GID) -> String { "\(self.directory)/\(id).begun" }
 
-    /// Notes durably that a transfer's request starts.
+    /// Stores durably that a transfer's request has started.
     func begun(_ id: GID) throws(StorageError) {
         if faccessat(AT_FDCWD, self.directory, F_OK, 0) != 0 { mkdir(self.directory, 0o700) }
         try AtomicFile.replace(self.path(id), with: [])
     }
 
-    /// Whether a transfer's request is noted as started.
+    /// Whether a transfer's request is recorded as started.
     func isBegun(_ id: GID) -> Bool { faccessat(AT_FDCWD, self.path(id), F_OK, 0) == 0 }
 
     /// Whether a transfer's request was started and its outcome is unknown.

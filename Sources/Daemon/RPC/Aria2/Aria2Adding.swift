@@ -13,7 +13,7 @@ enum Aria2Adding {
         ControlError(
             .badParameter,
             "\(what) is not supported by this daemon",
-            remedy: "add the HTTP URLs with aria2.addUri"
+            remedy: "add HTTP URLs with aria2.addUri"
         )
     }
 

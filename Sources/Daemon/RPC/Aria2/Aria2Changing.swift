@@ -103,7 +103,7 @@ enum Aria2Changing {
             throw ControlError(
                 .badParameter,
                 "GID#\(record.id) would be left without any URI",
-                remedy: "add one as well"
+                remedy: "add a URI in the same call"
             )
         }
         if urls != record.urls { try await context.service.replaceURLs(record.id, with: urls) }

@@ -11,7 +11,7 @@ struct RPCAnswer: Sendable {
     private var isFirst = true
     private var isBatch = false
 
-    /// Begins the response to a batch.
+    /// Starts the response to a batch.
     mutating func beginArray() {
         self.isBatch = true
         self.bytes.append(0x5B)

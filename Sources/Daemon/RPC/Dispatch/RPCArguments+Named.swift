@@ -25,7 +25,7 @@ extension RPCArguments {
         _ read: (JSON) -> T?
     ) throws(ControlError) -> T {
         guard let result = read(value) else {
-            throw ControlError(.badParameter, "\"\(name)\" is of a wrong type or value", remedy: "give \(what)")
+            throw ControlError(.badParameter, "\"\(name)\" has the wrong type or value", remedy: "give \(what)")
         }
         return result
     }

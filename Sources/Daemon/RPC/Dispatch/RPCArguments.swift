@@ -4,7 +4,7 @@ internal import Control
 struct RPCArguments: Sendable {
     /// The positional arguments, without the token.
     let positional: [JSON]
-    /// The named arguments, an object, which Martlet's own methods take; empty if there are none.
+    /// The named arguments, an object, which Martlet's own methods use; empty if there are none.
     let named: JSON
 
     init(_ positional: [JSON]) {

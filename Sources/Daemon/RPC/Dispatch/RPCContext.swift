@@ -18,7 +18,7 @@ struct RPCContext: Sendable {
         guard !self.caller.isLocal else { return }
         throw ControlError(
             .forbidden,
-            "\(what) is possible over the Unix socket only",
+            "\(what) is only possible over the Unix socket",
             remedy: "connect to martletd.sock in the state directory"
         )
     }

@@ -33,7 +33,7 @@ struct RPCDispatcher: Sendable {
             await self.perform(
                 items.map(\.call),
                 &run,
-                overflow: .tooMuch("The batch's answer is too large", remedy: "ask for less"),
+                overflow: .tooMuch("The response to the batch is too large", remedy: "request less data"),
                 hasRoom: { answer.bytes.count < self.configuration.limits.answer },
                 take: { index, result in answer.append(items[index], result) }
             )
@@ -76,7 +76,7 @@ struct RPCDispatcher: Sendable {
                     ControlError(
                         .unknownMethod,
                         "No such method: \(call.method.prefix(128))",
-                        remedy: "system.listMethods names those there are"
+                        remedy: "system.listMethods lists the available methods"
                     )
                 )
             )
@@ -119,7 +119,7 @@ extension RPCDispatcher {
     /// - Parameters:
     ///   - calls: The calls.
     ///   - run: The state of the message.
-    ///   - overflow: The error of calls that are not performed because the response is full.
+    ///   - overflow: The error for the remaining calls if the response is full.
     ///   - hasRoom: Whether the response may grow.
     ///   - take: Receives the index and the result of each call, in order.
     private func perform(
@@ -185,7 +185,7 @@ extension RPCDispatcher {
             return .failure(
                 .tooMuch(
                     "\(elements.count) calls are too many",
-                    remedy: "send at most \(RPCEnvelope.batchLimit) at once"
+                    remedy: "send at most \(RPCEnvelope.batchLimit) in one message"
                 )
             )
         }
@@ -196,7 +196,7 @@ extension RPCDispatcher {
         await self.perform(
             elements.map { RPCCall.inner($0) },
             &run,
-            overflow: .tooMuch("The answer is too large"),
+            overflow: .tooMuch("The response is too large"),
             hasRoom: { weight < self.configuration.limits.answer },
             take: { index, result in
                 let json: JSON

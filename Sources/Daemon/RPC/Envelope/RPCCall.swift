@@ -29,7 +29,7 @@ enum RPCParameters: Sendable, Hashable {
         }
     }
 
-    /// Removes the first parameter if it is a text that begins with `token:`.
+    /// Removes the first parameter if it is a string that starts with `token:`.
     ///
     /// - Returns: The token, or `nil` if there is none.
     mutating func takeToken() -> String? {

@@ -35,7 +35,7 @@ enum RPCEnvelope: Sendable, Hashable {
         case .array(let elements) where elements.count > Self.batchLimit:
             let failure = RPCFailure.tooMuch(
                 "A batch of \(elements.count) calls is too large",
-                remedy: "send at most \(Self.batchLimit) at once"
+                remedy: "send at most \(Self.batchLimit) in one batch"
             )
             self = .single(RPCItem(id: .null, call: .failure(failure)))
         case .array(let elements): self = .batch(elements.map { RPCItem($0) })

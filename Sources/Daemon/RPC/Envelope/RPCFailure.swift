@@ -15,7 +15,7 @@ struct RPCFailure: Error, Sendable, Hashable {
         self.cause = cause
     }
 
-    /// Creates the failure of a call that a method failed.
+    /// Creates the failure of a call from the error of its method.
     init(_ error: ControlError) { self.init(code: 1, error.message, cause: error) }
 
     /// The message is not valid JSON.
@@ -53,7 +53,7 @@ struct RPCFailure: Error, Sendable, Hashable {
 
     /// Returns the error object as aria2 writes it, or with the member `data` for Martlet's own methods.
     ///
-    /// - Source: JSON-RPC 2.0 §5.1; for XML-RPC the members of a fault, which has no other ones.
+    /// - Source: JSON-RPC 2.0 §5.1; for XML-RPC the members of a fault, which allows no others.
     func json(_ dialect: RPCDialect = .json, withData: Bool) -> JSON {
         guard dialect == .json else {
             return ["faultCode": .integer(Int64(self.code)), "faultString": .string(self.message)]

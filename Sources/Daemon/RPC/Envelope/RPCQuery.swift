@@ -15,7 +15,7 @@ struct RPCQuery: Sendable, Hashable {
         let name = query["jsoncallback"]
         self.callback = name.flatMap { Self.isCallback($0) ? $0 : nil }
         guard name == nil || self.callback != nil else {
-            // Anything but a function's name would let the caller serve its own script from this address.
+            // Anything else but a function name would let the caller serve its own script from this address.
             self.envelope = Self.refused
             return
         }

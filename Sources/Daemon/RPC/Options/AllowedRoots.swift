@@ -24,8 +24,8 @@ struct AllowedRoots: Sendable, Hashable {
         }
         throw ControlError(
             .forbidden,
-            "'--\(what)': \"\(path.prefix(256))\" lies outside the allowed directories",
-            remedy: "allow its directory with --allow-dir, or choose one that is allowed"
+            "'--\(what)': \"\(path.prefix(256))\" is outside the allowed directories",
+            remedy: "allow its directory with --allow-dir, or choose an allowed directory"
         )
     }
 

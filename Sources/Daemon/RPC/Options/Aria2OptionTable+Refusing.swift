@@ -1,12 +1,12 @@
 internal import Control
 
 extension Aria2OptionTable {
-    /// Checks that no option of a transfer is set that would change what is done, and that is not supported.
+    /// Rejects unsupported options of a transfer that would change its result.
     ///
     /// - Throws: `badParameter` that names the option.
     static func check(_ json: JSON) throws(ControlError) { try self.refuse(self.refused, json) }
 
-    /// Checks the same of global options.
+    /// Rejects unsupported global options in the same way.
     ///
     /// - Throws: `badParameter` that names the option.
     static func checkGlobal(_ json: JSON) throws(ControlError) { try self.refuse(self.refusedGlobally, json) }

@@ -48,16 +48,16 @@ enum Aria2OptionTable {
         ("truncate-console-readout", "true"),
     ]
 
-    /// Options of a transfer whose other values would change what is done, and how to do without them.
+    /// Options of a transfer whose other values would change the result, and the alternative.
     static let refused: [(name: String, remedy: String)] = [
         ("hash-check-only", "check the file with a program such as sha256sum"),
-        ("parameterized-uri", "add each URI by itself"),
+        ("parameterized-uri", "add each URI separately"),
     ]
 
-    /// Global options that would write or read files that nobody would write or read, and how to do without them.
+    /// Global options for files that this daemon neither reads nor writes, and the alternative.
     static let refusedGlobally: [(name: String, remedy: String)] = [
-        ("log", "read the log of martletd, which is its standard error"),
-        ("save-cookies", "cookies are not kept; give those that are needed by load-cookies"),
-        ("server-stat-of", "there are no server statistics"),
+        ("log", "read the log of martletd, which is written to standard error"),
+        ("save-cookies", "cookies are not stored; pass the required ones with load-cookies"),
+        ("server-stat-of", "server statistics are not available"),
     ]
 }

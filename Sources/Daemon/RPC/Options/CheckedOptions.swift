@@ -5,8 +5,8 @@ extension TransferOptions {
     ///
     /// An empty value counts as missing, except for options whose empty text removes a default.
     ///
-    /// - Throws: `badParameter` that names the option, also for one of aria2's that would change what is done and that is
-    ///   not supported.
+    /// - Throws: `badParameter` that names the option, also for an unsupported option of aria2 that would change the
+    ///   result.
     init(checking json: JSON) throws(ControlError) {
         self.init()
         try Aria2OptionTable.check(json)
@@ -34,7 +34,7 @@ extension TransferOptions {
         return ControlError(
             .badParameter,
             "We encountered a problem while processing the option '--\(name.rawValue)'. "
-                + "\(shown) is not what it takes: \(problem.wanted)",
+                + "\(shown) is not a valid value: expected \(problem.wanted)",
             remedy: "give \(problem.wanted)"
         )
     }

@@ -11,7 +11,7 @@ extension RPCContext {
     func confine(_ options: TransferOptions, directory: String) throws(ControlError) -> TransferOptions {
         var options = options
         if let dir = options[.dir], !dir.hasPrefix("/") {
-            // Relative to the default directory: the daemon's working directory means nothing to a caller.
+            // Relative to the default directory: the daemon's working directory is meaningless to a caller.
             options[.dir] = Self.join(self.directory, dir)
         }
         if let session = options[.saveSession], !session.isEmpty, !session.hasPrefix("/") {
@@ -30,8 +30,8 @@ extension RPCContext {
             guard cookies.hasPrefix("/") else {
                 throw ControlError(
                     .badParameter,
-                    "'--load-cookies': \"\(cookies.prefix(256))\" is not absolute",
-                    remedy: "give the whole path"
+                    "'--load-cookies': \"\(cookies.prefix(256))\" is not an absolute path",
+                    remedy: "give an absolute path"
                 )
             }
             try roots.check(cookies, for: "load-cookies")

@@ -9,7 +9,7 @@ enum OwnAdding {
         let entries = try arguments.objects(named: "entries")
         let position = try arguments.optionalInteger(named: "position")
         if let position, position < 0 {
-            throw ControlError(.badParameter, "\"position\" is negative", remedy: "give 0 for the front of the line")
+            throw ControlError(.badParameter, "\"position\" is negative", remedy: "give 0 for the front of the queue")
         }
         let directory = context.directory
         var transfers: [NewTransfer] = []
@@ -49,7 +49,7 @@ enum OwnAdding {
         _ = transfer.takePosition()
         if let text = try entry.optionalString(named: "id") {
             guard let id = GID(text) else {
-                throw ControlError(.badParameter, "\"id\" is no identifier", remedy: "give 16 hexadecimal digits")
+                throw ControlError(.badParameter, "\"id\" is not an identifier", remedy: "give 16 hexadecimal digits")
             }
             transfer.id = id
         }
@@ -62,7 +62,7 @@ enum OwnAdding {
             guard let upload = UploadSource(json: json) else {
                 throw ControlError(
                     .badParameter,
-                    "\"upload\" is no description of an upload",
+                    "\"upload\" does not describe an upload",
                     remedy: "give \"file\" or \"parts\"; see martlet.add in Docs/rpc.md"
                 )
             }

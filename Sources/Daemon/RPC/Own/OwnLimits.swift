@@ -22,7 +22,7 @@ enum OwnLimits {
             let host = try arguments.string(named: "host")
             guard (1...255).contains(host.utf8.count), host.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7F && $0 != 0x2F })
             else {
-                throw ControlError(.badParameter, "\"host\" is no host's name", remedy: "give a name or an address")
+                throw ControlError(.badParameter, "\"host\" is not a host name", remedy: "give a name or an address")
             }
             let connections = try arguments.optionalInteger(named: "connections")
             if let connections, !(1...10_000).contains(connections) {
@@ -53,7 +53,7 @@ extension Schedule {
             guard let day = Self.dayNames.firstIndex(of: name.lowercased()) else {
                 throw ControlError(
                     .badParameter,
-                    "\"\(name.prefix(64))\" is no day",
+                    "\"\(name.prefix(64))\" is not a day",
                     remedy: "give \(Self.dayNames.joined(separator: ", "))"
                 )
             }
@@ -72,7 +72,7 @@ extension Schedule {
             [0, 1, 3, 4].allSatisfy({ bytes[$0] >= 0x30 && bytes[$0] <= 0x39 }),
             let hour = Int(text.prefix(2)), hour < 24, let minute = Int(text.suffix(2)), minute < 60
         else {
-            throw ControlError(.badParameter, "\"\(text.prefix(64))\" is no time of day", remedy: "write HH:MM")
+            throw ControlError(.badParameter, "\"\(text.prefix(64))\" is not a time of day", remedy: "write HH:MM")
         }
         return hour * 60 + minute
     }

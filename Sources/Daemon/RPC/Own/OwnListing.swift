@@ -47,7 +47,7 @@ enum OwnListing {
             guard let state = TransferRecord.State(rawValue: name) else {
                 throw ControlError(
                     .badParameter,
-                    "\"\(name.prefix(64))\" is no state",
+                    "\"\(name.prefix(64))\" is not a state",
                     remedy: "give \(TransferRecord.State.allCases.map(\.rawValue).joined(separator: ", "))"
                 )
             }
@@ -64,7 +64,7 @@ enum OwnListing {
         guard let subscription = context.subscription else {
             throw ControlError(
                 .badParameter,
-                "martlet.subscribe needs a WebSocket",
+                "martlet.subscribe requires a WebSocket",
                 remedy: "read GET /events instead"
             )
         }
@@ -74,7 +74,7 @@ enum OwnListing {
         guard kinds.isSubset(of: ServiceEvent.kinds) else {
             throw ControlError(
                 .badParameter,
-                "\"events\" has a kind that is not there",
+                "\"events\" contains an unknown kind",
                 remedy: "give \(ServiceEvent.kinds.joined(separator: ", "))"
             )
         }
@@ -90,8 +90,8 @@ extension [String] {
         guard self.count <= configuration.limits.page else {
             throw ControlError(
                 .tooMuch,
-                "\(self.count) transfers are too many at once",
-                remedy: "ask for at most \(configuration.limits.page)"
+                "\(self.count) transfers are too many for one call",
+                remedy: "request at most \(configuration.limits.page)"
             )
         }
         return self

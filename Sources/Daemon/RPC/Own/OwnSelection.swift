@@ -15,7 +15,7 @@ extension RPCContext {
         guard (1...15).contains(text.utf8.count), text.utf8.allSatisfy({ $0.isHexadecimal }) else {
             throw ControlError(
                 .badParameter,
-                "\"\(text.prefix(64))\" is no identifier",
+                "\"\(text.prefix(64))\" is not an identifier",
                 remedy: "give 1 to 16 hexadecimal digits"
             )
         }

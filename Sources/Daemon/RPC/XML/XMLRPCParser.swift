@@ -45,13 +45,13 @@ private struct XMLRPCParser {
         }
         try self.end("methodCall")
         try self.skipSpace()
-        guard self.token == nil else { throw self.scanner.problem("something follows the call") }
+        guard self.token == nil else { throw self.scanner.problem("there is text after the call") }
         return (method, parameters)
     }
 
     // MARK: Values
 
-    /// Parses a value behind its start tag, and its end tag.
+    /// Parses a value after its start tag, and its end tag.
     private mutating func value(_ depth: Int) throws(XMLProblem) -> JSON {
         var text = ""
         if case .text(let found)? = self.token {
@@ -59,11 +59,11 @@ private struct XMLRPCParser {
             try self.advance()
         }
         guard case .start(let type)? = self.token else {
-            // A value without a type is a text, white space included.
+            // A value without a type is a string, including its white space.
             try self.end("value")
             return .string(text)
         }
-        guard text.isSpace else { throw self.scanner.problem("a text stands before a value's type") }
+        guard text.isSpace else { throw self.scanner.problem("text precedes the type of a value") }
         try self.advance()
         let value = try self.value(type, depth)
         try self.end("value")
@@ -103,13 +103,13 @@ private struct XMLRPCParser {
             let digits = text.utf8.filter { $0 > 0x20 }
             guard Base64.decode(digits) != nil else { break }
             return .string(String(decoding: digits, as: UTF8.self))
-        default: throw self.scanner.problem("<\(type)> is no type of a value")
+        default: throw self.scanner.problem("<\(type)> is not a value type")
         }
         throw self.scanner.problem("a value of the type \(type) is malformed")
     }
 
     private mutating func array(_ depth: Int) throws(XMLProblem) -> JSON {
-        guard depth > 0 else { throw self.scanner.problem("it is nested too deeply") }
+        guard depth > 0 else { throw self.scanner.problem("the value is nested too deeply") }
         var elements: [JSON] = []
         try self.start("data")
         while try self.starts("value") { elements.append(try self.value(depth - 1)) }
@@ -119,7 +119,7 @@ private struct XMLRPCParser {
     }
 
     private mutating func object(_ depth: Int) throws(XMLProblem) -> JSON {
-        guard depth > 0 else { throw self.scanner.problem("it is nested too deeply") }
+        guard depth > 0 else { throw self.scanner.problem("the value is nested too deeply") }
         var members: [JSON.Member] = []
         while try self.starts("member") {
             try self.start("name")
@@ -141,7 +141,7 @@ private struct XMLRPCParser {
         try self.advance()
     }
 
-    /// Takes a start tag if it is next, after white space.
+    /// Parses a start tag if it is next, after white space.
     private mutating func starts(_ name: String) throws(XMLProblem) -> Bool {
         try self.skipSpace()
         guard self.token == .start(name) else { return false }
@@ -159,7 +159,7 @@ private struct XMLRPCParser {
         try self.advance()
     }
 
-    /// Takes the text up to an end tag, and the tag.
+    /// Parses the text up to an end tag, and the tag.
     private mutating func text(_ name: String) throws(XMLProblem) -> String {
         var text = ""
         if case .text(let found)? = self.token {

@@ -78,7 +78,7 @@ struct XMLScanner {
         if self.take("</") {
             let name = try self.name()
             self.skipSpace()
-            guard self.take(">") else { throw self.problem("an end tag does not end") }
+            guard self.take(">") else { throw self.problem("an end tag is not closed") }
             return .end(name)
         }
         guard !self.take("<!") else { throw self.problem("declarations are not allowed") }
@@ -92,7 +92,7 @@ struct XMLScanner {
                 return .start(name)
             }
             if self.take(">") { return .start(name) }
-            guard hasSpace else { throw self.problem("a start tag does not end") }
+            guard hasSpace else { throw self.problem("a start tag is not closed") }
             _ = try self.attribute()
         }
     }
@@ -109,10 +109,10 @@ struct XMLScanner {
         self.position += 1
         let start = self.position
         while let byte = self.current, byte != quote {
-            guard byte != 0x3C, Self.isAllowed(byte) else { throw self.problem("an attribute has a bad character") }
+            guard byte != 0x3C, Self.isAllowed(byte) else { throw self.problem("an attribute is malformed") }
             self.position += 1
         }
-        guard self.current == quote else { throw self.problem("an attribute does not end") }
+        guard self.current == quote else { throw self.problem("an attribute is not closed") }
         defer { self.position += 1 }
         return (name, try self.string(self.input[start..<self.position]))
     }
@@ -153,7 +153,7 @@ struct XMLScanner {
             switch byte {
             case 0x26: try self.scanReference(into: &text)
             case 0x5D where self.input[self.position...].starts(with: "]]>".utf8):
-                throw self.problem("']]>' stands in a text")
+                throw self.problem("text contains ']]>'")
             default: try self.scanCharacter(into: &text)
             }
         }
@@ -162,7 +162,7 @@ struct XMLScanner {
     /// Appends one byte; a line end becomes a line feed.
     private mutating func scanCharacter(into text: inout [UInt8]) throws(XMLProblem) {
         guard let byte = self.current, Self.isAllowed(byte) else {
-            throw self.problem("a text has a control character")
+            throw self.problem("text contains a control character")
         }
         self.position += 1
         guard byte == 0x0D else { return text.append(byte) }
@@ -173,7 +173,7 @@ struct XMLScanner {
         let start = self.position + 1
         // The longest one is &#x10FFFF; without leading zeros.
         let end = self.input[start...].prefix(16).firstIndex(of: 0x3B)
-        guard let end else { throw self.problem("a reference does not end") }
+        guard let end else { throw self.problem("a reference is not terminated") }
         let name = String(decoding: self.input[start..<end], as: UTF8.self)
         switch name {
         case "lt": text.append(0x3C)
@@ -182,7 +182,7 @@ struct XMLScanner {
         case "quot": text.append(0x22)
         case "apos": text.append(0x27)
         default:
-            guard let scalar = Self.scalar(name) else { throw self.problem("a reference is to no character") }
+            guard let scalar = Self.scalar(name) else { throw self.problem("a reference does not name a character") }
             text.append(contentsOf: String(Character(scalar)).utf8)
         }
         self.position = end + 1
@@ -204,17 +204,17 @@ struct XMLScanner {
 
     private mutating func scanSection(into text: inout [UInt8]) throws(XMLProblem) {
         while !self.take("]]>") {
-            guard self.current != nil else { throw self.problem("a CDATA section does not end") }
+            guard self.current != nil else { throw self.problem("a CDATA section is not closed") }
             try self.scanCharacter(into: &text)
         }
     }
 
     private mutating func skipComment() throws(XMLProblem) {
         while !self.take("--") {
-            guard let byte = self.current, Self.isAllowed(byte) else { throw self.problem("a comment does not end") }
+            guard let byte = self.current, Self.isAllowed(byte) else { throw self.problem("a comment is not closed") }
             self.position += 1
         }
-        guard self.take(">") else { throw self.problem("'--' stands in a comment") }
+        guard self.take(">") else { throw self.problem("a comment contains '--'") }
     }
 
     private static func isAllowed(_ byte: UInt8) -> Bool {
@@ -243,7 +243,7 @@ struct XMLScanner {
     }
 
     private func string(_ bytes: ArraySlice<UInt8>) throws(XMLProblem) -> String {
-        guard let text = String(validating: bytes, as: UTF8.self) else { throw self.problem("this is not UTF-8") }
+        guard let text = String(validating: bytes, as: UTF8.self) else { throw self.problem("the text is not UTF-8") }
         return text
     }
 }
