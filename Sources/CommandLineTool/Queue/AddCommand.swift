@@ -25,7 +25,7 @@ struct AddCommand: QueueCommand {
     @OptionGroup(title: "Input and output")
     var files: Files
 
-    @OptionGroup(title: "The queue")
+    @OptionGroup(title: "Queue")
     var queue: Queue
 
     @OptionGroup(title: "Requests and retries")
@@ -34,7 +34,7 @@ struct AddCommand: QueueCommand {
     @OptionGroup(title: "Uploads")
     var uploading: Uploading
 
-    @OptionGroup(title: "The daemon")
+    @OptionGroup(title: "Daemon")
     var daemon: DaemonOptions
 
     @Flag(help: "Do not start a daemon if none is running.")

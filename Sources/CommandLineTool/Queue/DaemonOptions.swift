@@ -29,7 +29,7 @@ struct SelectionOptions: ParsableArguments {
     @Option(help: ArgumentHelp("With --all: only the transfers of this background session.", valueName: "name"))
     var session: String?
 
-    @OptionGroup(title: "The daemon")
+    @OptionGroup(title: "Daemon")
     var daemon: DaemonOptions
 
     /// The selection.

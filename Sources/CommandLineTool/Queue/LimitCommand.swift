@@ -46,7 +46,7 @@ struct LimitCommand: QueueCommand {
     )
     var days: String?
 
-    @OptionGroup(title: "The daemon")
+    @OptionGroup(title: "Daemon")
     var daemon: DaemonOptions
 
     func execute(_ console: Console) async throws -> Int32 {

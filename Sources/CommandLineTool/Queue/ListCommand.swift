@@ -35,7 +35,7 @@ struct ListCommand: QueueCommand {
     @Flag(help: "Redraw the list continuously, until Ctrl-C.")
     var watch = false
 
-    @OptionGroup(title: "The daemon")
+    @OptionGroup(title: "Daemon")
     var daemon: DaemonOptions
 
     /// The number of transfers per request.
@@ -135,7 +135,7 @@ struct ShowCommand: QueueCommand {
     @Flag(help: "Write one JSON object per transfer; see Docs/rpc.md.")
     var json = false
 
-    @OptionGroup(title: "The daemon")
+    @OptionGroup(title: "Daemon")
     var daemon: DaemonOptions
 
     func execute(_ console: Console) async throws -> Int32 {

@@ -22,7 +22,7 @@ struct MoveCommand: QueueCommand {
     @Flag(help: "Where to move the transfer.")
     var place: Place?
 
-    @OptionGroup(title: "The daemon")
+    @OptionGroup(title: "Daemon")
     var daemon: DaemonOptions
 
     /// A relative position.

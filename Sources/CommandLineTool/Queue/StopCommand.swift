@@ -11,7 +11,7 @@ struct StopCommand: QueueCommand {
     @Flag(help: "Wait at most 0.5 s for running transfers to stop, instead of 4 s.")
     var force = false
 
-    @OptionGroup(title: "The daemon")
+    @OptionGroup(title: "Daemon")
     var daemon: DaemonOptions
 
     func execute(_ console: Console) async throws -> Int32 {

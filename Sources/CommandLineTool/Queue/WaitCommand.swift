@@ -21,7 +21,7 @@ struct WaitCommand: QueueCommand {
     @Flag(name: .shortAndLong, help: "Do not show progress or failures.")
     var quiet = false
 
-    @OptionGroup(title: "The daemon")
+    @OptionGroup(title: "Daemon")
     var daemon: DaemonOptions
 
     func execute(_ console: Console) async throws -> Int32 {

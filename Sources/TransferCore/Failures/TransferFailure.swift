@@ -181,7 +181,7 @@ extension TransferFailure {
 }
 
 extension OutageCause {
-    /// The cause of an outage for which an error is evidence, or `nil`.
+    /// Creates the cause of an outage for which an error is evidence; `nil` if it is not.
     init?(_ code: TransportError.Code) {
         switch code {
         case .nameResolution: self = .resolver

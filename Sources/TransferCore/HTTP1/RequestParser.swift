@@ -164,7 +164,7 @@ package struct RequestParser: Sendable {
         return .joined(self.pieces)
     }
 
-    /// Parses a complete block, without copying it if it arrived in one piece.
+    /// A complete block, which is not copied if it arrived in one piece.
     private enum Block {
         case inPlace(UnsafeRawBufferPointer)
         case joined([UInt8])
