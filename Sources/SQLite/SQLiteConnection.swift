@@ -6,7 +6,7 @@ internal import CSQLite
 ///
 /// - Source: SQLite, "Using SQLite In Multi-Threaded Applications".
 package final class SQLiteConnection {
-    /// What a connection may do.
+    /// The operations that a connection permits.
     package enum Access: Sendable, Hashable {
         /// Read and write; a missing file is created.
         case readWrite
@@ -41,13 +41,16 @@ package final class SQLiteConnection {
     ///
     /// - Parameters:
     ///   - path: The file's path, or `nil` for a database in memory.
-    ///   - access: What the connection may do.
+    ///   - access: The permitted operations.
     ///   - busyMilliseconds: How long statements wait for another connection's lock.
     /// - Throws: ``SQLiteError``, usually of the kind `inaccessible`.
     package init(path: String?, access: Access = .readWrite, busyMilliseconds: Int32 = 5000) throws(SQLiteError) {
         self.path = path ?? ":memory:"
         guard !self.path.utf8.contains(0) else {
             throw SQLiteError(code: SQLITE_CANTOPEN, message: "the path contains a NUL")
+        }
+        guard sqlite3_threadsafe() != 0 else {
+            throw SQLiteError(code: SQLITE_ERROR, message: "SQLite was built without support for threads")
         }
         // A path is a file's name whatever it looks like: SQLite knows URIs, ":memory:", and "" for a temporary file.
         let name = path.map { $0.hasPrefix("/") ? $0 : "./" + $0 } ?? ":memory:"

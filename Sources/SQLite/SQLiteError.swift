@@ -35,11 +35,8 @@ package struct SQLiteError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// The kind of error.
     package var kind: Kind {
-        switch self.code {
-        case SQLITE_CONSTRAINT | 8 << 8, SQLITE_CONSTRAINT | 6 << 8: return .duplicate
-        default: break
-        }
-        return switch self.code & 0xFF {
+        switch self.code & 0xFF {
+        case SQLITE_CONSTRAINT where Self.duplicateCodes.contains(self.code): .duplicate
         case SQLITE_FULL: .full
         case SQLITE_IOERR: .inputOutput
         case SQLITE_NOTADB, SQLITE_CORRUPT: .damaged
@@ -81,6 +78,9 @@ package struct SQLiteError: Error, Sendable, Hashable, CustomStringConvertible {
         )
     }
 
+    // SQLITE_CONSTRAINT_UNIQUE and SQLITE_CONSTRAINT_PRIMARYKEY, macros that Swift does not import.
+    private static let duplicateCodes = [SQLITE_CONSTRAINT | 8 << 8, SQLITE_CONSTRAINT | 6 << 8]
+    // Not one of SQLite's: its own misuse is a defect here, and not a closed connection.
     private static let closedCode = SQLITE_MISUSE | 0x4D << 8
 
     /// The connection was closed.

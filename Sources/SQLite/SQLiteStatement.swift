@@ -94,8 +94,10 @@ package final class SQLiteStatement {
     /// Returns a blob, or `nil` for another type.
     package func blob(_ column: Int32) -> [UInt8]? {
         guard sqlite3_column_type(self.handle, column) == SQLITE_BLOB else { return nil }
-        // The pointer to an empty blob is null.
         let bytes = sqlite3_column_blob(self.handle, column)
-        return [UInt8](UnsafeRawBufferPointer(start: bytes, count: Int(sqlite3_column_bytes(self.handle, column))))
+        let count = Int(sqlite3_column_bytes(self.handle, column))
+        // The pointer to an empty blob is null, and that to one for which there is no memory.
+        guard let bytes else { return count == 0 ? [] : nil }
+        return [UInt8](UnsafeRawBufferPointer(start: bytes, count: count))
     }
 }
