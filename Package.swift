@@ -33,9 +33,10 @@ let package = Package(
     targets: [
         .target(name: "Platform", swiftSettings: settings),
         .target(name: "TransferCore", swiftSettings: settings),
+        .target(name: "Concurrency", swiftSettings: settings),
         .target(
             name: "TransferEngine",
-            dependencies: ["Platform", "TransferCore"],
+            dependencies: ["Concurrency", "Platform", "TransferCore"],
             swiftSettings: settings
         ),
         .target(
@@ -66,7 +67,8 @@ let package = Package(
         .target(
             name: "Martlet",
             dependencies: [
-                "Platform", "Control", "FileStorage", "HTTPTransport", "TransferAssembly", "TransferCore",
+                "Platform", "Concurrency", "Control", "FileStorage", "HTTPTransport", "TransferAssembly",
+                "TransferCore",
                 "TransferEngine",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -94,7 +96,8 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "Platform", "Control", "FileStorage", "HTTPTransport", "Martlet", "QueueStore", "TransferAssembly",
+                "Platform", "Concurrency", "Control", "FileStorage", "HTTPTransport", "Martlet", "QueueStore",
+                "TransferAssembly",
                 "TransferCore",
                 "TransferEngine",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
@@ -188,6 +191,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .testTarget(name: "ConcurrencyTests", dependencies: ["Concurrency"], swiftSettings: settings),
         .testTarget(
             name: "TransferEngineTests",
             dependencies: ["TransferEngine", "TransferTesting"],

@@ -76,7 +76,7 @@ package final class TransferEngine: Sendable, RunHost {
     let limiter: Mutex<RateLimiter>
     let releasesNames: Bool
     let throttles: Atomic<Bool>
-    let buffers = Mutex<[EventBuffer.Reference]>([])
+    let subscriptions = Mutex<[EventSubscription.Reference]>([])
 
     /// Creates an engine that waits for `start()`.
     package init(
@@ -132,15 +132,15 @@ package final class TransferEngine: Sendable, RunHost {
 
     /// The events as a sequence with a bounded buffer; see ``TransferEvents``.
     package func events(bufferingAtMost capacity: Int = 1024) -> TransferEvents {
-        let buffer = EventBuffer(capacity: capacity)
-        let reference = EventBuffer.Reference(buffer)
-        let number = self.hub.add(.all) { reference.buffer?.put($0) }
-        buffer.whenUnused { [hub = self.hub] in hub.remove(number) }
-        self.buffers.withLock { references in
-            references.removeAll { $0.buffer == nil }
+        let subscription = EventSubscription(capacity: capacity)
+        let reference = EventSubscription.Reference(subscription: subscription)
+        let number = self.hub.add(.all) { reference.subscription?.put($0) }
+        subscription.whenUnused { [hub = self.hub] in hub.remove(number) }
+        self.subscriptions.withLock { references in
+            references.removeAll { $0.subscription == nil }
             references.append(reference)
         }
-        return TransferEvents(buffer: buffer)
+        return TransferEvents(subscription: subscription)
     }
 
     /// The number of transfers in each state.
