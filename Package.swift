@@ -7,6 +7,10 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
+/// `MARTLET_PORTABLE=1` builds without the system calls that only Linux has: what other systems run (Scripts/check-portable).
+let platformSettings =
+    Context.environment["MARTLET_PORTABLE"] == "1" ? settings + [.define("PORTABLE_CALLS")] : settings
+
 let package = Package(
     name: "martlet",
     platforms: [.macOS(.v15)],
@@ -31,7 +35,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
-        .target(name: "Platform", swiftSettings: settings),
+        .target(name: "Platform", swiftSettings: platformSettings),
         .target(name: "TransferCore", swiftSettings: settings),
         .target(name: "Concurrency", swiftSettings: settings),
         .target(

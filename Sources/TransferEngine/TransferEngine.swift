@@ -76,7 +76,7 @@ package final class TransferEngine: Sendable, RunHost {
     let limiter: Mutex<RateLimiter>
     let releasesNames: Bool
     let throttles: Atomic<Bool>
-    let subscriptions = Mutex<[EventSubscription.Reference]>([])
+    let subscribers = Mutex<[EventSubscriber.Reference]>([])
 
     /// Creates an engine that waits for `start()`.
     package init(
@@ -132,15 +132,15 @@ package final class TransferEngine: Sendable, RunHost {
 
     /// The events as a sequence with a bounded buffer; see ``TransferEvents``.
     package func events(bufferingAtMost capacity: Int = 1024) -> TransferEvents {
-        let subscription = EventSubscription(capacity: capacity)
-        let reference = EventSubscription.Reference(subscription: subscription)
-        let number = self.hub.add(.all) { reference.subscription?.put($0) }
-        subscription.whenUnused { [hub = self.hub] in hub.remove(number) }
-        self.subscriptions.withLock { references in
-            references.removeAll { $0.subscription == nil }
+        let subscriber = EventSubscriber(capacity: capacity)
+        let reference = EventSubscriber.Reference(subscriber: subscriber)
+        let number = self.hub.add(.all) { reference.subscriber?.put($0) }
+        subscriber.whenUnused { [hub = self.hub] in hub.remove(number) }
+        self.subscribers.withLock { references in
+            references.removeAll { $0.subscriber == nil }
             references.append(reference)
         }
-        return TransferEvents(subscription: subscription)
+        return TransferEvents(subscriber: subscriber)
     }
 
     /// The number of transfers in each state.

@@ -18,7 +18,7 @@ final class ContentWriter: @unchecked Sendable {
 
     private let content: any RequestContent
     private let context: ChannelHandlerContext
-    private let lane: Lane
+    private let lane: TransportLoop
     /// Whether bytes reach the socket unencrypted, so that the kernel can send a file (sendfile(2)).
     private let isPlain: Bool
     private let isChunked: Bool
@@ -54,7 +54,7 @@ final class ContentWriter: @unchecked Sendable {
     init(
         _ content: any RequestContent,
         over context: ChannelHandlerContext,
-        of lane: Lane,
+        of lane: TransportLoop,
         isPlain: Bool,
         whenFailed: @escaping () -> Void
     ) {

@@ -8,16 +8,16 @@ public struct TransferEvents: AsyncSequence, Sendable {
     /// The sequence never fails.
     public typealias Failure = Never
 
-    let subscription: EventSubscription
+    let subscriber: EventSubscriber
 
     /// Creates the iterator; all iterators of a sequence share one buffer.
-    public func makeAsyncIterator() -> Iterator { Iterator(subscription: self.subscription) }
+    public func makeAsyncIterator() -> Iterator { Iterator(subscriber: self.subscriber) }
 
     /// The iterator of the sequence.
     public struct Iterator: AsyncIteratorProtocol {
-        let subscription: EventSubscription
+        let subscriber: EventSubscriber
 
         /// Waits for the next event; `nil` when the engine has stopped or the task was cancelled.
-        public mutating func next() async -> TransferEvent? { await self.subscription.next() }
+        public mutating func next() async -> TransferEvent? { await self.subscriber.next() }
     }
 }

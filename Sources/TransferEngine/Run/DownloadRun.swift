@@ -25,7 +25,7 @@ final class DownloadRun: TransferRun {
 
     struct State: ~Copyable, Sendable {
         var machine: DownloadMachine
-        var file = OpenFile.none
+        var file = RunFile.none
         var exchanges: [DownloadExchange] = []
         /// The number of events whose actions are being performed; the end is reported after the last of them.
         var performers = 0

@@ -3,9 +3,9 @@ internal import Synchronization
 internal import TransferCore
 
 /// The bounded channel between the engine and one consumer.
-final class EventSubscription: Sendable {
-    /// A weak reference: the subscription lives as long as its sequence.
-    struct Reference: Sendable { weak let subscription: EventSubscription? }
+final class EventSubscriber: Sendable {
+    /// A weak reference: the subscriber lives as long as its sequence.
+    struct Reference: Sendable { weak let subscriber: EventSubscriber? }
 
     private let channel: Channel<PendingEvents, Never>
     private let whenUnused = Mutex<(@Sendable () -> Void)?>(nil)

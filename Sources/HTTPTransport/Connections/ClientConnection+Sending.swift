@@ -3,7 +3,7 @@ internal import TransferCore
 internal import TransferEngine
 
 /// Sends a request's content.
-extension Connection {
+extension ClientConnection {
     /// Sends short content after its head.
     func send(_ head: ByteBuffer, _ content: [UInt8], _ context: ChannelHandlerContext) {
         self.isSending = true
