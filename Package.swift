@@ -127,7 +127,7 @@ let package = Package(
         .target(
             name: "Receiver",
             dependencies: [
-                "Platform", "Control", "FileStorage", "TransferCore", "TransferEngine",
+                "Platform", "Control", "FileStorage", "TransferCore",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),

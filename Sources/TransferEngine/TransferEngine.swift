@@ -71,7 +71,7 @@ package final class TransferEngine: Sendable, RunHost {
     let time: any TimeSource
     let pool: any BlockingPool
     let hub = EventHub()
-    var events: any EventSink { self.hub }
+    var events: EventHub { self.hub }
     let state: Mutex<State>
     let limiter: Mutex<RateLimiter>
     let releasesNames: Bool

@@ -5,7 +5,7 @@ internal import Synchronization
 ///
 /// A thread that emits while no thread is delivering delivers the events. An observer may therefore call the engine;
 /// an event emitted by such a call is delivered after those already enqueued.
-final class EventHub: EventSink {
+final class EventHub: Sendable {
     typealias Observer = @Sendable (TransferEvent) -> Void
 
     private enum Item {
@@ -81,6 +81,12 @@ final class EventHub: EventSink {
                 }
             }
         }
+    }
+
+    /// Enqueues and delivers an event; not under a lock.
+    func emit(_ event: TransferEvent) {
+        self.post(event)
+        self.deliver()
     }
 
     private func nextBatch() -> ([Item], [Entry])? {

@@ -10,7 +10,7 @@ final class DownloadRun: TransferRun {
     let transport: any Transport
     let time: any TimeSource
     let store: any FileStore
-    let events: any EventSink
+    let events: EventHub
     let transfer: Transfer
     let download: Transfer.Download
     var request: DownloadRequest { _read { yield self.download.request } }
