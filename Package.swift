@@ -7,6 +7,10 @@ let settings: [SwiftSetting] = [
     .enableUpcomingFeature("InternalImportsByDefault"),
 ]
 
+/// `MARTLET_PORTABLE=1` builds without the system calls that only Linux has: what other systems run (Scripts/check-portable).
+let platformSettings =
+    Context.environment["MARTLET_PORTABLE"] == "1" ? settings + [.define("PORTABLE_CALLS")] : settings
+
 let package = Package(
     name: "martlet",
     platforms: [.macOS(.v15)],
@@ -28,11 +32,12 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
-        .target(name: "Platform", swiftSettings: settings),
+        .target(name: "Platform", swiftSettings: platformSettings),
         .target(name: "TransferCore", swiftSettings: settings),
+        .target(name: "Concurrency", swiftSettings: settings),
         .target(
             name: "TransferEngine",
-            dependencies: ["Platform", "TransferCore"],
+            dependencies: ["Concurrency", "Platform", "TransferCore"],
             swiftSettings: settings
         ),
         .target(
@@ -63,7 +68,8 @@ let package = Package(
         .target(
             name: "Martlet",
             dependencies: [
-                "Platform", "Control", "FileStorage", "HTTPTransport", "TransferAssembly", "TransferCore",
+                "Platform", "Concurrency", "Control", "FileStorage", "HTTPTransport", "TransferAssembly",
+                "TransferCore",
                 "TransferEngine",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),
@@ -100,8 +106,8 @@ let package = Package(
         .target(
             name: "Daemon",
             dependencies: [
-                "Platform", "Control", "FileStorage", "HTTPServer", "HTTPTransport", "Martlet", "QueueStore",
-                "TransferAssembly", "TransferCore", "TransferEngine",
+                "Platform", "Concurrency", "Control", "FileStorage", "HTTPServer", "HTTPTransport", "Martlet",
+                "QueueStore", "TransferAssembly", "TransferCore", "TransferEngine",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
@@ -128,7 +134,7 @@ let package = Package(
         .target(
             name: "Receiver",
             dependencies: [
-                "Platform", "Control", "FileStorage", "HTTPServer", "TransferCore", "TransferEngine",
+                "Platform", "Control", "FileStorage", "HTTPServer", "TransferCore",
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
@@ -197,6 +203,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .testTarget(name: "ConcurrencyTests", dependencies: ["Concurrency"], swiftSettings: settings),
         .testTarget(
             name: "TransferEngineTests",
             dependencies: ["TransferEngine", "TransferTesting"],

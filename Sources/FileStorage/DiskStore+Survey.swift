@@ -19,7 +19,7 @@ extension DiskStore {
             return ExistingFile(
                 isRegular: isRegular,
                 size: Int64(status.st_size),
-                modified: Int64(status.st_mtim.tv_sec),
+                modified: Int64(status.modificationTime.tv_sec),
                 recorded: isRegular ? RecordedVersion.read(directory, target.name, status) : nil,
                 mark: isRegular ? FileAttribute.mark.read(directory, target.name, status) : nil
             )

@@ -6,12 +6,12 @@ internal import TransferEngine
 ///
 /// `@unchecked` because its state is accessed only on its event loop; calls from other threads are dispatched to it.
 final class HTTPExchange: Exchange, @unchecked Sendable {
-    private let lane: Lane
+    private let lane: TransportLoop
     private let request: ExchangeRequest
     private let receiver: any ExchangeReceiver
     private let origin: Origin
     private var route: Route
-    private var connection: Connection?
+    private var connection: ClientConnection?
     private var connectDeadline: Scheduled<Void>?
     /// The value last set by the engine; it is kept when the connection changes.
     private(set) var readQuantum: Int?
@@ -21,7 +21,7 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
     private var hasToldConnected = false
     private var mayRepeat: Bool
 
-    init(_ request: ExchangeRequest, lane: Lane, receiver: any ExchangeReceiver) {
+    init(_ request: ExchangeRequest, lane: TransportLoop, receiver: any ExchangeReceiver) {
         self.request = request
         self.lane = lane
         self.receiver = receiver
@@ -75,7 +75,7 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
     }
 
     private func connected(_ channel: any Channel) {
-        guard let connection = try? channel.pipeline.syncOperations.handler(type: Connection.self) else {
+        guard let connection = try? channel.pipeline.syncOperations.handler(type: ClientConnection.self) else {
             return self.fail(TransportError(.connect, "the connection to \(self.route.firstHop.place) was lost"))
         }
         guard !self.isOver else { return connection.close() }
@@ -108,14 +108,14 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
     }
 
     /// The connection can send requests.
-    func connectionIsReady(_ connection: Connection) {
+    func connectionIsReady(_ connection: ClientConnection) {
         self.endConnecting()
         self.tellConnected()
         guard !self.isOver else { return }
         self.use(connection, isReused: false)
     }
 
-    private func use(_ connection: Connection, isReused: Bool) {
+    private func use(_ connection: ClientConnection, isReused: Bool) {
         guard let head = self.encodedHead(connection.allocator) else {
             connection.release()
             return self.fail(
@@ -131,9 +131,9 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
 
     private func encodedHead(_ allocator: ByteBufferAllocator) -> ByteBuffer? {
         guard case .forwarded(let proxy) = self.route else {
-            return RequestHead.encode(self.request, allocator: allocator)
+            return RequestHeadEncoder.encode(self.request, allocator: allocator)
         }
-        return RequestHead.encode(self.request, forwardedBy: proxy, allocator: allocator)
+        return RequestHeadEncoder.encode(self.request, forwardedBy: proxy, allocator: allocator)
     }
 
     // MARK: - Connection events

@@ -17,7 +17,7 @@ internal import Synchronization
 public final class HTTPTransport: Transport {
     private let loops: SharedLoops
     private let ownsLoops: Bool
-    private let lanes: [Lane]
+    private let lanes: [TransportLoop]
     private let isShutDown = Mutex(false)
 
     /// Creates a transport with its own threads.
@@ -46,7 +46,7 @@ public final class HTTPTransport: Transport {
         self.loops = loops
         self.ownsLoops = ownsLoops
         self.lanes = loops.group.makeIterator()
-            .map { loop in Lane(loop: loop, of: loops, configuration: configuration, tls: tls) }
+            .map { loop in TransportLoop(loop: loop, of: loops, configuration: configuration, tls: tls) }
     }
 
     /// The number of event loops.

@@ -89,7 +89,7 @@ extension TransferEngine {
         }
         for run in runs { run.interrupt(.stopped) }
         await self.wait(for: .stopped)
-        for reference in self.buffers.withLock({ $0 }) { reference.buffer?.finish() }
+        for reference in self.subscribers.withLock({ $0 }) { reference.subscriber?.finish() }
     }
 
     /// Returns when the closed queue is empty, or the engine has been stopped.

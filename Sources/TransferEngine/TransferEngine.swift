@@ -71,12 +71,12 @@ package final class TransferEngine: Sendable, RunHost {
     let time: any TimeSource
     let pool: any BlockingPool
     let hub = EventHub()
-    var events: any EventSink { self.hub }
+    var events: EventHub { self.hub }
     let state: Mutex<State>
     let limiter: Mutex<RateLimiter>
     let releasesNames: Bool
     let throttles: Atomic<Bool>
-    let buffers = Mutex<[EventBuffer.Reference]>([])
+    let subscribers = Mutex<[EventSubscriber.Reference]>([])
 
     /// Creates an engine that waits for `start()`.
     package init(
@@ -132,15 +132,15 @@ package final class TransferEngine: Sendable, RunHost {
 
     /// The events as a sequence with a bounded buffer; see ``TransferEvents``.
     package func events(bufferingAtMost capacity: Int = 1024) -> TransferEvents {
-        let buffer = EventBuffer(capacity: capacity)
-        let reference = EventBuffer.Reference(buffer)
-        let number = self.hub.add(.all) { reference.buffer?.put($0) }
-        buffer.whenUnused { [hub = self.hub] in hub.remove(number) }
-        self.buffers.withLock { references in
-            references.removeAll { $0.buffer == nil }
+        let subscriber = EventSubscriber(capacity: capacity)
+        let reference = EventSubscriber.Reference(subscriber: subscriber)
+        let number = self.hub.add(.all) { reference.subscriber?.put($0) }
+        subscriber.whenUnused { [hub = self.hub] in hub.remove(number) }
+        self.subscribers.withLock { references in
+            references.removeAll { $0.subscriber == nil }
             references.append(reference)
         }
-        return TransferEvents(buffer: buffer)
+        return TransferEvents(subscriber: subscriber)
     }
 
     /// The number of transfers in each state.

@@ -33,8 +33,10 @@ struct ErrnoTests {
     @Test("a name without an address is told apart from name servers that do not respond")
     func names() {
         // EAI_NODATA and EAI_ADDRFAMILY are -5 and -9 in Platform.
-        for code in [EAI_NONAME, -5, -9] { #expect(TransportError.isUnknownName(Int(code))) }
-        for code in [EAI_AGAIN, EAI_FAIL, EAI_SYSTEM, EAI_MEMORY] { #expect(!TransportError.isUnknownName(Int(code))) }
+        for code in [EAI_NONAME, -5, -9] { #expect(AddressInfoError.isUnknownName(Int(code))) }
+        for code in [EAI_AGAIN, EAI_FAIL, EAI_SYSTEM, EAI_MEMORY] {
+            #expect(!AddressInfoError.isUnknownName(Int(code)))
+        }
         #expect(!TransferFailure(TransportError(.unknownName, "")).isRetryable)
         #expect(TransferFailure(TransportError(.nameResolution, "")).evidence?.cause == .resolver)
     }

@@ -42,7 +42,11 @@ struct IfExistsTests {
         #expect(server.bodyBytesSent <= 256 * 1024)
     }
 
-    @Test("auto skips what it fetched itself before", arguments: [20_000, fileLength])
+    @Test(
+        "auto skips what it fetched itself before",
+        .enabled(if: ExtendedAttributes.areSupported),
+        arguments: [20_000, fileLength]
+    )
     func autoAgain(_ length: Int64) async throws {
         let harness = try Harness()
         var file = ServedFile(length: length)

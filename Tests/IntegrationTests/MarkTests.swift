@@ -15,6 +15,7 @@ struct MarkTests {
 
     @Test(
         "A file with the transfer's own mark is its file, whatever the rule for existing ones",
+        .enabled(if: ExtendedAttributes.areSupported),
         arguments: DownloadOptions.IfExists.allCases,
         [20_000, fileLength] as [Int64]
     )
@@ -32,6 +33,33 @@ struct MarkTests {
             #expect(outcome.completion?.skipped == !durable, "\(outcome.story)")
         }
         #expect(server.requests.count == 1)
+        await server.stop()
+    }
+
+    @Test(
+        "Without extended attributes a transfer that is repeated never replaces a file, its own ones included",
+        .disabled(if: ExtendedAttributes.areSupported),
+        arguments: [(.rename, "file.1.bin"), (.auto, "file.1.bin"), (.fail, nil)]
+            as [(DownloadOptions.IfExists, String?)]
+    )
+    func noMark(_ rule: DownloadOptions.IfExists, _ name: String?) async throws {
+        let harness = try Harness()
+        let served = self.plain(20_000)
+        let server = try await serve(served)
+        for round in 0..<2 {
+            let outcome = try await harness.fetch(server.text("file.bin")) { request in
+                request.mark = "00000000000000aa"
+                request.options.ifExists = rule
+            }
+            if round == 0 {
+                harness.expectWhole(outcome, served.file)
+            } else if let name {
+                harness.expectWhole(outcome, served.file, name: name, alone: false)
+            } else {
+                #expect(outcome.completion == nil)
+            }
+        }
+        #expect(try harness.directory.read("file.bin").count == 20_000)
         await server.stop()
     }
 

@@ -75,7 +75,7 @@ struct EventTests {
         weak var buffer: AnyObject?
         do {
             let events = stage.engine.events()
-            buffer = events.buffer
+            buffer = events.subscriber
             #expect(buffer != nil)
         }
         stage.transport.onStart { Served(length: 5).answer($0) }

@@ -19,7 +19,7 @@ enum GetRun {
             // Opening a named pipe blocks until it has a reader; signals still have their default effect here.
             let sink = try self.sink(of: plan)
             let signals = SignalWatcher()
-            let limit = OpenFiles.raiseLimit()
+            let limit = DescriptorLimits.raise()
             let wakeUp = try WakeUp()
             let reporter = RunReporter(plan)
             let mailbox = EventMailbox(

@@ -5,20 +5,13 @@ enum OpenFiles {
     /// The number of descriptors not used by transfers: standard streams, event loops, pipes, directories.
     private static let reserve = 32
 
-    #if canImport(Glibc)
-    private static let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-    #else
-    private static let resource = RLIMIT_NOFILE
-    #endif
-
     /// The number of descriptors without which the event loops cannot be created.
     private static let needed = 24
 
     /// The reason the process cannot work, or `nil` if it has enough descriptors.
     static var shortage: String? {
-        var limit = rlimit()
-        guard getrlimit(self.resource, &limit) == 0, limit.rlim_max < self.needed else { return nil }
-        return "the limit of open files is \(limit.rlim_max), at least \(self.needed) are needed; raise it (ulimit -n)"
+        guard let limit = DescriptorLimits.current, limit.hard < self.needed else { return nil }
+        return "the limit of open files is \(limit.hard), at least \(self.needed) are needed; raise it (ulimit -n)"
     }
 
     /// Opens `/dev/null` for each standard stream that is closed.
@@ -32,21 +25,6 @@ enum OpenFiles {
             // empty input.
             _ = open("/dev/null", O_WRONLY)
         }
-    }
-
-    /// Raises the soft limit of descriptors to the hard limit, because many connections and files are open at once.
-    ///
-    /// - Returns: The soft limit.
-    @discardableResult
-    static func raiseLimit() -> Int {
-        var limit = rlimit()
-        guard getrlimit(self.resource, &limit) == 0 else { return Int.max }
-        if limit.rlim_cur < limit.rlim_max {
-            let soft = limit.rlim_cur
-            limit.rlim_cur = limit.rlim_max
-            if setrlimit(self.resource, &limit) != 0 { limit.rlim_cur = soft }
-        }
-        return Int(clamping: limit.rlim_cur)
     }
 
     /// The maximum number of concurrent files for a limit: each needs its data, its journal and its connections.

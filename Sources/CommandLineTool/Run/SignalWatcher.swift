@@ -14,7 +14,9 @@ struct SignalWatcher {
         self.signals = sigset_t()
         sigemptyset(&self.signals)
         // Signals that the parent ignores, as nohup and background jobs do, stay ignored.
-        for number in [SIGINT, SIGTERM, SIGHUP] where !Self.isIgnored(number) { sigaddset(&self.signals, number) }
+        for number in [SIGINT, SIGTERM, SIGHUP] where !SignalDisposition.isIgnored(number) {
+            sigaddset(&self.signals, number)
+        }
         sigaddset(&self.signals, SIGWINCH)
         pthread_sigmask(SIG_BLOCK, &self.signals, nil)
     }
@@ -43,16 +45,5 @@ struct SignalWatcher {
                 }
             }
         }
-    }
-
-    private static func isIgnored(_ number: Int32) -> Bool {
-        var action = sigaction()
-        guard sigaction(number, nil, &action) == 0 else { return false }
-        #if canImport(Glibc)
-        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
-            == unsafeBitCast(SIG_IGN, to: Int.self)
-        #else
-        return unsafeBitCast(action.__sigaction_u.__sa_handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
-        #endif
     }
 }

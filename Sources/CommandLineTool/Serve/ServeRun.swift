@@ -11,7 +11,7 @@ enum ServeRun {
         let errors = OutputStream(STDERR_FILENO)
         do {
             let signals = SignalWatcher()
-            OpenFiles.raiseLimit()
+            DescriptorLimits.raise()
             let stopped = try WakeUp()
             let stream = try ServeLog.open(plan.log)
             // A log without an active reader delays the stop by two seconds at most.

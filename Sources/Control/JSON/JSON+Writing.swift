@@ -17,6 +17,7 @@ extension JSON {
         case .integer(let value): Self.write(value, to: &bytes)
         case .number(let value):
             bytes.append(contentsOf: (value.isFinite ? "\(value)" : "null").utf8)
+        case .literal(let text): bytes.append(contentsOf: text.utf8)
         case .string(let value): Self.write(value, to: &bytes)
         case .array(let elements):
             bytes.append(0x5B)

@@ -11,6 +11,9 @@ public enum JSON: Sendable, Hashable {
     case integer(Int64)
     /// Any other number; always finite.
     case number(Double)
+    /// A parsed number that neither of the two would write with the same characters, such as `1e2`, `1.0`, `-0` or an
+    /// integer beyond 64 bits; it is written as it was read.
+    case literal(String)
     /// A string.
     case string(String)
     /// An array.
@@ -50,7 +53,7 @@ public enum JSON: Sendable, Hashable {
     public var integer: Int64? {
         switch self {
         case .integer(let value): value
-        case .number(let value): Int64(exactly: value)
+        case .number, .literal: self.double.flatMap { Int64(exactly: $0) }
         default: nil
         }
     }
@@ -61,6 +64,7 @@ public enum JSON: Sendable, Hashable {
         switch self {
         case .integer(let value): Double(value)
         case .number(let value): value
+        case .literal(let text): Double(text)
         default: nil
         }
     }

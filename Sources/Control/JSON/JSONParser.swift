@@ -148,9 +148,9 @@ private struct JSONParser {
         }
         guard self.position - start <= 400 else { throw self.error("the number is too long") }
         let text = String(decoding: self.input[start..<self.position], as: UTF8.self)
-        if isInteger, let value = Int64(text) { return .integer(value) }
+        if isInteger, text != "-0", let value = Int64(text) { return .integer(value) }
         guard let value = Double(text), value.isFinite else { throw self.error("the number is too large") }
-        return .number(value)
+        return "\(value)" == text && !isInteger ? .number(value) : .literal(text)
     }
 
     private mutating func digits() -> Int {

@@ -81,39 +81,28 @@ package struct ChildProcess: Sendable {
         input: Int32,
         output: Int32?
     ) -> Int32 {
-        #if canImport(Darwin)
-        var actions: SpawnActions
-        var attributes: SpawnAttributes
-        #else
-        var actions = SpawnActions()
-        var attributes = SpawnAttributes()
-        #endif
-        posix_spawn_file_actions_init(&actions)
-        posix_spawnattr_init(&attributes)
-        defer {
-            posix_spawn_file_actions_destroy(&actions)
-            posix_spawnattr_destroy(&attributes)
-        }
-        posix_spawn_file_actions_adddup2(&actions, input, 0)
-        if let output {
-            posix_spawn_file_actions_adddup2(&actions, output, 1)
-        } else {
-            posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-        }
-        posix_spawn_file_actions_adddup2(&actions, 2, 2)
-        var none = sigset_t()
-        var all = sigset_t()
-        sigemptyset(&none)
-        sigfillset(&all)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &all)
-        posix_spawnattr_setpgroup(&attributes, 0)
-        var flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF) | Int32(POSIX_SPAWN_SETPGROUP)
-        // This project's descriptors are close-on-exec; those of libraries may not be.
-        flags |= SpawnCalls.closeAll(&actions, from: 3)
-        posix_spawnattr_setflags(&attributes, Int16(truncatingIfNeeded: flags))
-        return Self.withStrings(words) { arguments in
-            Self.withStrings(environment) { posix_spawnp(&id, words[0], &actions, &attributes, arguments, $0) }
+        SpawnCalls.withActions { actions, attributes in
+            posix_spawn_file_actions_adddup2(&actions, input, 0)
+            if let output {
+                posix_spawn_file_actions_adddup2(&actions, output, 1)
+            } else {
+                posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+            }
+            posix_spawn_file_actions_adddup2(&actions, 2, 2)
+            var none = sigset_t()
+            var all = sigset_t()
+            sigemptyset(&none)
+            sigfillset(&all)
+            posix_spawnattr_setsigmask(&attributes, &none)
+            posix_spawnattr_setsigdefault(&attributes, &all)
+            posix_spawnattr_setpgroup(&attributes, 0)
+            var flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF) | Int32(POSIX_SPAWN_SETPGROUP)
+            // This project's descriptors are close-on-exec; those of libraries may not be.
+            flags |= SpawnCalls.closeAll(&actions, from: 3)
+            posix_spawnattr_setflags(&attributes, Int16(truncatingIfNeeded: flags))
+            return Self.withStrings(words) { arguments in
+                Self.withStrings(environment) { posix_spawnp(&id, words[0], &actions, &attributes, arguments, $0) }
+            }
         }
     }
 
@@ -165,17 +154,7 @@ package struct ChildProcess: Sendable {
     }
 
     /// Ignores SIGPIPE, once for the whole process: a child that does not read its input must not kill this process.
-    private static let brokenPipesAreErrors: Void = { _ = Self.ignore(SIGPIPE) }()
-
-    private static func ignore(_ number: Int32) -> Bool {
-        var action = sigaction()
-        #if canImport(Darwin)
-        action.__sigaction_u.__sa_handler = SIG_IGN
-        #else
-        action.__sigaction_handler.sa_handler = SIG_IGN
-        #endif
-        return sigaction(number, &action, nil) == 0
-    }
+    private static let brokenPipesAreErrors: Void = { SignalDisposition.ignore(SIGPIPE) }()
 
     private static func text(_ number: Int32) -> String { String(cString: strerror(number)) }
 

@@ -32,40 +32,29 @@ struct DetachedProcess: Sendable {
         directory: String,
         inherited: Int32? = nil
     ) throws(ControlError) -> DetachedProcess {
-        #if canImport(Darwin)
-        var actions: SpawnActions
-        var attributes: SpawnAttributes
-        #else
-        var actions = SpawnActions()
-        var attributes = SpawnAttributes()
-        #endif
-        posix_spawn_file_actions_init(&actions)
-        posix_spawnattr_init(&attributes)
-        defer {
-            posix_spawn_file_actions_destroy(&actions)
-            posix_spawnattr_destroy(&attributes)
-        }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0o600)
-        posix_spawn_file_actions_adddup2(&actions, 1, 2)
-        if let inherited { posix_spawn_file_actions_adddup2(&actions, inherited, 3) }
-        SpawnCalls.changeDirectory(&actions, to: directory)
-        // The parent may block or ignore signals that the daemon must receive.
-        var none = sigset_t()
-        var all = sigset_t()
-        sigemptyset(&none)
-        sigfillset(&all)
-        posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setsigdefault(&attributes, &all)
-        var flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF) | SpawnCalls.newSession
-        flags |= SpawnCalls.closeAll(&actions, from: inherited == nil ? 3 : 4)
-        posix_spawnattr_setflags(&attributes, Int16(truncatingIfNeeded: flags))
-
-        var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
-        words.append(nil)
-        defer { for word in words { free(word) } }
         var id: pid_t = 0
-        let status = posix_spawn(&id, arguments[0], &actions, &attributes, words, environ)
+        let status = SpawnCalls.withActions { actions, attributes in
+            posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+            posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0o600)
+            posix_spawn_file_actions_adddup2(&actions, 1, 2)
+            if let inherited { posix_spawn_file_actions_adddup2(&actions, inherited, 3) }
+            SpawnCalls.changeDirectory(&actions, to: directory)
+            // The parent may block or ignore signals that the daemon must receive.
+            var none = sigset_t()
+            var all = sigset_t()
+            sigemptyset(&none)
+            sigfillset(&all)
+            posix_spawnattr_setsigmask(&attributes, &none)
+            posix_spawnattr_setsigdefault(&attributes, &all)
+            var flags = Int32(POSIX_SPAWN_SETSIGMASK) | Int32(POSIX_SPAWN_SETSIGDEF) | SpawnCalls.newSession
+            flags |= SpawnCalls.closeAll(&actions, from: inherited == nil ? 3 : 4)
+            posix_spawnattr_setflags(&attributes, Int16(truncatingIfNeeded: flags))
+
+            var words: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
+            words.append(nil)
+            defer { for word in words { free(word) } }
+            return posix_spawn(&id, arguments[0], &actions, &attributes, words, environ)
+        }
         guard status == 0 else {
             throw ControlError(
                 .unreachable,

@@ -96,11 +96,5 @@ package final class OrphanedSpool: Sendable {
         return bytes
     }
 
-    private static func seconds(_ status: stat) -> Int {
-        #if canImport(Darwin)
-        status.st_mtimespec.tv_sec
-        #else
-        status.st_mtim.tv_sec
-        #endif
-    }
+    private static func seconds(_ status: stat) -> Int { status.modificationTime.tv_sec }
 }

@@ -5,14 +5,8 @@ internal import Platform
 /// Its path is absolute, with symbolic links resolved in the part that exists, so that every spelling of a directory
 /// finds the same daemon.
 package struct StateDirectory: Sendable, Hashable {
-    /// The maximum length of a Unix socket path: `sun_path` has 108 bytes including its NUL, and 104 on Darwin.
-    package static var longestSocketPath: Int {
-        #if canImport(Darwin)
-        103
-        #else
-        107
-        #endif
-    }
+    /// The maximum length of a Unix socket path, without the NUL: `sun_path` has 108 bytes on Linux, 104 on Darwin.
+    package static var longestSocketPath: Int { MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1 }
 
     /// The directory; absolute.
     package let path: String

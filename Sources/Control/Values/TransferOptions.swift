@@ -50,8 +50,8 @@ public struct TransferOptions: Sendable, Hashable {
             case .array(let elements):
                 let texts = elements.compactMap(\.string)
                 if !texts.isEmpty { values[member.name] = texts }
-            case .number:
-                // A whole number with a fraction, such as 5.0.
+            case .number, .literal:
+                // A whole number with a fraction or an exponent, such as 5.0.
                 if let number = member.value.integer { values[member.name] = ["\(number)"] }
             case .null, .object: break
             }

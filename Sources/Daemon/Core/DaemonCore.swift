@@ -34,7 +34,7 @@ package actor DaemonCore: TransferService {
     nonisolated let store: QueueStore
     nonisolated let snapshot: Mutex<Snapshot>
     nonisolated let broadcast = EventBroadcast()
-    nonisolated let outbox: Outbox
+    nonisolated let outbox: ReportQueue
     /// The lists that clients are reading.
     nonisolated let lists = ListBook()
     private nonisolated let signals: AsyncStream<Void>
@@ -120,7 +120,7 @@ package actor DaemonCore: TransferService {
         let (signals, signal) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         self.signals = signals
         self.signal = signal
-        self.outbox = Outbox { signal.yield() }
+        self.outbox = ReportQueue { signal.yield() }
         for (session, counts) in start.counts { self.machine.counted(session, counts) }
     }
 

@@ -120,14 +120,8 @@ package enum DaemonProcess {
     /// The number of transfers for which there are file descriptors: each may have a connection, a file and a journal,
     /// and the daemon itself needs some for its listeners, clients, event loops, database and log.
     static var mostTransfers: Int {
-        var limit = rlimit()
-        #if canImport(Glibc)
-        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
-        #else
-        let resource = RLIMIT_NOFILE
-        #endif
-        guard getrlimit(resource, &limit) == 0 else { return .max }
-        return max(1, (Int(clamping: limit.rlim_cur) - 64) / 4)
+        guard let limit = DescriptorLimits.current else { return .max }
+        return max(1, (limit.soft - 64) / 4)
     }
 
     /// The minimum number of descriptors: one transfer at a time can run, and one client can be served.
@@ -139,24 +133,13 @@ package enum DaemonProcess {
     private static func prepare() throws(ControlError) {
         _ = signal(SIGPIPE, SIG_IGN)
         _ = signal(SIGHUP, SIG_IGN)
-        var limit = rlimit()
-        #if canImport(Glibc)
-        let resource = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)
         // Otherwise each thread retains the memory that it has freed.
-        typealias Option = @convention(c) (Int32, Int32) -> Int32
-        let arenas: Int32 = -8  // M_ARENA_MAX of mallopt(3), which the Glibc module does not export.
-        _ = unsafeBitCast(dlsym(nil, "mallopt"), to: Option?.self)?(arenas, 2)
-        #else
-        let resource = RLIMIT_NOFILE
-        #endif
-        if getrlimit(resource, &limit) == 0, limit.rlim_cur < limit.rlim_max {
-            limit.rlim_cur = limit.rlim_max
-            _ = setrlimit(resource, &limit)
-        }
-        guard getrlimit(resource, &limit) != 0 || limit.rlim_cur >= Self.neededDescriptors else {
+        MemoryAllocator.limitArenas(to: 2)
+        let limit = DescriptorLimits.raise()
+        guard limit >= Self.neededDescriptors else {
             throw ControlError(
                 .tooMuch,
-                "the limit of open files is \(limit.rlim_cur), at least \(Self.neededDescriptors) are needed",
+                "the limit of open files is \(limit), at least \(Self.neededDescriptors) are needed",
                 remedy: "raise it (ulimit -n, or LimitNOFILE= of the service)"
             )
         }

@@ -39,12 +39,7 @@ struct ServiceNotifier: Sendable {
         if bytes[0] == 0x40 { bytes[0] = 0 }
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
         let length = socklen_t(MemoryLayout.offset(of: \sockaddr_un.sun_path).map { $0 + bytes.count } ?? 0)
-        #if canImport(Glibc)
-        let kind = Int32(SOCK_DGRAM.rawValue)
-        #else
-        let kind = Int32(SOCK_DGRAM)
-        #endif
-        let descriptor = socket(AF_UNIX, kind, 0)
+        let descriptor = socket(AF_UNIX, SocketType.datagram, 0)
         guard descriptor >= 0 else { return }
         defer { _ = close(descriptor) }
         // Errors are ignored: systemd's own timeouts detect a lost notification.

@@ -34,7 +34,7 @@ final class JournalFile: @unchecked Sendable {
     init(_ descriptor: FileDescriptor, layout: JournalLayout, mappable: Bool) {
         self.layout = layout
         self.descriptor = descriptor
-        guard mappable, !Self.unmappable.contains(LinuxCalls.filesystemMagic(descriptor.raw)) else {
+        guard mappable, !Self.unmappable.contains(KernelCalls.filesystemMagic(descriptor.raw)) else {
             self.mapping = nil
             return
         }
@@ -53,8 +53,8 @@ final class JournalFile: @unchecked Sendable {
     ///
     /// - Throws: ``StorageError`` with `.noSpace` if the device or quota is full.
     static func allocate(_ descriptor: FileDescriptor, size: Int, path: String) throws(StorageError) -> Bool {
-        var result = posix_fallocate(descriptor.raw, 0, size)
-        while result == EINTR { result = posix_fallocate(descriptor.raw, 0, size) }
+        var result = KernelCalls.allocate(descriptor.raw, length: size)
+        while result == EINTR { result = KernelCalls.allocate(descriptor.raw, length: size) }
         switch result {
         case 0: return true
         case ENOSPC, EDQUOT, EFBIG:

@@ -81,7 +81,7 @@ final class DiskPartialFile: PartialFile {
         if let free = FreeSpace.bytes(self.data), missing > free {
             throw FreeSpace.error(needed: missing, free: free, directory: self.directory.path)
         }
-        let result = LinuxCalls.allocateKeepingSize(self.data.raw, length: length)
+        let result = KernelCalls.allocateKeepingSize(self.data.raw, length: length)
         guard result != 0, errno == ENOSPC || errno == EDQUOT || errno == EFBIG else { return }
         let error = StorageError(errno: errno, otherwise: .noSpace, "cannot reserve \(length) bytes for", self.path)
         // Release the blocks beyond the end that were reserved before the failure.
@@ -139,7 +139,7 @@ final class DiskPartialFile: PartialFile {
             var end: Int64 = 0
             for extent in self.table.extents() {
                 if extent.lowerBound > end {
-                    _ = LinuxCalls.punchHole(self.data.raw, end, length: extent.lowerBound - end)
+                    _ = KernelCalls.punchHole(self.data.raw, end, length: extent.lowerBound - end)
                 }
                 end = extent.upperBound
             }

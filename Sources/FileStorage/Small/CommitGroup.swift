@@ -114,7 +114,7 @@ final class CommitGroup: Sendable {
         }
         for group in filesystems.values {
             if group.count >= Self.syncfsThreshold, let first = group.first,
-                LinuxCalls.syncFilesystem(first.directory.raw) == 0
+                KernelCalls.syncFilesystem(first.directory.raw) == 0
             {
                 continue
             }

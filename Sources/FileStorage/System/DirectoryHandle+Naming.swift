@@ -16,14 +16,8 @@ extension DirectoryHandle {
     static func isTemporary(_ name: String) -> Bool { name.hasPrefix(".martlet-") && name.utf8.count == 17 }
 
     /// Links an unnamed file to a name (linkat(2)); returns 0 or the error number, `EEXIST` if the name is taken.
-    ///
-    /// Links by descriptor if the kernel permits it (with a capability, or since Linux 6.10), which avoids /proc.
     func link(_ descriptor: FileDescriptor, as name: String) -> Int32 {
-        var result = linkat(descriptor.raw, "", self.raw, name, LinuxCalls.emptyPath) == 0 ? 0 : errno
-        if result == ENOENT || result == EPERM || result == EINVAL {
-            let path = "/proc/self/fd/\(descriptor.raw)"
-            result = linkat(AT_FDCWD, path, self.raw, name, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno
-        }
+        let result = KernelCalls.link(descriptor.raw, in: self.raw, as: name) == 0 ? 0 : errno
         if result == 0 { self.listing.note(name) }
         return result
     }
@@ -55,7 +49,7 @@ extension DirectoryHandle {
         if replacing {
             return renameat(self.raw, old, directory.raw, new) == 0 ? 0 : errno
         }
-        if LinuxCalls.renameWithoutReplacing(self.raw, old, directory.raw, new) == 0 { return 0 }
+        if KernelCalls.renameWithoutReplacing(self.raw, old, directory.raw, new) == 0 { return 0 }
         guard errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP else { return errno }
         if linkat(self.raw, old, directory.raw, new, 0) == 0 {
             return unlinkat(self.raw, old, 0) == 0 ? 0 : errno

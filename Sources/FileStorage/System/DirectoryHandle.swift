@@ -50,7 +50,7 @@ package final class DirectoryHandle: Sendable {
         var raw = Platform.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if raw < 0, errno == EACCES {
             // A directory without read permission; it cannot be synced.
-            raw = Platform.open(path, LinuxCalls.pathOnly | O_DIRECTORY | O_CLOEXEC)
+            raw = KernelCalls.openForSearch(path)
         }
         if raw >= 0 { return FileDescriptor(raw) }
         if errno == ENOENT { return nil }
@@ -103,7 +103,7 @@ package final class DirectoryHandle: Sendable {
     /// Creates an unnamed file in the directory (`O_TMPFILE`); returns the descriptor or the error number.
     func openUnnamed(_ access: Int32) -> Result<FileDescriptor, SystemError> {
         while true {
-            let raw = openat(self.raw, ".", LinuxCalls.unnamedFile | access | O_CLOEXEC, 0o666)
+            let raw = KernelCalls.openUnnamed(in: self.raw, access, mode: 0o666)
             if raw >= 0 { return .success(FileDescriptor(raw)) }
             if errno != EINTR { return .failure(SystemError(number: errno)) }
         }
@@ -137,7 +137,7 @@ package final class DirectoryHandle: Sendable {
             parents = []
         }
         let result = self.descriptor.sync()
-        // EBADF: opened by O_PATH; EINVAL: the filesystem does not support syncing directories.
+        // EBADF: opened for search only; EINVAL: the filesystem does not support syncing directories.
         if result != 0, result != EBADF, result != EINVAL, result != ENOTSUP {
             throw StorageError(errno: result, otherwise: .inputOutput, "cannot sync the directory", self.path)
         }

@@ -21,19 +21,16 @@ enum FileAttribute: String {
     /// - Precondition: The file's size and modification time are final.
     func store(_ value: String?, on file: FileDescriptor) {
         guard let value, value.utf8.count <= Self.longest, let status = file.status() else { return }
-        let text = "\(status.st_size) \(status.st_mtim.tv_sec) \(value)"
-        _ = LinuxCalls.setAttribute(file.raw, self.rawValue, Array(text.utf8))
+        let text = "\(status.st_size) \(status.modificationTime.tv_sec) \(value)"
+        _ = KernelCalls.setAttribute(file.raw, self.rawValue, Array(text.utf8))
     }
 
     /// Reads the value of a file whose status is `status`; `nil` if there is none or the file has changed.
     func read(_ directory: DirectoryHandle, _ name: String, _ status: stat) -> String? {
-        // The path through the descriptor stays inside the directory; lgetxattr does not follow a symlink.
-        guard let value = LinuxCalls.attribute("/proc/self/fd/\(directory.raw)/\(name)", self.rawValue) else {
-            return nil
-        }
+        guard let value = KernelCalls.attribute(in: directory.raw, name, self.rawValue) else { return nil }
         let parts = String(decoding: value, as: UTF8.self).split(separator: " ", maxSplits: 2)
         guard parts.count == 3, Int64(parts[0]) == Int64(status.st_size),
-            Int64(parts[1]) == Int64(status.st_mtim.tv_sec)
+            Int64(parts[1]) == Int64(status.modificationTime.tv_sec)
         else { return nil }
         return String(parts[2])
     }
@@ -47,7 +44,7 @@ extension RecordedVersion {
     ///   - size: Its length in bytes.
     ///   - modified: Its modification time in seconds since 1970, if the caller has set it.
     func store(on file: FileDescriptor, size: Int64, modified: Int64?) {
-        guard let modified = modified ?? (file.status()?.st_mtim.tv_sec).map({ Int64($0) }) else { return }
+        guard let modified = modified ?? (file.status()?.modificationTime.tv_sec).map({ Int64($0) }) else { return }
         var text: [UInt8] = []
         text.reserveCapacity(160)
         text.append(contentsOf: String(size).utf8)
@@ -60,7 +57,7 @@ extension RecordedVersion {
         text.append(0x0A)
         if let field = self.date { text.append(contentsOf: field.utf8) }
         guard text.count <= FileAttribute.longest else { return }
-        _ = LinuxCalls.setAttribute(file.raw, FileAttribute.version.rawValue, text)
+        _ = KernelCalls.setAttribute(file.raw, FileAttribute.version.rawValue, text)
     }
 
     /// Reads the validators of a file whose status is `status`; `nil` if none are stored or the file was changed since.

@@ -74,7 +74,7 @@ package final class FileDescriptor: Sendable {
     }
 
     /// Syncs the data, and the metadata needed to read it; returns 0 or the error number.
-    package func syncData() -> Int32 { Self.repeated { fdatasync(self.raw) } }
+    package func syncData() -> Int32 { Self.repeated { FileSync.syncData(self.raw) } }
 
     /// Syncs data and metadata; returns 0 or the error number.
     package func sync() -> Int32 { Self.repeated { fsync(self.raw) } }
@@ -92,33 +92,18 @@ package final class FileDescriptor: Sendable {
 
     /// Locks the file without waiting; returns 0, or `EAGAIN` if it is locked by another open file.
     ///
-    /// Open file description locks (fcntl(2), `F_OFD_SETLK`) end with the descriptor, so that a killed process leaves
-    /// none. On filesystems without locks, this succeeds without a lock.
+    /// The lock ends with the descriptor, so that a killed process leaves none. On filesystems without locks, this
+    /// succeeds without a lock.
     package func lock() -> Int32 {
-        var request = Self.wholeFileLock()
-        let result = Self.repeated { fcntl(self.raw, 37, &request) }
+        let result = Self.repeated { FileLock.lock(self.raw) }
         return result == EAGAIN || result == EACCES ? EAGAIN : 0
     }
 
     /// Releases the lock explicitly: a mapping, too, would keep the open file and its lock.
-    package func unlock() {
-        var request = Self.wholeFileLock()
-        request.l_type = Int16(F_UNLCK)
-        _ = fcntl(self.raw, 37, &request)
-    }
+    package func unlock() { FileLock.unlock(self.raw) }
 
     /// Whether another open file has the lock; does not lock.
-    func isLockedElsewhere() -> Bool {
-        var request = Self.wholeFileLock()
-        return fcntl(self.raw, 36, &request) == 0 && request.l_type != Int16(F_UNLCK)
-    }
-
-    private static func wholeFileLock() -> flock {
-        var request = flock()
-        request.l_type = Int16(F_WRLCK)
-        request.l_whence = Int16(SEEK_SET)
-        return request
-    }
+    func isLockedElsewhere() -> Bool { FileLock.isLockedElsewhere(self.raw) }
 
     private static func repeated(_ call: () -> Int32) -> Int32 {
         while call() != 0 {

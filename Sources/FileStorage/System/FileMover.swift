@@ -95,7 +95,7 @@ public enum FileMover {
     /// copy_file_range(2) shares the blocks if the filesystem supports that.
     static func copy(_ source: FileDescriptor, _ target: FileDescriptor) -> Int32 {
         while true {
-            let count = LinuxCalls.copyRange(source.raw, target.raw, 1 << 30)
+            let count = KernelCalls.copyRange(source.raw, target.raw, 1 << 30)
             if count < 0, errno == EINTR { continue }
             if count <= 0 { break }
         }

@@ -56,8 +56,8 @@ final class DiskSourceFile: SourceFile {
         }
         return FileIdentity(
             size: Int64(status.st_size),
-            modified: Self.nanoseconds(status.st_mtim),
-            changed: Self.nanoseconds(status.st_ctim),
+            modified: Self.nanoseconds(status.modificationTime),
+            changed: Self.nanoseconds(status.statusChangeTime),
             device: UInt64(status.st_dev),
             inode: UInt64(status.st_ino)
         )

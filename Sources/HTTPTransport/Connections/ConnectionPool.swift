@@ -4,7 +4,7 @@ internal import NIOCore
 ///
 /// Pure value: it does not close connections; the caller closes those that it returns.
 struct ConnectionPool {
-    private var idle: [Route: [Connection]] = [:]
+    private var idle: [Route: [ClientConnection]] = [:]
     private let maximumPerHost: Int
 
     init(maximumPerHost: Int) {
@@ -15,25 +15,25 @@ struct ConnectionPool {
     var isEmpty: Bool { self.idle.isEmpty }
 
     /// Takes the most recently used connection over a route.
-    mutating func take(_ route: Route) -> Connection? {
+    mutating func take(_ route: Route) -> ClientConnection? {
         self.idle[route]?.popLast()
     }
 
     /// Keeps a connection; returns false if the limit is reached.
-    mutating func keep(_ connection: Connection) -> Bool {
+    mutating func keep(_ connection: ClientConnection) -> Bool {
         guard self.idle[connection.route, default: []].count < self.maximumPerHost else { return false }
         self.idle[connection.route, default: []].append(connection)
         return true
     }
 
     /// Removes a connection that was closed.
-    mutating func remove(_ connection: Connection) {
+    mutating func remove(_ connection: ClientConnection) {
         self.idle[connection.route]?.removeAll { $0 === connection }
     }
 
     /// Removes and returns the connections that have been idle since `deadline` or longer.
-    mutating func removeAll(idleSince deadline: NIODeadline) -> [Connection] {
-        var removed: [Connection] = []
+    mutating func removeAll(idleSince deadline: NIODeadline) -> [ClientConnection] {
+        var removed: [ClientConnection] = []
         for (route, connections) in self.idle {
             let kept = connections.filter { $0.idleSince > deadline }
             guard kept.count < connections.count || kept.isEmpty else { continue }

@@ -22,7 +22,7 @@ final class TunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
     private let proxy: ProxyServer
     private let userAgent: String?
     private let inside: NIOSSLClientHandler
-    private let connection: Connection
+    private let connection: ClientConnection
     private var phase = Phase.waiting
     private var parser: ResponseParser
 
@@ -32,7 +32,7 @@ final class TunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
         userAgent: String?,
         inside: NIOSSLClientHandler,
         maximumHeadSize: Int,
-        connection: Connection
+        connection: ClientConnection
     ) {
         self.origin = origin
         self.proxy = proxy
@@ -67,7 +67,7 @@ final class TunnelHandler: ChannelInboundHandler, RemovableChannelHandler {
         guard self.phase == .waiting else { return }
         self.phase = .asking
         self.connection.openingStep = "the request for a tunnel"
-        let request = RequestHead.encodeConnect(
+        let request = RequestHeadEncoder.encodeConnect(
             to: self.origin,
             by: self.proxy,
             userAgent: self.userAgent,

@@ -55,26 +55,13 @@ extension TransportError {
     /// The error of a failed name resolution: permanent, or because no name server responded.
     private static func unresolved(_ peer: Peer, _ errors: [any Error]) -> TransportError {
         let codes = errors.compactMap { ($0 as? SocketAddressError.UnknownHost)?.errorCode }
-        if !codes.isEmpty, codes.allSatisfy(Self.isUnknownName) {
+        if !codes.isEmpty, codes.allSatisfy(AddressInfoError.isUnknownName) {
             return TransportError(.unknownName, "cannot resolve \(peer.nameOfHost): check its spelling")
         }
         return TransportError(
             .nameResolution,
             "cannot resolve \(peer.nameOfHost) now: check the network and its name servers"
         )
-    }
-
-    /// Whether the resolver's error means that the name has no address; other errors are failures of the resolution.
-    ///
-    /// - Source: getaddrinfo(3).
-    static func isUnknownName(_ code: Int) -> Bool {
-        // EAI_NODATA and EAI_ADDRFAMILY, which Glibc declares only with _GNU_SOURCE.
-        #if canImport(Glibc)
-        let others = [-5, -9]
-        #else
-        let others = [7, 1]
-        #endif
-        return code == Int(EAI_NONAME) || others.contains(code)
     }
 
     /// The error of a timeout before the request could be sent.

@@ -1,4 +1,5 @@
 internal import TransferCore
+internal import Concurrency
 internal import Control
 internal import HTTPTransport
 internal import Logging
@@ -369,7 +370,7 @@ extension BackgroundRunner {
             case .cancelling: break
             }
         }
-        self.sending.call()
+        self.sending.send()
     }
 
     private func closed() {

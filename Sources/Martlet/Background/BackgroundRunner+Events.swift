@@ -1,4 +1,5 @@
 internal import TransferCore
+internal import Concurrency
 internal import Control
 internal import HTTPTransport
 internal import Logging
@@ -298,13 +299,13 @@ extension BackgroundRunner {
             state.handled.release(number)
         }
         self.tellFinishIfDue()
-        self.sending.call()
+        self.sending.send()
     }
 
     /// Releases an event whose file was taken.
     private func taken(_ number: Int64) {
         self.state.withLock { $0.handled.release(number) }
-        self.sending.call()
+        self.sending.send()
     }
 
     /// Adds a hold to an event that is being delivered.
@@ -319,7 +320,7 @@ extension BackgroundRunner {
     /// Records the program's acknowledgement of events.
     func acknowledge(upTo number: Int64) {
         self.state.withLock { state in state.wish = max(state.wish, min(number, state.returned.received)) }
-        self.sending.call()
+        self.sending.send()
     }
 
     /// Allows the delivery of events.
@@ -328,7 +329,7 @@ extension BackgroundRunner {
             defer { state.mayDeliver = true }
             return !state.mayDeliver
         }
-        if isFirst { self.delivering.call() }
+        if isFirst { self.delivering.send() }
         self.tellFinishIfDue()
     }
 

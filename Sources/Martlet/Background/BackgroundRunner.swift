@@ -1,6 +1,7 @@
 internal import Platform
 internal import TransferCore
 
+internal import Concurrency
 internal import Control
 internal import Logging
 internal import Synchronization
@@ -80,9 +81,9 @@ final class BackgroundRunner: TransferRunner {
     let logger: Logger?
     let state: Mutex<State>
     /// Resumes sending.
-    let sending = Wake()
+    let sending = Signal()
     /// Starts the delivery of events.
-    let delivering = Wake()
+    let delivering = Signal()
 
     /// Creates a runner; ``begin(for:)`` starts it.
     ///
@@ -184,7 +185,7 @@ final class BackgroundRunner: TransferRunner {
         }
         if let failure { throw failure }
         self.beginDelivery()
-        self.sending.call()
+        self.sending.send()
         return id
     }
 
@@ -268,7 +269,7 @@ final class BackgroundRunner: TransferRunner {
             if let newState { state.entries[id]?.state = newState }
             self.putChange(.change(id, kind, .object(members + more)), &state)
         }
-        self.sending.call()
+        self.sending.send()
     }
 
     // MARK: Called by the session
@@ -286,7 +287,7 @@ final class BackgroundRunner: TransferRunner {
             change(&state.settings)
             self.putChange(.configure(self.openingParameters(state.settings)), &state)
         }
-        self.sending.call()
+        self.sending.send()
     }
 }
 

@@ -77,13 +77,13 @@ final class DelegateList<Delegate: Sendable>: Sendable {
             guard isDefault(decision) else { return done(decision) }
             self.ask(members.dropFirst(), call, isDefault: isDefault, fallback: fallback, done: done)
         }
-        let answer = Answer(fallback: fallback, next)
+        let answer = PendingDecision(fallback: fallback, next)
         first.ask({ call($0) { answer.give($0) } }, otherwise: { answer.give(fallback) })
     }
 }
 
 /// A pending decision: the first one counts; releasing the last reference without one means the fallback.
-private final class Answer<Decision: Sendable>: Sendable {
+private final class PendingDecision<Decision: Sendable>: Sendable {
     private let fallback: Decision
     private let next: Mutex<(@Sendable (Decision) -> Void)?>
 

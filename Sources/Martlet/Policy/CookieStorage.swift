@@ -1,5 +1,6 @@
 internal import TransferCore
 internal import FileStorage
+internal import Logging
 internal import Synchronization
 internal import TransferEngine
 
@@ -13,21 +14,22 @@ public final class CookieStorage: Sendable {
     /// Created with the first cookie, because reading the public suffix list takes milliseconds.
     private let jar = Mutex<CookieJar?>(nil)
     private let clock: @Sendable () -> Int64
+    /// Returns the public suffix list; called with the first cookie.
+    private let suffixes: @Sendable () -> InstalledSuffixes
 
     /// Creates an empty, unshared storage.
     public convenience init() { self.init { WallClock.now } }
 
-    /// - Parameter clock: Returns the seconds since 1970.
-    init(clock: @escaping @Sendable () -> Int64) {
+    /// - Parameters:
+    ///   - suffixes: Returns the public suffix list.
+    ///   - clock: Returns the seconds since 1970.
+    init(
+        suffixes: @escaping @Sendable () -> InstalledSuffixes = { .system },
+        clock: @escaping @Sendable () -> Int64
+    ) {
+        self.suffixes = suffixes
         self.clock = clock
     }
-
-    /// The system's public suffix list, if there is one; with it, a cookie for all of `co.uk` is refused.
-    private static let systemSuffixes: PublicSuffixes? = {
-        let path = "/usr/share/publicsuffix/public_suffix_list.dat"
-        guard let bytes = try? AtomicFile.read(path, atMost: 4 << 20) else { return nil }
-        return PublicSuffixes(bytes: bytes)
-    }()
 
     /// All cookies, including expired ones.
     public var cookies: [Cookie] { self.jar.withLock { $0?.cookies ?? [] } }
@@ -96,7 +98,7 @@ public final class CookieStorage: Sendable {
 
     private func changeJar<Value>(_ change: (inout CookieJar) -> Value) -> Value {
         self.jar.withLock { jar in
-            var changed = jar ?? CookieJar(publicSuffixes: Self.systemSuffixes)
+            var changed = jar ?? CookieJar(publicSuffixes: self.suffixes().list)
             // A second reference would make the change copy the jar.
             jar = nil
             defer { jar = changed }
@@ -107,13 +109,17 @@ public final class CookieStorage: Sendable {
     // MARK: Requests
 
     func field(for url: HTTPURL) -> String? {
-        self.jar.withLock { jar in
-            guard let jar, !jar.isEmpty else { return nil }
-            return jar.field(for: url, now: self.clock())
-        }
+        self.jar.withLock { $0?.field(for: url, now: self.clock()) }
     }
 
-    func receive(_ values: [String], from url: HTTPURL) {
+    /// Stores the cookies of a response.
+    ///
+    /// - Parameters:
+    ///   - values: The values of the `Set-Cookie` fields.
+    ///   - url: The URL of the request.
+    ///   - logger: Gets a warning once if no public suffix list is installed.
+    func receive(_ values: [String], from url: HTTPURL, logger: Logger?) {
         self.changeJar { $0.receive(values, from: url, now: self.clock()) }
+        self.suffixes().warnIfMissing(logger)
     }
 }

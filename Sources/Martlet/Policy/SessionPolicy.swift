@@ -1,5 +1,6 @@
-internal import TransferCore
+internal import Logging
 internal import Synchronization
+internal import TransferCore
 package import TransferEngine
 
 /// A session's policy for its transfers: cookies, credentials, and the decisions of its delegates.
@@ -10,6 +11,7 @@ package final class SessionPolicy: TransferPolicy {
     private let cookies: CookieStorage?
     private let acceptance: CookieAcceptance
     private let authenticator: Authenticator
+    private let logger: Logger?
     private let onCookies: (@Sendable ([String], RequestFacts) -> Void)?
 
     /// Creates the policy of a configuration.
@@ -22,6 +24,7 @@ package final class SessionPolicy: TransferPolicy {
         onCookies: (@Sendable ([String], RequestFacts) -> Void)? = nil
     ) {
         self.onCookies = onCookies
+        self.logger = configuration.logger
         self.cookies = configuration.cookies
         self.acceptance = configuration.cookieAcceptance
         self.authenticator = Authenticator(configuration.credentials)
@@ -49,12 +52,14 @@ package final class SessionPolicy: TransferPolicy {
         case .onlyFromFirstHost: if request.url.host != request.source.host { return }
         case .never: return
         }
-        cookies.receive(values, from: request.url)
+        cookies.receive(values, from: request.url, logger: self.logger)
         self.onCookies?(values, request)
     }
 
     /// Stores cookies that the daemon has received and accepted.
-    func keep(cookies values: [String], from url: HTTPURL) { self.cookies?.receive(values, from: url) }
+    func keep(cookies values: [String], from url: HTTPURL) {
+        self.cookies?.receive(values, from: url, logger: self.logger)
+    }
 
     /// Calls the delegates of the transfer's task, if it has one.
     package func decide(

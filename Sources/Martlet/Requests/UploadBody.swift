@@ -113,7 +113,6 @@ final class SequenceStream: ContentStream {
         var ready: Given?
         var producer: CheckedContinuation<Bool, Never>?
         var task: Task<Void, Never>?
-        var isStarted = false
         var isCancelled = false
     }
 
@@ -136,21 +135,17 @@ final class SequenceStream: ContentStream {
     }
 
     func next(_ take: @escaping @Sendable (Given) -> Void) {
-        let (ready, producer, starts): (Given?, CheckedContinuation<Bool, Never>?, Bool) = self.state.withLock {
-            state in
-            let starts = !state.isStarted
-            state.isStarted = true
+        let (ready, producer): (Given?, CheckedContinuation<Bool, Never>?) = self.state.withLock { state in
+            guard !state.isCancelled else { return (nil, nil) }
+            // Under the lock, so that a cancellation finds the task.
+            if state.task == nil { state.task = Task { await self.produce(self) } }
             guard let ready = state.ready else {
                 state.take = take
-                return (nil, nil, starts)
+                return (nil, nil)
             }
             state.ready = nil
             defer { state.producer = nil }
-            return (ready, state.producer, false)
-        }
-        if starts {
-            let task = Task { await self.produce(self) }
-            self.state.withLock { $0.task = task }
+            return (ready, state.producer)
         }
         producer?.resume(returning: true)
         if let ready { take(ready) }

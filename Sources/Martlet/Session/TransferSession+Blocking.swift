@@ -96,14 +96,7 @@ enum BlockingCall {
     private static var isMainThread: Bool {
         // On Linux the main queue, the main actor's executor, leaves the main thread once the program waits for it.
         if DispatchQueue.getSpecific(key: self.mainQueueKey) == true { return true }
-        #if canImport(Darwin)
-        pthread_main_np() != 0
-        #else
-        // gettid(2) is not exported to Swift by the C library's module; the main thread's number is the process's.
-        typealias ThreadNumber = @convention(c) () -> Int32
-        guard let call = unsafeBitCast(dlsym(nil, "gettid"), to: ThreadNumber?.self) else { return false }
-        return call() == getpid()
-        #endif
+        return SystemThread.isMain
     }
 
     private static let mainQueueKey: DispatchSpecificKey<Bool> = {

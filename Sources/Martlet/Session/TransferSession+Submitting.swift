@@ -36,7 +36,7 @@ extension TransferSession {
             request.nameIsExact = place.name != nil && place.rule.isExact
             request.options.ifExists = place.rule.engineRule
         case let data as DataTask:
-            request.options.destination = .memory(BodySink(data))
+            request.options.destination = .memory(DataSink(data))
             request.options.connections = .fixed(1)
         default: break
         }

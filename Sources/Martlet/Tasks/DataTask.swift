@@ -187,7 +187,7 @@ protocol DataRelay: AnyObject, Sendable {
 }
 
 /// Passes a transfer's body to its task without keeping a strong reference to the task.
-final class BodySink: BodyReceiver {
+final class DataSink: BodyReceiver {
     private weak let task: DataTask?
 
     init(_ task: DataTask) { self.task = task }

@@ -3,7 +3,6 @@ internal import Crypto
 internal import FileStorage
 internal import NIOSSL
 internal import TransferCore
-internal import TransferEngine
 
 /// A self-signed certificate that persists between runs, so that clients can keep trusting it.
 ///

@@ -1,5 +1,3 @@
-@_spi(_Unicode) import Swift
-
 /// Authentication with a digest of the password and the server's nonce, so that the password is never sent.
 ///
 /// Pure value: the hash functions and the random client nonces are arguments. One value serves all requests that use
@@ -146,7 +144,7 @@ package struct DigestAuthentication: Sendable {
     /// The text in Unicode's normal form C if the server requests UTF-8 (§4).
     private func normalized(_ text: String) -> String {
         guard self.challenge.isUTF8 else { return text }
-        return String(String.UnicodeScalarView(text._nfc))
+        return ComposedText.string(text)
     }
 
     private func digest(_ text: String) -> String {

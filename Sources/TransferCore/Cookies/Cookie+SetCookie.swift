@@ -9,13 +9,13 @@ extension Cookie {
     ///   - field: The field's value.
     ///   - url: The URL of the request that received the response.
     ///   - now: The current time in seconds since 1970.
-    ///   - publicSuffixes: The domains for which no cookie is accepted; without a list, domains of a single label.
+    ///   - publicSuffixes: The domains for which no cookie is accepted; by default those of the minimal built-in list.
     /// - Source: RFC 6265bis §5.6, §5.7.
     public init?(
         setCookie field: String,
         from url: HTTPURL,
         now: Int64,
-        publicSuffixes: PublicSuffixes = PublicSuffixes()
+        publicSuffixes: PublicSuffixes = .builtIn
     ) {
         guard let field = SetCookieField(field, now: now) else { return nil }
         let host = url.host

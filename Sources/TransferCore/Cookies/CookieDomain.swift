@@ -6,7 +6,7 @@ enum CookieDomain {
     static func canonical(_ text: some Sequence<UInt8>) -> String? {
         var bytes = text.map(ASCII.lowercase)
         if bytes.first == 0x5B, bytes.last == 0x5D, bytes.count > 2 { bytes = Array(bytes[1..<(bytes.count - 1)]) }
-        if bytes.contains(0x3A) { return HostName.isIPv6(bytes) ? String(decoding: bytes, as: UTF8.self) : nil }
+        if bytes.contains(0x3A) { return IPv6Address(bytes)?.description }
         if bytes.contains(where: { $0 >= 0x80 }) {
             guard let encoded = HostName.toASCII(bytes) else { return nil }
             bytes = encoded

@@ -9,7 +9,7 @@ extension CookieJar {
     package init(
         netscape bytes: [UInt8],
         now: Int64,
-        publicSuffixes: PublicSuffixes? = nil,
+        publicSuffixes: PublicSuffixes = .builtIn,
         problems: inout [CookieFileProblem]
     ) {
         self.init(publicSuffixes: publicSuffixes)

@@ -14,8 +14,14 @@ package struct CookieJar: Sendable {
         var cookie: Cookie
         /// Increases with every new cookie; orders cookies of the same second.
         let order: UInt64
+        /// The jar's count of accesses when this cookie was last set or sent (RFC 6265bis, last-access-time).
+        ///
+        /// A count, because many accesses share a second and the clock can be set back.
+        var lastAccess: UInt64
 
         var age: (created: Int64, order: UInt64) { (self.cookie.created, self.order) }
+        /// What is evicted first; of the cookies of one request, the oldest.
+        var disuse: (lastAccess: UInt64, order: UInt64) { (self.lastAccess, self.order) }
 
         func isOlder(than other: Entry) -> Bool { self.age < other.age }
     }
@@ -25,15 +31,15 @@ package struct CookieJar: Sendable {
     /// By domain, unordered.
     private var domains: [String: [Entry]] = [:]
     private var nextOrder: UInt64 = 0
+    private var accesses: UInt64 = 0
     /// The number of cookies, including expired ones.
     package private(set) var count = 0
 
     /// Creates an empty jar.
     ///
-    /// - Parameter publicSuffixes: A public suffix list; without one, only domains of a single label are refused, so
-    ///   that a host could set cookies for all of `co.uk`.
-    package init(publicSuffixes: PublicSuffixes? = nil) {
-        self.publicSuffixes = publicSuffixes ?? PublicSuffixes()
+    /// - Parameter publicSuffixes: A public suffix list; by default the built-in one, which is minimal.
+    package init(publicSuffixes: PublicSuffixes = .builtIn) {
+        self.publicSuffixes = publicSuffixes
     }
 
     /// Whether the jar is empty.
@@ -69,7 +75,7 @@ package struct CookieJar: Sendable {
         self.evict(now: now)
     }
 
-    /// Stores many cookies, and drops the oldest ones once if there are too many.
+    /// Stores many cookies, and drops the first ones if there are too many.
     ///
     /// - Returns: The number of dropped cookies.
     mutating func set(_ cookies: [Cookie], now: Int64) -> Int {
@@ -110,6 +116,7 @@ package struct CookieJar: Sendable {
                 let created = entries[index].cookie.created
                 entries[index].cookie = cookie
                 entries[index].cookie.created = created
+                entries[index].lastAccess = self.nextAccess()
             }
             return false
         }
@@ -119,40 +126,55 @@ package struct CookieJar: Sendable {
         entries.removeAll { $0.cookie.isExpired(at: now) }
         guard entries.count > Self.mostPerDomain else { return false }
         // Insecure cookies are dropped first (§5.7): an http host must not displace cookies sent over https.
-        let oldest = entries.indices.min { left, right in
+        let evicted = entries.indices.min { left, right in
             let (left, right) = (entries[left], entries[right])
-            return left.cookie.isSecure == right.cookie.isSecure ? left.isOlder(than: right) : right.cookie.isSecure
+            return left.cookie.isSecure == right.cookie.isSecure
+                ? left.disuse < right.disuse : right.cookie.isSecure
         }
-        if let oldest { entries.remove(at: oldest) }
+        if let evicted { entries.remove(at: evicted) }
         return true
     }
 
     private mutating func entry(_ cookie: Cookie) -> Entry {
         self.nextOrder += 1
-        return Entry(cookie: cookie, order: self.nextOrder)
+        return Entry(cookie: cookie, order: self.nextOrder, lastAccess: self.nextAccess())
     }
 
-    /// Drops expired cookies, then the oldest ones beyond the limit; returns the number of unexpired cookies dropped.
+    private mutating func nextAccess() -> UInt64 {
+        self.accesses += 1
+        return self.accesses
+    }
+
+    /// Drops expired cookies, then the least recently used, down to the limit.
+    ///
+    /// - Returns: The number of dropped cookies that had not expired.
+    /// - Source: RFC 6265bis §5.7.
     @discardableResult
     private mutating func evict(now: Int64) -> Int {
         guard self.count > Self.most else { return 0 }
         self.removeExpired(now: now)
         let excess = self.count - Self.most
         guard excess > 0 else { return 0 }
-        // Only the ages are sorted: a server may add cookies to a full jar with every response.
-        var ages: [(created: Int64, order: UInt64)] = []
-        ages.reserveCapacity(self.count)
-        for entries in self.domains.values { for entry in entries { ages.append(entry.age) } }
-        ages.sort(by: <)
-        let youngest = ages[excess - 1]
-        self.removeEntries { $0.age <= youngest }
+        // Only these pairs are sorted: a server may add cookies to a full jar with every response.
+        var disuses: [(lastAccess: UInt64, order: UInt64)] = []
+        disuses.reserveCapacity(self.count)
+        for entries in self.domains.values { for entry in entries { disuses.append(entry.disuse) } }
+        disuses.sort(by: <)
+        let last = disuses[excess - 1]
+        self.removeEntries { $0.disuse <= last }
         return excess
     }
 
     // MARK: Sending
 
-    /// The cookies to send to a URL: those with the longest path first, among them the oldest first.
+    /// The cookies to send to a URL: those of the longest path first, among them the oldest first.
+    ///
+    /// This is not an access; see ``field(for:now:)``.
     package func cookies(for url: HTTPURL, now: Int64) -> [Cookie] {
+        self.found(for: url, now: now).map(\.cookie)
+    }
+
+    private func found(for url: HTTPURL, now: Int64) -> [Entry] {
         guard !self.isEmpty else { return [] }
         let host = url.host
         let path = url.path
@@ -171,13 +193,22 @@ package struct CookieJar: Sendable {
             let lengths = (left.cookie.path.utf8.count, right.cookie.path.utf8.count)
             return lengths.0 == lengths.1 ? left.isOlder(than: right) : lengths.0 > lengths.1
         }
-        return found.map(\.cookie)
+        return found
     }
 
-    /// The value of the Cookie field for a request to a URL, or `nil` without cookies.
-    package func field(for url: HTTPURL, now: Int64) -> String? {
-        let cookies = self.cookies(for: url, now: now)
-        return cookies.isEmpty ? nil : cookies.map(\.pair).joined(separator: "; ")
+    /// The value of the Cookie field for a request to a URL, or `nil` if there is no cookie to send.
+    ///
+    /// The cookies count as accessed: the least recently accessed ones are evicted first.
+    package mutating func field(for url: HTTPURL, now: Int64) -> String? {
+        let found = self.found(for: url, now: now)
+        guard !found.isEmpty else { return nil }
+        let access = self.nextAccess()
+        for entry in found {
+            let domain = entry.cookie.domain
+            guard let index = self.domains[domain]?.firstIndex(where: { $0.order == entry.order }) else { continue }
+            self.domains[domain]?[index].lastAccess = access
+        }
+        return found.map(\.cookie.pair).joined(separator: "; ")
     }
 
     // MARK: Removing

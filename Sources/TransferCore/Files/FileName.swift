@@ -1,5 +1,3 @@
-@_spi(_Unicode) import Swift
-
 /// Chooses the name of a downloaded file and makes untrusted names safe.
 ///
 /// - Source: RFC 6266 §4.3; CVE-2014-4877, CVE-2010-2252, CVE-2020-8177 and others show the risks.
@@ -20,7 +18,7 @@ public enum FileName {
         let scalars = raw.unicodeScalars
         let component = scalars.lastIndex { $0 == "/" || $0 == "\\" }.map { scalars[scalars.index(after: $0)...] }
         let visible = String(String.UnicodeScalarView((component ?? scalars[...]).filter { !self.isHidden($0) }))
-        var name = Array(visible._nfc)[...]
+        var name = ComposedText.scalars(visible)[...]
         while let first = name.first, first == "." || first.properties.isWhitespace { name.removeFirst() }
         while let last = name.last, last == "." || last.properties.isWhitespace { name.removeLast() }
         guard !name.isEmpty else { return nil }

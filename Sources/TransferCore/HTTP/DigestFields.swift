@@ -6,7 +6,7 @@ package enum DigestFields {
     package static func representation(_ fields: HeaderFields) -> [ExpectedDigest] {
         let current = fields.joined("Repr-Digest").map { self.parse($0, source: "Repr-Digest") } ?? []
         guard current.isEmpty else { return current }
-        return fields.joined("Digest").map { self.parse($0, source: "Digest") } ?? []
+        return fields.joined("Digest").map { self.instanceDigests($0) } ?? []
     }
 
     /// The digests of this message's content: of the range only if the response is a 206.
@@ -14,48 +14,38 @@ package enum DigestFields {
         fields.joined("Content-Digest").map { self.parse($0, source: "Content-Digest") } ?? []
     }
 
-    /// Parses a field's value, `sha-256=:BASE64:` or the older `sha-256=BASE64`.
+    /// Parses the value of Repr-Digest or Content-Digest, such as `sha-256=:BASE64:`.
     ///
     /// - Parameters:
     ///   - field: The field's value.
     ///   - source: The field's name, for messages.
-    /// - Returns: The digests; unknown algorithms and wrong lengths are omitted, the last one of an algorithm counts.
+    /// - Returns: The digests without unknown algorithms and wrong lengths; none if the field is malformed.
     package static func parse(_ field: String, source: String) -> [ExpectedDigest] {
+        let members = StructuredFieldParser.dictionary(field) ?? []
+        return members.compactMap { member in
+            guard case .bytes(let bytes)? = member.value.value else { return nil }
+            return Self.digest(member.name.utf8, bytes, source: source)
+        }
+    }
+
+    /// Parses the value of Digest, such as `SHA-256=BASE64`, which is not a structured field.
+    ///
+    /// - Returns: The digests; of two for one algorithm, the last one.
+    static func instanceDigests(_ field: String) -> [ExpectedDigest] {
         var digests: [ExpectedDigest] = []
-        for member in self.members(field) {
-            guard let equals = member.firstIndex(of: 0x3D), let algorithm = DigestAlgorithm(named: member[..<equals])
+        for part in Array(field.utf8).split(separator: Byte.comma) {
+            let member = part.filter { !Byte.isBlank($0) }
+            guard let equals = member.firstIndex(of: 0x3D), let bytes = Base64.decode(member[(equals + 1)...]),
+                let digest = Self.digest(member[..<equals], bytes, source: "Digest")
             else { continue }
-            var value = member[(equals + 1)...]
-            if value.first == 0x3A {
-                // Parameters after the byte sequence do not affect the digest (RFC 8941 §3.1.2).
-                value = value.dropFirst().prefix { $0 != 0x3A }
-            }
-            guard let bytes = Base64.decode(value), bytes.count == algorithm.byteCount else { continue }
-            digests.removeAll { $0.algorithm == algorithm }
-            digests.append(ExpectedDigest(algorithm: algorithm, bytes: bytes, source: source))
+            digests.removeAll { $0.algorithm == digest.algorithm }
+            digests.append(digest)
         }
         return digests
     }
 
-    /// Splits at commas outside quoted strings, and trims the members.
-    private static func members(_ field: String) -> [ArraySlice<UInt8>] {
-        var isQuoted = false
-        var isEscaped = false
-        let parts = Array(field.utf8)
-            .split { byte in
-                if isEscaped {
-                    isEscaped = false
-                } else if isQuoted, byte == 0x5C {
-                    isEscaped = true
-                } else if byte == 0x22 {
-                    isQuoted.toggle()
-                }
-                return byte == 0x2C && !isQuoted
-            }
-        return parts.map { part in
-            var part = part.drop { $0 <= 0x20 }
-            while let last = part.last, last <= 0x20 { part.removeLast() }
-            return part
-        }
+    private static func digest(_ name: some Collection<UInt8>, _ bytes: [UInt8], source: String) -> ExpectedDigest? {
+        guard let algorithm = DigestAlgorithm(named: name), bytes.count == algorithm.byteCount else { return nil }
+        return ExpectedDigest(algorithm: algorithm, bytes: bytes, source: source)
     }
 }

@@ -77,7 +77,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
         return utf8[utf8.index(utf8.startIndex, offsetBy: Int(self.hostStart))] == 0x5B
     }
 
-    /// The host in lower case; an IPv6 address has no brackets.
+    /// The host in lower case; an IPv6 address in its canonical form (RFC 5952), without brackets.
     public var host: String {
         let bracket = self.hasBrackets ? 1 : 0
         return self.string(Int(self.hostStart) + bracket, Int(self.hostEnd) - bracket)
@@ -107,7 +107,7 @@ public struct HTTPURL: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Scheme, host and port.
-    public var origin: Origin { Origin(scheme: self.scheme, host: self.host, port: self.port) }
+    public var origin: Origin { Origin(scheme: self.scheme, canonicalHost: self.host, port: self.port) }
 
     /// The path and the query, as in a request line (RFC 9112 §3.2.1).
     public var requestTarget: String { self.string(Int(self.pathStart), self.text.utf8.count) }

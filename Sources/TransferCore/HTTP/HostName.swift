@@ -1,5 +1,3 @@
-@_spi(_Unicode) import Swift
-
 /// Validation and conversion of host names and addresses.
 enum HostName {
     /// Whether the bytes, in lower case, are a name that is valid in a URL.
@@ -20,52 +18,6 @@ enum HostName {
         return true
     }
 
-    /// Whether the bytes are an IPv6 address, without brackets and zone.
-    ///
-    /// - Source: RFC 3986 §3.2.2 (IPv6address).
-    static func isIPv6(_ bytes: some Collection<UInt8>) -> Bool {
-        guard bytes.count >= 2, bytes.count <= 45 else { return false }
-        let text = Array(bytes)
-        var groups = 0
-        var hasGap = false
-        var index = 0
-        if text[0] == 0x3A {
-            guard text[1] == 0x3A else { return false }
-            hasGap = true
-            index = 2
-        }
-        while index < text.count {
-            let start = index
-            while index < text.count, PercentEncoding.value(text[index]) != nil { index += 1 }
-            if index < text.count, text[index] == 0x2E {
-                guard self.isIPv4(text[start...]) else { return false }
-                groups += 2
-                break
-            }
-            guard index > start, index - start <= 4 else { return false }
-            groups += 1
-            if index == text.count { break }
-            guard text[index] == 0x3A else { return false }
-            index += 1
-            if index == text.count { return false }
-            if text[index] == 0x3A {
-                if hasGap { return false }
-                hasGap = true
-                index += 1
-            }
-        }
-        return hasGap ? groups < 8 : groups == 8
-    }
-
-    private static func isIPv4(_ bytes: ArraySlice<UInt8>) -> Bool {
-        let parts = bytes.split(separator: 0x2E, omittingEmptySubsequences: false)
-        return parts.count == 4
-            && parts.allSatisfy { part in
-                guard (1...3).contains(part.count), part.allSatisfy({ $0 >= 0x30 && $0 <= 0x39 }) else { return false }
-                return part.reduce(0) { $0 * 10 + Int($1 - 0x30) } <= 255
-            }
-    }
-
     /// The ASCII form of an international name, or `nil` if a character is not allowed in a name.
     ///
     /// Lower case and NFC first, then Punycode for each label; full-width forms and dots become the plain ones.
@@ -75,7 +27,7 @@ enum HostName {
         let text = String(decoding: bytes, as: UTF8.self)
         guard text.utf8.elementsEqual(bytes) else { return nil }
         var labels: [[Unicode.Scalar]] = [[]]
-        for scalar in self.mapped(text).lowercased()._nfc {
+        for scalar in ComposedText.scalars(self.mapped(text).lowercased()) {
             switch scalar {
             case ".", "\u{3002}", "\u{FF61}": labels.append([])
             case _ where self.isAllowed(scalar): labels[labels.count - 1].append(scalar)

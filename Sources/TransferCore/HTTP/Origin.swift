@@ -18,15 +18,25 @@ public enum Scheme: UInt8, Hashable, Sendable {
 public struct Origin: Hashable, Sendable {
     /// The scheme.
     public let scheme: Scheme
-    /// The host in lower case; an IPv6 address has no brackets.
+    /// The host in lower case; an IPv6 address in its canonical form (RFC 5952), without brackets.
     public let host: String
     /// The port, or the scheme's default.
     public let port: Int
 
     /// Creates an origin.
+    ///
+    /// - Parameters:
+    ///   - scheme: The scheme.
+    ///   - host: The host in any notation: a name in any case, or an address, an IPv6 one with or without brackets.
+    ///   - port: The port.
     public init(scheme: Scheme, host: String, port: Int) {
+        self.init(scheme: scheme, canonicalHost: CookieDomain.canonical(host.utf8) ?? host, port: port)
+    }
+
+    /// Takes the host as ``HTTPURL/host`` returns it.
+    init(scheme: Scheme, canonicalHost: String, port: Int) {
         self.scheme = scheme
-        self.host = host
+        self.host = canonicalHost
         self.port = port
     }
 }

@@ -63,7 +63,7 @@ public struct ProxyExceptions: Hashable, Sendable {
             return Entry(hosts: .network(network, bits: bits - network.writtenBitCount + network.bitCount))
         }
         var port: Int?
-        if let colon = host.lastIndex(of: 0x3A), !HostName.isIPv6(host) {
+        if let colon = host.lastIndex(of: 0x3A), IPv6Address(host) == nil {
             let isBracketed = host.first == 0x5B
             if !isBracketed || host[..<colon].last == 0x5D {
                 guard let number = Self.number(host[(colon + 1)...], upTo: 65535) else { return nil }

@@ -136,12 +136,12 @@ struct URLParser {
         let isAddress = range.first.map { self.bytes[$0] == 0x5B } ?? false
         if isAddress {
             guard let close = self.bytes[range].firstIndex(of: 0x5D),
-                HostName.isIPv6(self.bytes[(range.lowerBound + 1)..<close]),
+                let address = IPv6Address(self.bytes[(range.lowerBound + 1)..<close]),
                 close + 1 == range.upperBound || self.bytes[close + 1] == 0x3A
             else {
                 throw self.error(.badHost, "the IPv6 address is malformed; write it as http://[2001:db8::1]:8080/x")
             }
-            for byte in self.bytes[range.lowerBound...close] { self.output.append(ASCII.lowercase(byte)) }
+            self.output.append(contentsOf: "[\(address)]".utf8)
             return close + 1
         }
         let end = self.bytes[range].firstIndex(of: 0x3A) ?? range.upperBound

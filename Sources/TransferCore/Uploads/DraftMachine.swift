@@ -132,7 +132,7 @@ package struct DraftMachine: Sendable {
         case 404, 410: return self.lost("the server no longer has the upload (\(head.status))")
         default: return .judge
         }
-        let length = StructuredItem.integer(head.fields["Upload-Length"])
+        let length = StructuredItem.integer(head.fields.joined("Upload-Length"))
         if self.completeness(head) == true {
             guard length ?? self.length == self.length, self.offset(head) ?? self.length == self.length else {
                 return self.lost("the server has a different upload")
@@ -220,12 +220,12 @@ package struct DraftMachine: Sendable {
 
     /// Whether the server reports the upload as complete; `nil` if it reports nothing.
     private func completeness(_ head: ResponseHead) -> Bool? {
-        StructuredItem.boolean(head.fields["Upload-Complete"])
-            ?? StructuredItem.boolean(head.fields["Upload-Incomplete"]).map { !$0 }
+        StructuredItem.boolean(head.fields.joined("Upload-Complete"))
+            ?? StructuredItem.boolean(head.fields.joined("Upload-Incomplete")).map { !$0 }
     }
 
     private func offset(_ head: ResponseHead) -> Int64? {
-        StructuredItem.integer(head.fields["Upload-Offset"])
+        StructuredItem.integer(head.fields.joined("Upload-Offset"))
     }
 
     private static func isIdempotent(_ method: String) -> Bool { method == "PUT" }

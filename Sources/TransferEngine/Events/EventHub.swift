@@ -1,10 +1,11 @@
+internal import Concurrency
 internal import Synchronization
 
 /// Delivers every event to all observers in the same order, outside all locks.
 ///
 /// A thread that emits while no thread is delivering delivers the events. An observer may therefore call the engine;
 /// an event emitted by such a call is delivered after those already enqueued.
-final class EventHub: EventSink {
+final class EventHub: Sendable {
     typealias Observer = @Sendable (TransferEvent) -> Void
 
     private enum Item {
@@ -21,8 +22,7 @@ final class EventHub: EventSink {
     private struct State {
         var observers: [Entry] = []
         var nextNumber = 0
-        var pending: [Item] = []
-        var isDelivering = false
+        var pending = DrainQueue<Item>()
     }
 
     private let state = Mutex(State())
@@ -70,15 +70,8 @@ final class EventHub: EventSink {
 
     /// Delivers the enqueued events, unless another thread is delivering.
     func deliver() {
-        while true {
-            let work: ([Item], [Entry])? = self.state.withLock { state in
-                guard !state.isDelivering, !state.pending.isEmpty else { return nil }
-                state.isDelivering = true
-                let items = state.pending
-                state.pending = []
-                return (items, state.observers)
-            }
-            guard let (items, observers) = work else { return }
+        guard self.state.withLock({ $0.pending.claim() }) else { return }
+        while let (items, observers) = self.nextBatch() {
             for item in items {
                 switch consume item {
                 case .event(let event):
@@ -87,8 +80,16 @@ final class EventHub: EventSink {
                 case .call(let call): call()
                 }
             }
-            self.state.withLock { $0.isDelivering = false }
         }
     }
 
+    /// Enqueues and delivers an event; not under a lock.
+    func emit(_ event: TransferEvent) {
+        self.post(event)
+        self.deliver()
+    }
+
+    private func nextBatch() -> ([Item], [Entry])? {
+        self.state.withLock { state in state.pending.next().map { ($0, state.observers) } }
+    }
 }

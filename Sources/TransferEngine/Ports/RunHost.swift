@@ -6,7 +6,7 @@ protocol RunHost: ConnectionBroker, NameReserver, RateGate {
     var store: any FileStore { get }
     var time: any TimeSource { get }
     var pool: any BlockingPool { get }
-    var events: any EventSink { get }
+    var events: EventHub { get }
 
     /// Called once, when a run's connections are closed and its file is kept, named or deleted.
     func runEnded(_ run: any TransferRun, _ outcome: RunOutcome)

@@ -96,7 +96,7 @@ extension DownloadRun {
         self.events.emit(self.transfer.event(.response(response)))
     }
 
-    var file: OpenFile { self.state.withLock { $0.file } }
+    var file: RunFile { self.state.withLock { $0.file } }
 
     private func exchange(_ number: Int) -> DownloadExchange? {
         self.state.withLock { state in state.exchanges.first { $0.number == number } }
@@ -121,7 +121,7 @@ extension DownloadRun {
     /// Reads the held bytes of the overlap, then starts the request.
     private func send(_ plan: FetchPlan) {
         let exchange = DownloadExchange(self, plan)
-        let file: OpenFile? = self.state.withLock { state in
+        let file: RunFile? = self.state.withLock { state in
             // The run may have ended after the machine created the request.
             guard state.machine.contains(plan.number) else { return nil }
             state.exchanges.append(exchange)
@@ -151,7 +151,7 @@ extension DownloadRun {
         }
     }
 
-    private func read(_ overlap: ByteRange, from file: OpenFile) throws(StorageError) -> [UInt8] {
+    private func read(_ overlap: ByteRange, from file: RunFile) throws(StorageError) -> [UInt8] {
         switch file {
         case .partial(let partial): return try partial.read(overlap)
         case .none where self.readsOverlapFromDisk:
@@ -277,7 +277,7 @@ extension DownloadRun {
     }
 
     private func closeFileNow(_ ending: DownloadEnding) {
-        let file: OpenFile = self.state.withLock { state in
+        let file: RunFile = self.state.withLock { state in
             defer { state.file = .none }
             return state.file
         }

@@ -65,7 +65,7 @@ extension DownloadRun {
     }
 
     func createPartial(_ plan: PartialPlan) {
-        let current: OpenFile = self.state.withLock { state in
+        let current: RunFile = self.state.withLock { state in
             defer { state.file = .none }
             return state.file
         }
@@ -150,7 +150,7 @@ extension DownloadRun {
     }
 
     func keepPartial() {
-        let file: OpenFile = self.state.withLock { state in
+        let file: RunFile = self.state.withLock { state in
             defer { state.file = .none }
             return state.file
         }

@@ -10,7 +10,7 @@ final class DownloadRun: TransferRun {
     let transport: any Transport
     let time: any TimeSource
     let store: any FileStore
-    let events: any EventSink
+    let events: EventHub
     let transfer: Transfer
     let download: Transfer.Download
     var request: DownloadRequest { _read { yield self.download.request } }
@@ -25,7 +25,7 @@ final class DownloadRun: TransferRun {
 
     struct State: ~Copyable, Sendable {
         var machine: DownloadMachine
-        var file = OpenFile.none
+        var file = RunFile.none
         var exchanges: [DownloadExchange] = []
         /// The number of events whose actions are being performed; the end is reported after the last of them.
         var performers = 0

@@ -1,3 +1,4 @@
+internal import Concurrency
 internal import Synchronization
 internal import TransferCore
 
@@ -11,8 +12,7 @@ final class UploadRun: TransferRun {
         var parts: SourceParts?
         var exchange: Current?
         /// The actions still to be performed.
-        var actions: [UploadMachine.Action] = []
-        var isPerforming = false
+        var actions = DrainQueue<UploadMachine.Action>()
         /// Whether a response was received, and whether that was reported to the engine.
         var response = FirstResponse.none
         /// The number of bytes sent at the last tick; while it grows, the host responds.
@@ -225,22 +225,12 @@ final class UploadRun: TransferRun {
     /// those that are pending.
     func apply(_ event: (inout UploadMachine) -> [UploadMachine.Action]) {
         let performs = self.state.withLock { state in
-            state.actions += event(&state.machine)
-            guard !state.actions.isEmpty, !state.isPerforming else { return false }
-            state.isPerforming = true
-            return true
+            state.actions.append(contentsOf: event(&state.machine))
+            return state.actions.claim()
         }
         guard performs else { return }
-        while let actions = self.nextActions() {
+        while let actions = self.state.withLock({ $0.actions.next() }) {
             for action in actions { self.perform(action) }
-        }
-    }
-
-    private func nextActions() -> [UploadMachine.Action]? {
-        self.state.withLock { state in
-            defer { state.actions = [] }
-            state.isPerforming = !state.actions.isEmpty
-            return state.isPerforming ? state.actions : nil
         }
     }
 

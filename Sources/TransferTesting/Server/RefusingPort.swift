@@ -14,11 +14,8 @@ public final class RefusingPort: Sendable {
     ///   (socket(7)); the port stays reserved while that server is stopped.
     /// - Throws: ``TestSupportError`` if no port is available.
     public init(isShared: Bool = false) throws {
-        #if canImport(Darwin)
-        let descriptor = socket(AF_INET, SOCK_STREAM, 0)
-        #else
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        #endif
+        let descriptor = socket(AF_INET, SocketType.stream, 0)
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         var reuses: Int32 = isShared ? 1 : 0
         setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &reuses, socklen_t(MemoryLayout<Int32>.size))
         var address = sockaddr_in()

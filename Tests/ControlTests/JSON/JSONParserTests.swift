@@ -5,10 +5,12 @@ import TransferTesting
 
 @Suite struct JSONParserTests {
     private static let values: [(String, JSON)] = [
-        ("null", JSON.null), (" true\n", true), ("\tfalse\r", false), ("0", 0), ("-0", 0), ("12", 12), ("-7", -7),
+        ("null", JSON.null), (" true\n", true), ("\tfalse\r", false), ("0", 0), ("-0", .literal("-0")), ("12", 12),
+        ("-7", -7),
         ("9223372036854775807", .integer(.max)), ("-9223372036854775808", .integer(.min)),
-        ("9223372036854775808", .number(9_223_372_036_854_775_808)), ("1.5", .number(1.5)), ("1e2", .number(100)),
-        ("1E+2", .number(100)), ("25e-1", .number(2.5)), ("-0.0", .number(-0.0)), ("1e-400", .number(0)),
+        ("9223372036854775808", .literal("9223372036854775808")), ("1.5", .number(1.5)), ("1e2", .literal("1e2")),
+        ("1E+2", .literal("1E+2")), ("25e-1", .literal("25e-1")), ("-0.0", .number(-0.0)),
+        ("1e-400", .literal("1e-400")),
         (#""""#, ""), (#""a\"\\\/\b\f\n\r\tz""#, "a\"\\/\u{8}\u{C}\n\r\tz"), (#""\u00fcÜ""#, "üÜ"),
         (#""\ud83d\ude00😀""#, "😀😀"), (#""\uD83D""#, "\u{FFFD}"), (#""\ude00x""#, "\u{FFFD}x"),
         (#""\ud83d\u0041""#, "\u{FFFD}A"), (#""\ud83dA""#, "\u{FFFD}A"), (#""\ud83d\ud83d\ude00""#, "\u{FFFD}😀"),
@@ -17,6 +19,17 @@ import TransferTesting
         ("[1, [2 ,[]],{}]", [1, [2, []], .object([])]),
         (#" { "b" : 1 , "a":[ null ] } "#, .object([.init("b", 1), .init("a", [.null])])),
     ]
+
+    @Test(
+        "a number is written as it was read, and has its value",
+        arguments: ["1e2", "100.0", "1E+2", "1000e-1", "100"]
+    )
+    func numbersKeepTheirText(_ text: String) throws {
+        let json = try JSON(parsing: text)
+        #expect(json.text == text && json.integer == 100 && json.double == 100)
+        #expect(try JSON(parsing: "[18446744073709551616]").text == "[18446744073709551616]")
+        #expect(try JSON(parsing: "-0").integer == 0 && JSON(parsing: "2.5").integer == nil)
+    }
 
     @Test(arguments: Self.values)
     func whatIsJSONIsRead(text: String, value: JSON) throws {

@@ -67,6 +67,14 @@ struct EnvelopeTests {
             .version(#"{"id":"a\"b","method":"aria2.getVersion","params":[[],{}]}"#, id: #""a\"b""#),
             .version(#"{"id":{"a":[1.5,true]},"method":"aria2.getVersion"}"#, id: #"{"a":[1.5,true]}"#),
             .version(#"{"id":9007199254740993,"method":"aria2.getVersion"}"#, id: "9007199254740993"),
+            .version(#"{"id":1e2,"method":"aria2.getVersion"}"#, id: "1e2"),
+            .version(#"{"id":1.0,"method":"aria2.getVersion"}"#, id: "1.0"),
+            .version(#"{"id":-0,"method":"aria2.getVersion"}"#, id: "-0"),
+            .version(
+                #"{"id":123456789012345678901234567890,"method":"aria2.getVersion"}"#,
+                id: "123456789012345678901234567890"
+            ),
+            .version(#"{"id":0.10,"method":"aria2.getVersion"}"#, id: "0.10"),
             Case(request: "[]", status: 200, body: "[]"),
             Case(
                 request: #"[{"id":1,"method":"aria2.nope"},5,{"id":"1","method":"system.listNotifications"}]"#,

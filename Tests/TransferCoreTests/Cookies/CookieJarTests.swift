@@ -9,7 +9,9 @@ extension CookieJar {
     }
 
     /// The Cookie field for a request.
-    func sent(_ url: String, now: Int64 = 1000) throws -> String? { self.field(for: try HTTPURL(url), now: now) }
+    mutating func sent(_ url: String, now: Int64 = 1000) throws -> String? {
+        self.field(for: try HTTPURL(url), now: now)
+    }
 }
 
 @Suite struct CookieJarTests {
@@ -116,7 +118,9 @@ extension CookieJar {
         #expect(below.cookies.map(\.value) == ["1"])
     }
 
-    @Test("A domain has at most 180 cookies: expired ones go first, then those not secure, then the oldest")
+    @Test(
+        "A domain has at most 180 cookies: expired ones go first, then those not secure, then the least recently used"
+    )
     func limitPerDomain() throws {
         var jar = CookieJar()
         try jar.take("secure=1; Secure", "first=1", "short=1; Max-Age=5", from: "https://h/", now: 1)
@@ -131,7 +135,7 @@ extension CookieJar {
         #expect(!jar.cookies.contains { $0.name == "secure" })
     }
 
-    @Test("There are at most 3000 cookies: expired ones go first, then the oldest")
+    @Test("There are at most 3000 cookies: expired ones go first, then the least recently used")
     func limitInAll() throws {
         var jar = CookieJar()
         try jar.take("short=1; Max-Age=5", from: "http://short.example/", now: 1)
@@ -142,6 +146,28 @@ extension CookieJar {
         #expect(try jar.sent("http://h0.example/0/x") == nil && jar.sent("http://h1.example/1/x") == nil)
         #expect(try jar.sent("http://h2.example/2/x") == "a=1")
         #expect(try jar.sent("http://new.example/") == "a=2; b=3")
+    }
+
+    @Test("A cookie that is sent or set again outlives one that is not, in its domain and in all (RFC 6265bis §5.7)")
+    func lastAccess() throws {
+        var jar = CookieJar()
+        try jar.take("login=1; Path=/app", "old=1; Path=/old", "again=1", from: "http://h/", now: 1)
+        for index in 0..<177 { try jar.take("n\(index)=1; Path=/n", from: "http://h/", now: 10) }
+        #expect(try jar.sent("http://h/app") == "login=1; again=1")
+        // A look by the program is not an access.
+        #expect(jar.cookies(for: try HTTPURL("http://h/old"), now: 11).count == 2)
+        try jar.take("x=1; Path=/n", from: "http://h/", now: 12)
+        #expect(jar.count == CookieJar.mostPerDomain)
+        #expect(!jar.cookies.contains { $0.name == "old" } && jar.cookies.contains { $0.name == "login" })
+
+        var all = CookieJar()
+        for index in 0..<3000 { try all.take("a=1", from: "http://h\(index % 100).example/\(index)/x", now: 10) }
+        #expect(try all.sent("http://h0.example/0/x") == "a=1")
+        try all.take("a=2; Path=/1", from: "http://h1.example/", now: 11)
+        try all.take("b=1", "b=2; Path=/b", from: "http://new.example/", now: 12)
+        #expect(all.count == CookieJar.most)
+        #expect(try all.sent("http://h0.example/0/x") == "a=1" && all.sent("http://h1.example/1/x") == "a=2")
+        #expect(try all.sent("http://h2.example/2/x") == nil && all.sent("http://h3.example/3/x") == nil)
     }
 
     @Test("Cookies are removed one by one, by domain, by session and by time")

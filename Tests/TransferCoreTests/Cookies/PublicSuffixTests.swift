@@ -45,6 +45,18 @@ import Testing
         #expect(Self.list.count == 11)
     }
 
+    @Test("The built-in list protects the best known suffixes, without any list installed")
+    func builtIn() throws {
+        for suffix in ["co.uk", "com.au", "github.io", "co.jp", "x.sch.uk", "s3.amazonaws.com", "pages.dev"] {
+            #expect(PublicSuffixes.builtIn.isPublicSuffix(suffix), "\(suffix)")
+            #expect(!PublicSuffixes.builtIn.isPublicSuffix("me.\(suffix)"), "\(suffix)")
+        }
+        #expect(PublicSuffixes.builtIn.count > 150 && !PublicSuffixes.builtIn.isPublicSuffix("example.com"))
+        var jar = CookieJar()
+        try jar.take("a=b; Domain=co.uk", "c=d; Domain=x.co.uk", from: "http://x.co.uk/")
+        #expect(try jar.sent("http://x.co.uk/") == "c=d" && jar.sent("http://y.co.uk/") == nil)
+    }
+
     @Test("No cookie is taken for a public suffix, but for the host that is one itself")
     func cookies() throws {
         #expect(try received("a=b; Domain=co.uk", from: "http://x.co.uk/", publicSuffixes: Self.list) == nil)

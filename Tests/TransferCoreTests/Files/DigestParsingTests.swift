@@ -9,17 +9,32 @@ import Testing
 
     private var bytes: [UInt8] { Hexadecimal.decode(self.hexadecimal.utf8.filter { $0 != 0x20 }) ?? [] }
 
-    @Test func structuredAndOldFieldsAreRead() {
+    @Test func structuredFieldsAreRead() {
         let digest = ExpectedDigest(algorithm: .sha256, bytes: self.bytes, source: "F")
         for field in [
-            "sha-256=:\(self.base64):", "unixsum=:AA==:, SHA-256=:\(self.base64):;a=1", "sha-256=\(self.base64)",
-            "x=\"a,sha-256=:AA==:\\\",\" , sha-256=:\(self.base64):", "md5=short,sha-256=\(self.base64)",
+            "sha-256=:\(self.base64):", "unixsum=:AA==:, sha-256=:\(self.base64):;a=1",
+            "x=\"a,sha-256=:AA==:\\\",\" , sha-256=:\(self.base64):", "md5=short,sha-256=:\(self.base64):",
             "sha-256=:\(Base64.encode([UInt8](repeating: 0, count: 32))):, sha-256=:\(self.base64):",
         ] {
             #expect(DigestFields.parse(field, source: "F") == [digest], "\(field)")
         }
-        for field in ["", ",", "sha-256", "sha-256=", "sha-256=::", "sha-256=:!:", "=,=", "id-sha-256=\(self.base64)"] {
+        for field in [
+            "", ",", "sha-256", "sha-256=", "sha-256=::", "sha-256=:!:", "=,=", "id-sha-256=\(self.base64)",
+            "sha-256=\(self.base64)", "SHA-256=:\(self.base64):", "sha-256=:\(self.base64):, Bad=1",
+            "sha-256=:\(self.base64): x", "sha-256=:\(self.base64)", "sha-256= :\(self.base64):",
+        ] {
             #expect(DigestFields.parse(field, source: "F").isEmpty, "\(field)")
+        }
+    }
+
+    @Test func theOlderFieldIsReadByItsOwnGrammar() {
+        for field in [
+            "SHA-256=\(self.base64)", "unixsum=30637, sha-256=\(self.base64) ", "MD5=x,sha-256=\(self.base64)",
+        ] {
+            #expect(DigestFields.representation(["Digest": field]).map(\.bytes) == [self.bytes], "\(field)")
+        }
+        for field in ["", ",", "=", "sha-256", "sha-256=:\(self.base64):"] {
+            #expect(DigestFields.representation(["Digest": field]).isEmpty, "\(field)")
         }
     }
 

@@ -81,14 +81,14 @@ final class Lane {
     private var slots: [EngineKey: Slot] = [:]
     private var hostLimits: [String: Int]
     private let parts: EngineParts
-    let outbox: Outbox
+    let outbox: ReportQueue
 
     init(
         session: String?,
         settings: LaneSettings,
         hostLimits: [String: Int],
         parts: EngineParts,
-        outbox: Outbox
+        outbox: ReportQueue
     ) {
         self.session = session
         self.settings = settings

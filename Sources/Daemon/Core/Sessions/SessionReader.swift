@@ -1,3 +1,4 @@
+internal import Concurrency
 internal import Control
 internal import QueueStore
 internal import Synchronization
@@ -14,7 +15,6 @@ final class SessionReader: Sendable {
         var order: [GID] = []
         /// Whether the store may have unread events.
         var isBehind = true
-        var waiter: CheckedContinuation<Void, Never>?
         var isFinished = false
     }
 
@@ -25,6 +25,7 @@ final class SessionReader: Sendable {
     private let session: String
     private let store: QueueStore
     private let state: Mutex<State>
+    private let change = Signal()
 
     init(number: Int, session: String, store: QueueStore, after: Int64) {
         self.number = number
@@ -49,12 +50,8 @@ final class SessionReader: Sendable {
     func finish() { self.signal { $0.isFinished = true } }
 
     private func signal(_ change: (inout State) -> Void) {
-        let waiter = self.state.withLock { state in
-            change(&state)
-            defer { state.waiter = nil }
-            return state.waiter
-        }
-        waiter?.resume()
+        self.state.withLock { change(&$0) }
+        self.change.send()
     }
 
     private enum Step {
@@ -83,7 +80,9 @@ final class SessionReader: Sendable {
                     // The program reconnects and continues after its last event.
                     return nil
                 }
-            case .wait: await self.waitForSignal()
+            case .wait:
+                await self.change.wait()
+                if Task.isCancelled { self.finish() }
             }
         }
     }
@@ -108,21 +107,6 @@ final class SessionReader: Sendable {
                 return .give(SessionEvent(number: 0, json: event))
             }
             return .wait
-        }
-    }
-
-    private func waitForSignal() async {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isDone = self.state.withLock { state in
-                    if state.isFinished || state.isBehind || !state.order.isEmpty || state.waiter != nil { return true }
-                    state.waiter = continuation
-                    return false
-                }
-                if isDone { continuation.resume() }
-            }
-        } onCancel: {
-            self.finish()
         }
     }
 }

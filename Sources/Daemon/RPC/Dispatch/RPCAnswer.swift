@@ -52,6 +52,7 @@ extension JSON {
     var weight: Int {
         switch self {
         case .null, .bool, .integer, .number: 8
+        case .literal(let text): text.utf8.count
         case .string(let text): text.utf8.count + 2
         case .array(let elements): elements.reduce(2) { $0 + $1.weight + 1 }
         case .object(let members): members.reduce(2) { $0 + $1.name.utf8.count + $1.value.weight + 4 }

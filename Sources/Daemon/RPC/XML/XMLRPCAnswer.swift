@@ -35,6 +35,7 @@ struct XMLRPCAnswer: Sendable {
         case .integer(let number):
             self.append(Int32(exactly: number) == nil ? "<i8>\(number)</i8>" : "<int>\(number)</int>")
         case .number(let number): self.append("<double>\(number)</double>")
+        case .literal(let text): self.append("<double>\(text)</double>")
         case .string(let text):
             self.append("<string>")
             self.write(text)

@@ -1,6 +1,5 @@
 internal import FileStorage
 internal import Platform
-internal import TransferEngine
 
 extension UploadArea {
     /// Atomically replaces a small file with mode 0600 in a directory of the tree; errors are ignored.

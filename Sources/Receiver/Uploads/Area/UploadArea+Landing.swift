@@ -3,7 +3,6 @@ internal import FileStorage
 internal import Platform
 internal import Synchronization
 internal import TransferCore
-internal import TransferEngine
 
 /// A file that has landed.
 struct LandedFile: Sendable {

@@ -3,7 +3,6 @@ internal import Control
 internal import FileStorage
 internal import Platform
 internal import TransferCore
-internal import TransferEngine
 
 /// Resumable uploads on disk. Every method blocks.
 extension UploadArea {

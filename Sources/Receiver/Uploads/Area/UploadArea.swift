@@ -3,7 +3,6 @@ internal import Platform
 internal import NIOPosix
 internal import Synchronization
 internal import TransferCore
-internal import TransferEngine
 
 /// The storage of unfinished uploads: a private directory (mode 0700) inside the served one.
 ///

@@ -3,7 +3,7 @@ internal import TransferCore
 internal import TransferEngine
 
 /// Parses responses and delivers them to their exchanges.
-extension Connection {
+extension ClientConnection {
     private enum Outcome {
         case drained
         case paused

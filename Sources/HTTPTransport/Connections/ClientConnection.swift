@@ -7,7 +7,7 @@ internal import TransferEngine
 /// One connection: the last handler of a channel's pipeline, with the parser of its responses.
 ///
 /// `@unchecked` because its state is accessed only on its event loop.
-final class Connection: ChannelInboundHandler, @unchecked Sendable {
+final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
@@ -32,7 +32,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
     /// The time at which the last response ended.
     private(set) var idleSince = NIODeadline.now()
 
-    let lane: Lane
+    let lane: TransportLoop
     private var context: ChannelHandlerContext?
     private var phase = Phase.opening
     private var openingError: TransportError?
@@ -54,7 +54,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
     /// Whether part of a request's content was not handed to the kernel yet.
     var isSending = false
     /// Sends the request's content, if that is streamed.
-    var writer: ContentWriter?
+    var writer: RequestContentWriter?
     /// An additional check of the certificate after the handshake, if any.
     private var certificateCheck: CertificateCheck?
     /// The TLS handler for the origin inside a tunnel; the one next to the socket, if any, is then the proxy's.
@@ -66,7 +66,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
     ///   - route: The route to the origin.
     ///   - certificateCheck: A check after the handshake with the origin, in addition to NIOSSL's verification.
     ///   - lane: The state of the transport on the connection's event loop.
-    init(over route: Route, certificateCheck: CertificateCheck? = nil, lane: Lane) {
+    init(over route: Route, certificateCheck: CertificateCheck? = nil, lane: TransportLoop) {
         self.route = route
         self.peer = route.firstHop
         self.certificateCheck = certificateCheck
@@ -137,7 +137,7 @@ final class Connection: ChannelInboundHandler, @unchecked Sendable {
         guard self.exchange === exchange, self.readQuantum != bytes, let options = self.context?.channel.syncOptions
         else { return }
         self.readQuantum = bytes
-        let capacity = bytes.map(Self.readSize) ?? Lane.defaultReadSize
+        let capacity = bytes.map(Self.readSize) ?? TransportLoop.defaultReadSize
         // Only a closed channel rejects options, and then they do not matter.
         try? options.setOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: capacity))
         // With a quantum, there is one read per wake-up, so that a pause takes effect immediately.

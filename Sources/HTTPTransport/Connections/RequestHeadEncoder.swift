@@ -5,7 +5,7 @@ internal import TransferEngine
 /// Serializes the head of a request.
 ///
 /// - Source: RFC 9112 §3.
-enum RequestHead {
+enum RequestHeadEncoder {
     /// Serializes a request's head; `nil` if a part of it would break the framing.
     ///
     /// - Parameters:

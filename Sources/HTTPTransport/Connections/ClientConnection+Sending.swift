@@ -3,7 +3,7 @@ internal import TransferCore
 internal import TransferEngine
 
 /// Sends a request's content.
-extension Connection {
+extension ClientConnection {
     /// Sends short content after its head.
     func send(_ head: ByteBuffer, _ content: [UInt8], _ context: ChannelHandlerContext) {
         self.isSending = true
@@ -26,7 +26,7 @@ extension Connection {
         askingFor timeout: Int64?,
         _ context: ChannelHandlerContext
     ) {
-        let writer = ContentWriter(content, over: context, of: self.lane, isPlain: !self.route.hasTLS) { [weak self] in
+        let writer = RequestContentWriter(content, over: context, of: self.lane, isPlain: !self.route.hasTLS) { [weak self] in
             self?.contentFailed()
         }
         self.writer = writer

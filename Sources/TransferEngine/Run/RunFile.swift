@@ -1,7 +1,7 @@
 internal import TransferCore
 
 /// The file that a run of a download has open.
-enum OpenFile: Sendable {
+enum RunFile: Sendable {
     case none
     case small(any SmallFile)
     case partial(any PartialFile)

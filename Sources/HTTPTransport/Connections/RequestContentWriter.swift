@@ -6,7 +6,7 @@ internal import TransferEngine
 /// Sends one request's content over a connection: pulls pieces when there is room, and sends files by sendfile(2).
 ///
 /// `@unchecked` because its state is accessed only on its connection's event loop.
-final class ContentWriter: @unchecked Sendable {
+final class RequestContentWriter: @unchecked Sendable {
     private enum Phase {
         /// Waiting for 100 (Continue).
         case asking
@@ -18,7 +18,7 @@ final class ContentWriter: @unchecked Sendable {
 
     private let content: any RequestContent
     private let context: ChannelHandlerContext
-    private let lane: Lane
+    private let lane: TransportLoop
     /// Whether bytes reach the socket unencrypted, so that the kernel can send a file (sendfile(2)).
     private let isPlain: Bool
     private let isChunked: Bool
@@ -54,7 +54,7 @@ final class ContentWriter: @unchecked Sendable {
     init(
         _ content: any RequestContent,
         over context: ChannelHandlerContext,
-        of lane: Lane,
+        of lane: TransportLoop,
         isPlain: Bool,
         whenFailed: @escaping () -> Void
     ) {

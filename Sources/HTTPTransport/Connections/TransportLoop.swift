@@ -7,7 +7,7 @@ internal import TransferEngine
 /// The state of a transport on one event loop: its connections and their pool.
 ///
 /// `@unchecked` because its state is accessed only on that event loop.
-final class Lane: @unchecked Sendable {
+final class TransportLoop: @unchecked Sendable {
     let loop: any EventLoop
     let configuration: HTTPTransport.Configuration
     /// Whether all requests are sent without a proxy.
@@ -22,7 +22,7 @@ final class Lane: @unchecked Sendable {
     private var pool: ConnectionPool
     private var sweep: Scheduled<Void>?
     /// All connections that are open or being opened.
-    private var connections: [ObjectIdentifier: Connection] = [:]
+    private var connections: [ObjectIdentifier: ClientConnection] = [:]
     /// The exchanges that are connecting.
     private var connecting: [ObjectIdentifier: HTTPExchange] = [:]
 
@@ -58,23 +58,23 @@ final class Lane: @unchecked Sendable {
     }
 
     /// Takes an idle connection from the pool.
-    func takeConnection(over route: Route) -> Connection? { self.pool.take(route) }
+    func takeConnection(over route: Route) -> ClientConnection? { self.pool.take(route) }
 
     /// Keeps a connection for the next request; returns false if the pool does not accept it.
-    func keep(_ connection: Connection) -> Bool {
+    func keep(_ connection: ClientConnection) -> Bool {
         guard !self.isShutDown, !self.isAbandoned, self.pool.keep(connection) else { return false }
         self.scheduleSweep()
         return true
     }
 
     /// Removes an idle connection that was closed.
-    func forget(_ connection: Connection) { self.pool.remove(connection) }
+    func forget(_ connection: ClientConnection) { self.pool.remove(connection) }
 
     /// Registers a connection that is being opened.
-    func opened(_ connection: Connection) { self.connections[ObjectIdentifier(connection)] = connection }
+    func opened(_ connection: ClientConnection) { self.connections[ObjectIdentifier(connection)] = connection }
 
     /// Unregisters a closed connection.
-    func closed(_ connection: Connection) { self.connections[ObjectIdentifier(connection)] = nil }
+    func closed(_ connection: ClientConnection) { self.connections[ObjectIdentifier(connection)] = nil }
 
     /// Registers an exchange that is connecting.
     func began(_ exchange: HTTPExchange) { self.connecting[ObjectIdentifier(exchange)] = exchange }
@@ -107,20 +107,22 @@ final class Lane: @unchecked Sendable {
     ) throws {
         switch route {
         case .direct(let origin):
-            guard origin.scheme == .https else { return try pipeline.addHandler(Connection(over: route, lane: self)) }
+            guard origin.scheme == .https else {
+                return try pipeline.addHandler(ClientConnection(over: route, lane: self))
+            }
             let (handler, check) = try self.tls.makeHandler(for: origin, isTunnelled: false)
             try pipeline.addHandler(handler)
-            try pipeline.addHandler(Connection(over: route, certificateCheck: check, lane: self))
+            try pipeline.addHandler(ClientConnection(over: route, certificateCheck: check, lane: self))
         case .forwarded(let proxy):
             if proxy.origin.scheme == .https { try pipeline.addHandler(self.tls.makeHandler(for: proxy)) }
-            try pipeline.addHandler(Connection(over: route, lane: self))
+            try pipeline.addHandler(ClientConnection(over: route, lane: self))
         case .tunnelled(let origin, let proxy):
             if proxy.origin.scheme == .https {
                 try pipeline.addHandler(self.tls.makeHandler(for: proxy))
                 try pipeline.addHandler(ProxyShutdownFilter())
             }
             let (handler, check) = try self.tls.makeHandler(for: origin, isTunnelled: true)
-            let connection = Connection(over: route, certificateCheck: check, lane: self)
+            let connection = ClientConnection(over: route, certificateCheck: check, lane: self)
             let tunnel = TunnelHandler(
                 to: origin,
                 by: proxy,

@@ -1,0 +1,107 @@
+internal import Synchronization
+
+/// Passes elements from callers that never wait to Swift tasks that do.
+///
+/// Any number of producers and consumers may use a channel at once. Each element is delivered to one consumer; waiting
+/// consumers are served in the order in which they began to wait. The buffer decides what happens to elements that
+/// nobody takes.
+package final class Channel<Buffer: ChannelBuffer, Failure: Error>: Sendable {
+    /// What the channel delivers.
+    package typealias Element = Buffer.Element
+
+    private typealias Outcome = Result<Element?, Failure>
+
+    private struct Waiter {
+        var number: UInt64
+        var continuation: CheckedContinuation<Outcome, Never>
+    }
+
+    private struct State {
+        var buffer: Buffer
+        /// The waiting consumers, the first one first; empty unless the buffer is empty.
+        var waiters: [Waiter] = []
+        var nextNumber: UInt64 = 0
+        /// How the channel ended, if it has.
+        var end: Result<Void, Failure>?
+
+        mutating func ended(_ end: Result<Void, Failure>) -> [Waiter] {
+            guard self.end == nil else { return [] }
+            self.end = end
+            defer { self.waiters = [] }
+            return self.waiters
+        }
+    }
+
+    private let state: Mutex<State>
+
+    /// Creates a channel with what is in a buffer.
+    package init(_ buffer: Buffer) { self.state = Mutex(State(buffer: buffer)) }
+
+    /// Delivers an element to the first waiting consumer, or buffers it.
+    ///
+    /// - Returns: Whether the channel is still open.
+    @discardableResult
+    package func put(_ element: Element) -> Bool {
+        let (waiter, isOpen): (Waiter?, Bool) = self.state.withLock { state in
+            guard state.end == nil else { return (nil, false) }
+            // A consumer waits only while nothing is buffered, so that its element is the next one.
+            if !state.waiters.isEmpty { return (state.waiters.removeFirst(), true) }
+            guard state.buffer.append(element) else {
+                state.end = .success(())
+                return (nil, false)
+            }
+            return (nil, true)
+        }
+        waiter?.continuation.resume(returning: .success(element))
+        return isOpen
+    }
+
+    /// Ends the channel; consumers get what is buffered, and then `nil`.
+    package func finish() { self.finish(.success(())) }
+
+    /// Ends the channel; consumers get what is buffered, and then the failure.
+    package func fail(_ failure: Failure) { self.finish(.failure(failure)) }
+
+    private func finish(_ end: Result<Void, Failure>) {
+        let waiters = self.state.withLock { $0.ended(end) }
+        for waiter in waiters { waiter.continuation.resume(returning: end.map { nil }) }
+    }
+
+    /// The number of waiting consumers.
+    var waiterCount: Int { self.state.withLock { $0.waiters.count } }
+
+    /// Returns the next buffered element without waiting, or `nil`.
+    package func poll() -> Element? { self.state.withLock { $0.buffer.popFirst() } }
+
+    /// Waits for the next element.
+    ///
+    /// - Returns: The element, or `nil` after the end or if the surrounding task is cancelled; a cancellation leaves
+    ///   the channel open.
+    /// - Throws: The failure with which the channel ended.
+    package func next() async throws(Failure) -> Element? {
+        let number = self.state.withLock { state in
+            state.nextNumber += 1
+            return state.nextNumber
+        }
+        let outcome = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let outcome: Outcome? = self.state.withLock { state in
+                    if let element = state.buffer.popFirst() { return .success(element) }
+                    if let end = state.end { return end.map { nil } }
+                    // A cancellation that came before the waiter is stored has not found it.
+                    if Task.isCancelled { return .success(nil) }
+                    state.waiters.append(Waiter(number: number, continuation: continuation))
+                    return nil
+                }
+                if let outcome { continuation.resume(returning: outcome) }
+            }
+        } onCancel: {
+            let waiter: Waiter? = self.state.withLock { state in
+                guard let index = state.waiters.firstIndex(where: { $0.number == number }) else { return nil }
+                return state.waiters.remove(at: index)
+            }
+            waiter?.continuation.resume(returning: .success(nil))
+        }
+        return try outcome.get()
+    }
+}

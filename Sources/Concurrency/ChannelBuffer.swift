@@ -1,0 +1,56 @@
+/// The elements of a ``Channel`` that are not delivered yet, and what happens if they become too many.
+///
+/// A buffer is a value that the channel changes under its lock: its methods must be short and must not call back.
+package protocol ChannelBuffer<Element>: Sendable {
+    /// What the channel delivers.
+    associatedtype Element: Sendable
+
+    /// Adds an element, merges it with another one, or drops one.
+    ///
+    /// - Returns: False if the channel must end, because it can neither keep the element nor drop any.
+    mutating func append(_ element: Element) -> Bool
+
+    /// Removes and returns the element to deliver next.
+    mutating func popFirst() -> Element?
+}
+
+/// A buffer of a fixed capacity.
+package struct BoundedBuffer<Element: Sendable>: ChannelBuffer {
+    /// What a full buffer does with one more element.
+    package enum Overflow: Sendable {
+        /// Drops the element that waits longest.
+        case dropOldest
+        /// Drops the new element.
+        case dropNewest
+        /// Ends the channel; the consumers get what was buffered before.
+        case end
+    }
+
+    private let capacity: Int
+    private let overflow: Overflow
+    private var elements: [Element] = []
+
+    /// Creates an empty buffer.
+    ///
+    /// - Parameters:
+    ///   - capacity: The maximum number of elements, at least 1.
+    ///   - overflow: What happens to one more.
+    package init(capacity: Int, overflow: Overflow) {
+        self.capacity = max(1, capacity)
+        self.overflow = overflow
+    }
+
+    package mutating func append(_ element: Element) -> Bool {
+        if self.elements.count >= self.capacity {
+            switch self.overflow {
+            case .dropOldest: self.elements.removeFirst()
+            case .dropNewest: return true
+            case .end: return false
+            }
+        }
+        self.elements.append(element)
+        return true
+    }
+
+    package mutating func popFirst() -> Element? { self.elements.isEmpty ? nil : self.elements.removeFirst() }
+}

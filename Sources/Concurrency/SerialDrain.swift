@@ -1,0 +1,40 @@
+internal import Synchronization
+
+/// Handles elements one at a time and in order, on the threads of those who append them or where these choose.
+///
+/// The first appender drains; elements that are appended meanwhile, also by the handler itself, are handled by the
+/// drain in progress. No lock is held while an element is handled.
+package final class SerialDrain<Element: Sendable>: Sendable {
+    private let queue = Mutex(DrainQueue<Element>())
+
+    /// Creates an idle drain.
+    package init() {}
+
+    /// Whether elements wait or are being handled.
+    package var isActive: Bool { self.queue.withLock { $0.isClaimed || !$0.isEmpty } }
+
+    /// Appends an element.
+    ///
+    /// - Returns: Whether the caller must call ``run(_:)`` once, on any thread.
+    package func append(_ element: Element) -> Bool {
+        self.queue.withLock { queue in
+            queue.append(element)
+            return queue.claim()
+        }
+    }
+
+    /// Handles elements until there are none.
+    ///
+    /// Each element is released as soon as `handle` returns.
+    package func run(_ handle: (Element) -> Void) {
+        while var batch = self.queue.withLock({ $0.next() }) {
+            batch.reverse()
+            while let element = batch.popLast() { handle(element) }
+        }
+    }
+
+    /// Takes the waiting elements for a caller that handles them itself.
+    ///
+    /// - Returns: The elements; if there are none, the drain is idle again, and the next ``append(_:)`` returns true.
+    package func takeBatch() -> [Element] { self.queue.withLock { $0.next() } ?? [] }
+}

@@ -1,0 +1,34 @@
+extension stat {
+    /// When the content was last changed.
+    package var modificationTime: timespec {
+        #if canImport(Darwin)
+        self.st_mtimespec
+        #else
+        self.st_mtim
+        #endif
+    }
+
+    /// When the content or the status was last changed.
+    package var statusChangeTime: timespec {
+        #if canImport(Darwin)
+        self.st_ctimespec
+        #else
+        self.st_ctim
+        #endif
+    }
+}
+
+/// Syncs the content of files.
+package enum FileSync {
+    /// Syncs a file's data, and the metadata that is needed to read it (fdatasync(2)).
+    ///
+    /// - Returns: 0, or -1 with `errno`.
+    package static func syncData(_ descriptor: Int32) -> Int32 {
+        #if canImport(Darwin)
+        // fsync(2) of Darwin does not reach the medium.
+        fcntl(descriptor, F_FULLFSYNC)
+        #else
+        fdatasync(descriptor)
+        #endif
+    }
+}

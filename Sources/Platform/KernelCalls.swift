@@ -1,0 +1,162 @@
+/// System calls beyond POSIX that few systems have.
+///
+/// On a system without a call, and in a build with `PORTABLE_CALLS`, it fails with `ENOSYS`, which every caller treats
+/// as "not supported by this filesystem". Glibc's module does not export them, because they need `_GNU_SOURCE`: they are
+/// looked up by name once.
+package enum KernelCalls {
+    #if os(Linux) && !PORTABLE_CALLS
+    private static let isAvailable = true
+    #else
+    private static let isAvailable = false
+    #endif
+
+    private typealias Rename =
+        @convention(c) (Int32, UnsafePointer<CChar>, Int32, UnsafePointer<CChar>, UInt32) -> Int32
+    private typealias SyncFilesystem = @convention(c) (Int32) -> Int32
+    private typealias Allocate = @convention(c) (Int32, Int32, Int, Int) -> Int32
+    private typealias PosixAllocate = @convention(c) (Int32, Int, Int) -> Int32
+    private typealias FilesystemStatus = @convention(c) (Int32, UnsafeMutableRawPointer) -> Int32
+    private typealias GetAttribute =
+        @convention(c) (UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeMutableRawPointer, Int) -> Int
+    private typealias SetAttribute =
+        @convention(c) (Int32, UnsafePointer<CChar>, UnsafeRawPointer, Int, Int32) -> Int32
+    private typealias CopyRange =
+        @convention(c) (Int32, UnsafeMutablePointer<Int64>?, Int32, UnsafeMutablePointer<Int64>?, Int, UInt32) -> Int
+    private typealias SendFile = @convention(c) (Int32, Int32, UnsafeMutablePointer<Int>?, Int) -> Int
+
+    private static func address(_ name: String) -> UnsafeMutableRawPointer? {
+        self.isAvailable ? dlsym(nil, name) : nil
+    }
+
+    private static let copyCall = unsafeBitCast(Self.address("copy_file_range"), to: CopyRange?.self)
+    private static let renameCall = unsafeBitCast(Self.address("renameat2"), to: Rename?.self)
+    private static let syncCall = unsafeBitCast(Self.address("syncfs"), to: SyncFilesystem?.self)
+    private static let allocateCall = unsafeBitCast(Self.address("fallocate"), to: Allocate?.self)
+    private static let posixAllocateCall = unsafeBitCast(Self.address("posix_fallocate"), to: PosixAllocate?.self)
+    private static let statusCall = unsafeBitCast(Self.address("fstatfs"), to: FilesystemStatus?.self)
+    private static let getAttributeCall = unsafeBitCast(Self.address("lgetxattr"), to: GetAttribute?.self)
+    private static let setAttributeCall = unsafeBitCast(Self.address("fsetxattr"), to: SetAttribute?.self)
+    private static let sendFileCall = unsafeBitCast(Self.address("sendfile"), to: SendFile?.self)
+
+    // MARK: Files and names
+
+    /// Opens an unnamed file in a directory (`O_TMPFILE` of open(2)).
+    ///
+    /// - Returns: The descriptor, or -1 with `errno`.
+    package static func openUnnamed(in directory: Int32, _ access: Int32, mode: mode_t) -> Int32 {
+        guard self.isAvailable else { return self.unsupported() }
+        // `__O_TMPFILE | O_DIRECTORY` on all architectures that Swift supports.
+        return openat(directory, ".", 0o20_000_000 | O_DIRECTORY | access | O_CLOEXEC, mode)
+    }
+
+    /// Opens a directory that may be searched but not read (`O_PATH` of open(2)).
+    ///
+    /// - Returns: The descriptor, or -1 with `errno`.
+    package static func openForSearch(_ path: String) -> Int32 {
+        guard self.isAvailable else {
+            errno = EACCES
+            return -1
+        }
+        return open(path, 0o10_000_000 | O_DIRECTORY | O_CLOEXEC)
+    }
+
+    /// Links an open file to a name (`AT_EMPTY_PATH` of linkat(2), or the descriptor's path below /proc).
+    ///
+    /// Links by descriptor if the kernel permits it (with a capability, or since Linux 6.10), which avoids /proc.
+    ///
+    /// - Returns: 0, or -1 with `errno`; `EEXIST` if the name is taken.
+    package static func link(_ descriptor: Int32, in directory: Int32, as name: String) -> Int32 {
+        guard self.isAvailable else { return self.unsupported() }
+        if linkat(descriptor, "", directory, name, 0x1000) == 0 { return 0 }
+        guard errno == ENOENT || errno == EPERM || errno == EINVAL else { return -1 }
+        return linkat(AT_FDCWD, "/proc/self/fd/\(descriptor)", directory, name, AT_SYMLINK_FOLLOW)
+    }
+
+    /// renameat2(2) with `RENAME_NOREPLACE`.
+    package static func renameWithoutReplacing(_ from: Int32, _ old: String, _ to: Int32, _ new: String) -> Int32 {
+        guard let renameCall else { return self.unsupported() }
+        return renameCall(from, old, to, new, 1)
+    }
+
+    // MARK: Data
+
+    /// copy_file_range(2) at both files' offsets.
+    package static func copyRange(_ from: Int32, _ to: Int32, _ count: Int) -> Int {
+        guard let copyCall else { return Int(self.unsupported()) }
+        return copyCall(from, nil, to, nil, count, 0)
+    }
+
+    /// sendfile(2) from an offset of a file to a socket.
+    ///
+    /// - Returns: The number of bytes, or -1 with `errno`.
+    package static func sendFile(_ file: Int32, at offset: Int64, to socket: Int32, _ count: Int) -> Int {
+        guard let sendFileCall else { return Int(self.unsupported()) }
+        var offset = Int(offset)
+        return sendFileCall(socket, file, &offset, count)
+    }
+
+    /// syncfs(2).
+    package static func syncFilesystem(_ descriptor: Int32) -> Int32 {
+        guard let syncCall else { return self.unsupported() }
+        return syncCall(descriptor)
+    }
+
+    /// posix_fallocate(3), which Darwin lacks.
+    ///
+    /// - Returns: 0 or the error number.
+    package static func allocate(_ descriptor: Int32, length: Int) -> Int32 {
+        guard let posixAllocateCall else { return ENOSYS }
+        return posixAllocateCall(descriptor, 0, length)
+    }
+
+    /// fallocate(2) with `FALLOC_FL_KEEP_SIZE`.
+    package static func allocateKeepingSize(_ descriptor: Int32, length: Int64) -> Int32 {
+        guard let allocateCall else { return self.unsupported() }
+        return allocateCall(descriptor, 1, 0, Int(length))
+    }
+
+    /// fallocate(2) with `FALLOC_FL_PUNCH_HOLE` and `FALLOC_FL_KEEP_SIZE`.
+    package static func punchHole(_ descriptor: Int32, _ offset: Int64, length: Int64) -> Int32 {
+        guard let allocateCall else { return self.unsupported() }
+        return allocateCall(descriptor, 2 | 1, Int(offset), Int(length))
+    }
+
+    /// The filesystem's magic number from fstatfs(2), or 0 if it is unknown.
+    package static func filesystemMagic(_ descriptor: Int32) -> UInt32 {
+        guard let statusCall else { return 0 }
+        // struct statfs starts with the type as a long and has 120 bytes on 64-bit Linux.
+        return withUnsafeTemporaryAllocation(byteCount: 512, alignment: 16) { buffer -> UInt32 in
+            guard let base = buffer.baseAddress, statusCall(descriptor, base) == 0 else { return 0 }
+            return UInt32(truncatingIfNeeded: base.load(as: Int.self))
+        }
+    }
+
+    // MARK: Extended attributes
+
+    /// lgetxattr(2) of a name in an open directory; it does not follow a symbolic link.
+    ///
+    /// - Returns: The attribute's value, or `nil` if it does not exist or has more than 1,024 bytes.
+    package static func attribute(in directory: Int32, _ name: String, _ attribute: String) -> [UInt8]? {
+        guard let getAttributeCall else { return nil }
+        return withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 8) { buffer -> [UInt8]? in
+            guard let base = buffer.baseAddress else { return nil }
+            // The path through the descriptor stays inside the directory.
+            let count = getAttributeCall("/proc/self/fd/\(directory)/\(name)", attribute, base, buffer.count)
+            return count < 0 || count > buffer.count ? nil : Array(buffer[..<count])
+        }
+    }
+
+    /// fsetxattr(2).
+    package static func setAttribute(_ descriptor: Int32, _ name: String, _ value: [UInt8]) -> Int32 {
+        guard let setAttributeCall else { return self.unsupported() }
+        return value.withUnsafeBytes { bytes -> Int32 in
+            guard let base = bytes.baseAddress else { return 0 }
+            return setAttributeCall(descriptor, name, base, bytes.count, 0)
+        }
+    }
+
+    private static func unsupported() -> Int32 {
+        errno = ENOSYS
+        return -1
+    }
+}

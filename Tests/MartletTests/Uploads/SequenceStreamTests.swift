@@ -1,0 +1,35 @@
+import Testing
+
+@testable import Martlet
+
+@Suite("Streams of upload bodies", .timeLimit(.minutes(1)))
+struct SequenceStreamTests {
+    @Test("A stream that is cancelled before it is read never starts its sequence")
+    func cancelledFirst() async {
+        let (starts, continuation) = AsyncStream.makeStream(of: Bool.self)
+        do {
+            let stream = SequenceStream(Endless(onStart: { continuation.yield(true) }), length: nil)
+            stream.cancel()
+            stream.next { _ in continuation.yield(true) }
+        }
+        // The first element is the end, unless the sequence has started.
+        Task {
+            for _ in 0..<100 { await Task.yield() }
+            continuation.finish()
+        }
+        #expect(await starts.first { _ in true } == nil)
+    }
+
+    /// A sequence that waits until its task is cancelled.
+    private struct Endless: AsyncSequence, AsyncIteratorProtocol, Sendable {
+        var onStart: @Sendable () -> Void
+
+        func makeAsyncIterator() -> Self { self }
+
+        mutating func next() async -> [UInt8]? {
+            self.onStart()
+            while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
+            return nil
+        }
+    }
+}
