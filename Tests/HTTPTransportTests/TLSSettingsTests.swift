@@ -175,7 +175,7 @@ struct TLSSettingsTests {
             (.init(chain: file("client.pem"), key: file("encrypted.key")), "encrypted.key", "passphrase"),
             (
                 .init(chain: file("client.pem"), key: file("encrypted.key"), passphrase: "no"),
-                "encrypted.key", "belongs"
+                "encrypted.key", "with its passphrase"
             ),
             (
                 .init(chain: file("client.pem"), key: file("encrypted.key"), passphrase: "ß"),

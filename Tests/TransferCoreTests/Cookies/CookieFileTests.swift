@@ -119,6 +119,6 @@ import Testing
                 + (0..<200).map { "big\tFALSE\t/\tFALSE\t0\ta\($0)\t1\n" }.joined()
         )
         #expect(jar.count == CookieJar.most)
-        #expect(problems.count == 1 && problems.first?.message.contains("the oldest 1200 are") == true)
+        #expect(problems.count == 1 && problems.first?.message.contains("the oldest 1200 were") == true)
     }
 }
