@@ -3,10 +3,9 @@ internal import Synchronization
 /// Passes elements from callers that never wait to Swift tasks that do.
 ///
 /// Any number of producers and consumers may use a channel at once. Each element is delivered to one consumer; waiting
-/// consumers are served in the order in which they began to wait. The buffer decides what happens to elements that
-/// nobody takes.
+/// consumers are served in order of arrival. The buffer decides about elements that no consumer takes.
 package final class Channel<Buffer: ChannelBuffer, Failure: Error>: Sendable {
-    /// What the channel delivers.
+    /// The type of the elements.
     package typealias Element = Buffer.Element
 
     private typealias Outcome = Result<Element?, Failure>
@@ -34,7 +33,7 @@ package final class Channel<Buffer: ChannelBuffer, Failure: Error>: Sendable {
 
     private let state: Mutex<State>
 
-    /// Creates a channel with what is in a buffer.
+    /// Creates an open channel with the elements of a buffer.
     package init(_ buffer: Buffer) { self.state = Mutex(State(buffer: buffer)) }
 
     /// Delivers an element to the first waiting consumer, or buffers it.
@@ -56,10 +55,10 @@ package final class Channel<Buffer: ChannelBuffer, Failure: Error>: Sendable {
         return isOpen
     }
 
-    /// Ends the channel; consumers get what is buffered, and then `nil`.
+    /// Ends the channel; consumers get the buffered elements, and then `nil`.
     package func finish() { self.finish(.success(())) }
 
-    /// Ends the channel; consumers get what is buffered, and then the failure.
+    /// Ends the channel; consumers get the buffered elements, and then the failure.
     package func fail(_ failure: Failure) { self.finish(.failure(failure)) }
 
     private func finish(_ end: Result<Void, Failure>) {
@@ -88,7 +87,7 @@ package final class Channel<Buffer: ChannelBuffer, Failure: Error>: Sendable {
                 let outcome: Outcome? = self.state.withLock { state in
                     if let element = state.buffer.popFirst() { return .success(element) }
                     if let end = state.end { return end.map { nil } }
-                    // A cancellation that came before the waiter is stored has not found it.
+                    // An earlier cancellation has not found this waiter.
                     if Task.isCancelled { return .success(nil) }
                     state.waiters.append(Waiter(number: number, continuation: continuation))
                     return nil

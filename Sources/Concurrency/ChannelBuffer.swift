@@ -1,8 +1,8 @@
-/// The elements of a ``Channel`` that are not delivered yet, and what happens if they become too many.
+/// The undelivered elements of a ``Channel``, and its overflow policy.
 ///
 /// A buffer is a value that the channel changes under its lock: its methods must be short and must not call back.
 package protocol ChannelBuffer<Element>: Sendable {
-    /// What the channel delivers.
+    /// The type of the elements.
     associatedtype Element: Sendable
 
     /// Adds an element, merges it with another one, or drops one.
@@ -16,13 +16,13 @@ package protocol ChannelBuffer<Element>: Sendable {
 
 /// A buffer of a fixed capacity.
 package struct BoundedBuffer<Element: Sendable>: ChannelBuffer {
-    /// What a full buffer does with one more element.
+    /// The policy for one more element than the capacity.
     package enum Overflow: Sendable {
-        /// Drops the element that waits longest.
+        /// Drops the oldest element.
         case dropOldest
         /// Drops the new element.
         case dropNewest
-        /// Ends the channel; the consumers get what was buffered before.
+        /// Ends the channel; the consumers get the elements buffered before.
         case end
     }
 
@@ -34,7 +34,7 @@ package struct BoundedBuffer<Element: Sendable>: ChannelBuffer {
     ///
     /// - Parameters:
     ///   - capacity: The maximum number of elements, at least 1.
-    ///   - overflow: What happens to one more.
+    ///   - overflow: The policy for one more.
     package init(capacity: Int, overflow: Overflow) {
         self.capacity = max(1, capacity)
         self.overflow = overflow

@@ -1,7 +1,7 @@
 /// A queue that one caller at a time empties: the state of a ``SerialDrain``, for owners that have a lock of their own.
 ///
-/// Pure value. Callers append under their lock, and whoever claims the queue takes batches, with the lock released
-/// between them, until there is none.
+/// Pure value. Callers append under their lock, and the caller that claims the queue takes batches, with the lock released
+/// between them, until it is empty.
 ///
 /// - Invariant: While the queue is claimed, the claimant's next call of ``next()`` returns all elements appended so far.
 package struct DrainQueue<Element> {

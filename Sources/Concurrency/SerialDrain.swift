@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// Handles elements one at a time and in order, on the threads of those who append them or where these choose.
+/// Handles elements one at a time and in order, on the appender's thread or another one that it chooses.
 ///
 /// The first appender drains; elements that are appended meanwhile, also by the handler itself, are handled by the
 /// drain in progress. No lock is held while an element is handled.

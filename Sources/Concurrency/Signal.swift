@@ -2,7 +2,7 @@
 package final class Signal: Sendable {
     private let channel = Channel<BoundedBuffer<Void>, Never>(BoundedBuffer(capacity: 1, overflow: .dropNewest))
 
-    /// Creates a signal that was not sent.
+    /// Creates a signal without a pending send.
     package init() {}
 
     /// Resumes the task that waits, or the next one that will.

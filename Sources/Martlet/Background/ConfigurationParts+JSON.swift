@@ -43,7 +43,7 @@ extension Cookie {
                 isSecure: json["secure"]?.bool ?? false,
                 isHTTPOnly: json["httpOnly"]?.bool ?? false,
                 sameSite: json["sameSite"]?.string.flatMap { SameSite(rawValue: $0) },
-                created: json["created"]?.integer ?? WallClock.now
+                created: json["created"]?.integer ?? SystemClock.now
             )
         } catch {
             throw TransferError(.badConfiguration, error.message)

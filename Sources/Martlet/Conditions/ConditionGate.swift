@@ -23,7 +23,7 @@ package final class ConditionGate: Sendable {
 
     /// Creates a gate, or `nil` if the configuration sets no conditions.
     package convenience init?(_ configuration: SessionConfiguration) {
-        self.init(configuration, minuteOfDay: { WallClock.minuteOfDay })
+        self.init(configuration, minuteOfDay: { SystemClock.minuteOfDay })
     }
 
     init?(

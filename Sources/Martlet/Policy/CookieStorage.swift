@@ -18,7 +18,7 @@ public final class CookieStorage: Sendable {
     private let suffixes: @Sendable () -> InstalledSuffixes
 
     /// Creates an empty, unshared storage.
-    public convenience init() { self.init { WallClock.now } }
+    public convenience init() { self.init { SystemClock.now } }
 
     /// - Parameters:
     ///   - suffixes: Returns the public suffix list.

@@ -100,7 +100,7 @@ public final class TransferSession: Sendable {
             self.runner = background
             self.gate = nil
             // Numbers increase from run to run: no two runs start in the same microsecond.
-            self.registry = TaskRegistry(lastNumber: WallClock.microseconds, keepsSuspended: true)
+            self.registry = TaskRegistry(lastNumber: SystemClock.microseconds, keepsSuspended: true)
             prepare(self)
             background.begin(for: self)
             return

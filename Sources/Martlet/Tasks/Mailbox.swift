@@ -1,6 +1,6 @@
 internal import Concurrency
 
-/// The events that one sequence has not delivered yet.
+/// The undelivered events of one sequence.
 final class Mailbox: Sendable {
     /// A weak reference: the mailbox lives as long as its sequence.
     struct Reference: Sendable { weak let mailbox: Mailbox? }
@@ -30,7 +30,7 @@ final class Mailbox: Sendable {
     }
 }
 
-/// A task's events that were not taken yet: consecutive progress is coalesced, and the flow gate bounds the bytes.
+/// A task's undelivered events: consecutive progress is coalesced, and the flow gate bounds the bytes.
 private struct PendingTaskEvents: ChannelBuffer {
     private var events: [TaskEvent] = []
     private var first = 0

@@ -109,7 +109,7 @@ package struct StructuredFieldParser {
         return nil
     }
 
-    /// What follows a dictionary's key: a member, or parameters alone, which mean true.
+    /// Parses the part after a dictionary's key: a member, or parameters alone, which mean true.
     private mutating func keyed() -> StructuredMember? {
         if self.take(0x3D) { return self.member() }
         return self.parameters().map { .item(StructuredItem(value: .boolean(true), parameters: $0)) }

@@ -24,7 +24,7 @@ final class EventSubscriber: Sendable {
     func next() async -> TransferEvent? { await self.channel.next() }
 }
 
-/// Events that were not taken yet: progress is coalesced, and beyond the capacity the oldest event is dropped.
+/// Undelivered events: progress is coalesced, and beyond the capacity the oldest event is dropped.
 private struct PendingEvents: ChannelBuffer {
     private let capacity: Int
     private var events = FirstInFirstOut<TransferEvent>()

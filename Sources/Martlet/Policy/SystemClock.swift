@@ -1,7 +1,7 @@
 internal import Platform
 
 /// The system's real-time clock.
-enum WallClock {
+enum SystemClock {
     /// Seconds since 1970-01-01T00:00:00Z.
     static var now: Int64 {
         var time = timespec()
