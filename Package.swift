@@ -61,14 +61,9 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
-            name: "TransferAssembly",
-            dependencies: ["Platform", "FileStorage", "HTTPTransport", "TransferCore", "TransferEngine"],
-            swiftSettings: settings
-        ),
-        .target(
             name: "Martlet",
             dependencies: [
-                "Platform", "Concurrency", "Control", "FileStorage", "HTTPTransport", "TransferAssembly",
+                "Platform", "Concurrency", "Control", "FileStorage", "HTTPTransport",
                 "TransferCore",
                 "TransferEngine",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
@@ -107,7 +102,7 @@ let package = Package(
             name: "Daemon",
             dependencies: [
                 "Platform", "Concurrency", "Control", "FileStorage", "HTTPServer", "HTTPTransport", "Martlet",
-                "QueueStore", "TransferAssembly", "TransferCore", "TransferEngine",
+                "QueueStore", "TransferCore", "TransferEngine",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
@@ -145,7 +140,7 @@ let package = Package(
         .target(
             name: "CommandLineTool",
             dependencies: [
-                "Platform", "Control", "Daemon", "HTTPTransport", "Receiver", "TransferAssembly", "TransferCore",
+                "Platform", "Control", "Daemon", "FileStorage", "HTTPTransport", "Receiver", "TransferCore",
                 "TransferEngine",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
@@ -156,7 +151,7 @@ let package = Package(
         // What a session adds to the engine: Benchmarks/peers --scenario library.
         .executableTarget(
             name: "OverheadBenchmark",
-            dependencies: ["Platform", "HTTPTransport", "Martlet", "TransferAssembly", "TransferEngine"],
+            dependencies: ["Platform", "FileStorage", "HTTPTransport", "Martlet", "TransferEngine"],
             path: "Benchmarks/Overhead",
             swiftSettings: settings
         ),
@@ -272,7 +267,7 @@ let package = Package(
             name: "IntegrationTests",
             // The draft's server is of nio-extras, which brings full Foundation: here only.
             dependencies: [
-                "Platform", "FileStorage", "TransferAssembly", "TransferTesting",
+                "Platform", "FileStorage", "HTTPTransport", "TransferTesting",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),

@@ -4,7 +4,7 @@ import Platform
 import HTTPTransport
 import Martlet
 import Synchronization
-import TransferAssembly
+import FileStorage
 import TransferEngine
 
 // Downloads the URLs of a list into a directory, by the engine alone or through a session, so that what the library adds
@@ -23,7 +23,7 @@ switch arguments[1] {
 case "engine":
     var configuration = TransferEngine.Configuration()
     configuration.concurrentTransfers = connections
-    let engine = try LiveEngine.make(configuration)
+    let engine = try LiveEngine.make(configuration, store: DiskStore())
     var options = DownloadOptions()
     options.directory = directory
     options.ifExists = .rename

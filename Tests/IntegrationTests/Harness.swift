@@ -1,7 +1,7 @@
 import HTTPTransport
 import Synchronization
 import Testing
-import TransferAssembly
+import FileStorage
 import TransferCore
 @testable import TransferEngine
 import TransferTesting
@@ -131,7 +131,7 @@ final class Harness: Sendable {
     ) async throws -> (ids: [TransferID], events: [TransferEvent], seconds: Double) {
         await Turnstile.shared.enter()
         defer { Turnstile.shared.leave() }
-        let engine = try LiveEngine.make(configuration, transport: transport)
+        let engine = try LiveEngine.make(configuration, transport: transport, store: DiskStore())
         let recorder = EventRecorder()
         let start = ContinuousClock.now
         let last = Mutex(start)

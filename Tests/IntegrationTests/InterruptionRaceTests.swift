@@ -1,6 +1,7 @@
 import Synchronization
 import Testing
-import TransferAssembly
+import FileStorage
+import HTTPTransport
 import TransferCore
 @testable import TransferEngine
 import TransferTesting
@@ -16,7 +17,7 @@ struct InterruptionRaceTests {
         var configuration = TransferEngine.Configuration()
         configuration.concurrentTransfers = 32
         configuration.releasesNames = true
-        let engine = try LiveEngine.make(configuration)
+        let engine = try LiveEngine.make(configuration, store: DiskStore())
         let recorder = EventRecorder()
         engine.observe(.ends) { recorder.record($0) }
         // Who hears of a response cancels a little later: about when the body ends.

@@ -1,7 +1,7 @@
 import HTTPTransport
 import Synchronization
 import Testing
-import TransferAssembly
+import FileStorage
 import TransferCore
 import TransferEngine
 import TransferTesting
@@ -20,7 +20,7 @@ struct OutageTests {
         var configuration = TransferEngine.Configuration()
         configuration.concurrentTransfers = limit
         configuration.connectionsPerHost = perHost
-        let engine = try LiveEngine.make(configuration)
+        let engine = try LiveEngine.make(configuration, store: DiskStore())
         let recorder = EventRecorder()
         let (holds, source) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingOldest(1))
         engine.observe { event in
@@ -136,7 +136,7 @@ struct OutageTests {
         defer { Turnstile.shared.leave() }
         var configuration = TransferEngine.Configuration()
         configuration.connectionsPerHost = 1
-        let engine = try LiveEngine.make(configuration)
+        let engine = try LiveEngine.make(configuration, store: DiskStore())
         engine.observe { event in
             guard case .finished = event.kind, event.userInfo is String else { return }
             // Nothing of the slow host ends before all of these have.

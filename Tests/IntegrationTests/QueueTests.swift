@@ -1,7 +1,7 @@
 import HTTPTransport
 import Synchronization
 import Testing
-import TransferAssembly
+import FileStorage
 import TransferCore
 @testable import TransferEngine
 import TransferTesting
@@ -16,7 +16,7 @@ struct QueueTests {
     ) async throws {
         await Turnstile.shared.enter()
         defer { Turnstile.shared.leave() }
-        let engine = try LiveEngine.make(configuration)
+        let engine = try LiveEngine.make(configuration, store: DiskStore())
         let recorder = EventRecorder()
         engine.observe { recorder.record($0) }
         engine.start()

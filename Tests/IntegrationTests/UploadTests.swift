@@ -3,7 +3,6 @@ import FileStorage
 import HTTPTransport
 import Synchronization
 import Testing
-import TransferAssembly
 import TransferCore
 import TransferEngine
 import TransferTesting
@@ -97,7 +96,7 @@ final class UploadHarness: Sendable {
         defer { Turnstile.shared.leave() }
         var transport = HTTPTransport.Configuration()
         if insecure { transport.tls.verification = .none }
-        let engine = try LiveEngine.make(configuration, transport: transport)
+        let engine = try LiveEngine.make(configuration, transport: transport, store: DiskStore())
         let recorder = EventRecorder()
         let start = ContinuousClock.now
         let last = Mutex(start)

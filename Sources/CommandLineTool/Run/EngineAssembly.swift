@@ -1,9 +1,9 @@
 import HTTPTransport
-import TransferAssembly
+import FileStorage
 import TransferCore
 import TransferEngine
 
-/// Creates the engine of a plan; the only user of the composition root in this module.
+/// Creates the engine of a plan.
 enum EngineAssembly {
     /// Creates an engine with real sockets and files.
     static func make(_ plan: GetPlan) throws -> TransferEngine {
@@ -15,7 +15,7 @@ enum EngineAssembly {
         transport.tls = self.trust(plan)
         transport.proxy = plan.proxy ?? .fromProcess()
         if let hosts = plan.directHosts { transport.proxy.exceptions = ProxyExceptions(hosts) }
-        return try LiveEngine.make(configuration, transport: transport)
+        return try LiveEngine.make(configuration, transport: transport, store: DiskStore())
     }
 
     /// The TLS options of a plan.

@@ -1,7 +1,7 @@
 import Platform
 import Control
 import Synchronization
-import TransferAssembly
+import FileStorage
 import TransferCore
 import TransferEngine
 
@@ -12,7 +12,7 @@ enum PutRun {
     /// - Returns: The exit status.
     static func execute(_ plan: PutPlan) -> Int32 {
         let state = plan.keepsState ? self.stateDirectory() : nil
-        if let state { UploadJournals.sweep(state) }
+        if let state { DiskUploadJournal.removeOld(in: state) }
         let answers = plan.items.map { _ in Answer() }
         let status = GetRun.execute(plan.run) { feeder, _ in
             for (item, answer) in zip(plan.items, answers) { feeder.send(self.request(item, plan, state, answer)) }
@@ -65,7 +65,7 @@ enum PutRun {
             request.metadata = [("filename", path.lastComponent), ("filetype", plan.type)]
             if let state {
                 let (url, method) = (item.url.withoutUserInfo, plan.method)
-                request.journal = UploadJournals.journal(in: state) { [self.absolute(path), url, method] }
+                request.journal = DiskUploadJournal(in: state) { [self.absolute(path), url, method] }
             }
         case .standardInput: request.content = .stream(DescriptorSource())
         case .form(let fields):

@@ -9,6 +9,9 @@ internal import Crypto
 /// The file name is a digest of the content's source and the target, so that the same command finds the record again.
 /// Only the owner can read it, because knowing the resource of an upload permits appending to it.
 package final class DiskUploadJournal: UploadJournal {
+    /// The age in seconds from which an unchanged record is removed: servers delete partial uploads far sooner.
+    private static let lifetime: Int64 = 30 * 86_400
+
     private let directory: String
     private let key: @Sendable () -> [String]
 
@@ -60,6 +63,9 @@ package final class DiskUploadJournal: UploadJournal {
         guard unlink(path) != 0, errno != ENOENT else { return }
         throw StorageError(errno: errno, otherwise: .inputOutput, "cannot remove", path)
     }
+
+    /// Deletes the records that are too old to be of use, see ``removeOld(in:olderThan:)``.
+    package static func removeOld(in directory: String) { self.removeOld(in: directory, olderThan: self.lifetime) }
 
     /// Deletes records last modified more than `seconds` seconds ago, and temporary files left by crashes.
     ///

@@ -26,7 +26,8 @@ extension ClientConnection {
         askingFor timeout: Int64?,
         _ context: ChannelHandlerContext
     ) {
-        let writer = RequestContentWriter(content, over: context, of: self.lane, isPlain: !self.route.hasTLS) { [weak self] in
+        let writer = RequestContentWriter(content, over: context, of: self.lane, isPlain: !self.route.hasTLS) {
+            [weak self] in
             self?.contentFailed()
         }
         self.writer = writer

@@ -1,5 +1,5 @@
 internal import Control
-internal import TransferAssembly
+internal import HTTPTransport
 
 internal import Platform
 

@@ -1,6 +1,5 @@
 internal import TransferCore
 package import HTTPTransport
-internal import TransferAssembly
 package import TransferEngine
 
 /// The configurations of the parts of a session.

@@ -3,7 +3,6 @@ internal import FileStorage
 internal import HTTPTransport
 internal import Logging
 internal import Synchronization
-internal import TransferAssembly
 internal import TransferEngine
 
 /// A group of transfers that share a configuration, a queue, limits, cookies and delegates.

@@ -3,7 +3,6 @@ internal import FileStorage
 internal import HTTPTransport
 internal import Martlet
 internal import QueueStore
-internal import TransferAssembly
 internal import TransferCore
 internal import TransferEngine
 

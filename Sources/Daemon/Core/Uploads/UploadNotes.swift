@@ -1,7 +1,6 @@
 internal import Control
 internal import FileStorage
 internal import Platform
-internal import TransferAssembly
 internal import TransferCore
 internal import TransferEngine
 
@@ -18,7 +17,7 @@ struct UploadNotes: Sendable {
 
     /// Returns the journal of a transfer's resumable upload.
     func journal(of id: GID) -> any UploadJournal {
-        UploadJournals.journal(in: self.directory) { [id.description] }
+        DiskUploadJournal(in: self.directory) { [id.description] }
     }
 
     /// Returns the path of a transfer's note, which is never swept: it exists as long as the transfer.
@@ -46,5 +45,5 @@ struct UploadNotes: Sendable {
     func clear(_ id: GID) { unlink(self.path(id)) }
 
     /// Deletes journals that are too old to be of use.
-    func sweep() { UploadJournals.sweep(self.directory) }
+    func sweep() { DiskUploadJournal.removeOld(in: self.directory) }
 }

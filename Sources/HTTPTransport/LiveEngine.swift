@@ -1,40 +1,40 @@
-package import FileStorage
-package import HTTPTransport
 package import TransferEngine
 
-/// Makes engines that use real connections and a real disk.
+/// Creates engines that use real connections, and the store that the caller provides.
 package enum LiveEngine {
-    /// Makes an engine with separate threads; `start()` starts it.
+    /// Creates an engine with threads of its own; `start()` starts it.
     ///
-    /// - Throws: An error if the transport cannot be set up: a file of certificates cannot be read.
+    /// - Throws: ``TransportError`` if the transport cannot be set up, for example because a file with certificates cannot
+    ///   be read.
     package static func make(
         _ configuration: TransferEngine.Configuration = .init(),
-        transport options: HTTPTransport.Configuration = .init()
+        transport options: HTTPTransport.Configuration = .init(),
+        store: any FileStore
     ) throws -> TransferEngine {
         let transport = try HTTPTransport(configuration: options)
-        return self.make(configuration, transport, transport.makeTimeSource(), DiskStore(), NIOBlockingPool())
+        return self.make(configuration, transport, transport.makeTimeSource(), store, NIOBlockingPool())
     }
 
-    /// Makes an engine on shared threads; `start()` starts it.
+    /// Creates an engine on shared threads; `start()` starts it.
     ///
-    /// - Throws: An error if the transport cannot be set up: a file of certificates cannot be read.
+    /// - Throws: ``TransportError`` as ``make(_:transport:store:)``.
     package static func make(
         _ configuration: TransferEngine.Configuration,
         transport options: HTTPTransport.Configuration,
         on loops: SharedLoops,
-        store: DiskStore,
+        store: any FileStore,
         pool: NIOBlockingPool
     ) throws -> TransferEngine {
         let transport = try HTTPTransport(configuration: options, on: loops)
         return self.make(configuration, transport, transport.makeTimeSource(), store, pool)
     }
 
-    /// Makes an engine on shared threads whose transport is replaced; `start()` starts it.
+    /// Creates an engine on shared threads whose transport is replaced; `start()` starts it.
     package static func make(
         _ configuration: TransferEngine.Configuration,
         transport: TransportOverride,
         on loops: SharedLoops,
-        store: DiskStore,
+        store: any FileStore,
         pool: NIOBlockingPool
     ) -> TransferEngine {
         self.make(configuration, transport.makeTransport(), loops.makeTimeSource(), store, pool)
@@ -44,15 +44,9 @@ package enum LiveEngine {
         _ configuration: TransferEngine.Configuration,
         _ transport: any Transport,
         _ time: NIOTimeSource,
-        _ store: DiskStore,
+        _ store: any FileStore,
         _ pool: NIOBlockingPool
     ) -> TransferEngine {
-        TransferEngine(
-            configuration: configuration,
-            transport: transport,
-            store: store,
-            time: time,
-            pool: pool
-        )
+        TransferEngine(configuration: configuration, transport: transport, store: store, time: time, pool: pool)
     }
 }
