@@ -1,3 +1,4 @@
+import TransferCore
 import ArgumentParser
 import Control
 

@@ -1,3 +1,5 @@
+internal import TransferCore
+
 /// The daemon's response to a call.
 struct ControlAnswer: Sendable {
     /// The status of the response.

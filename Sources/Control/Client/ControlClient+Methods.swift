@@ -1,3 +1,5 @@
+package import TransferCore
+
 extension ControlClient {
     /// Adds transfers, all or none, in their order.
     ///

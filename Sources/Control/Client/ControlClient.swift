@@ -1,3 +1,4 @@
+package import TransferCore
 internal import NIOPosix
 internal import Synchronization
 package import NIOCore

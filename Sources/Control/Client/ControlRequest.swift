@@ -1,3 +1,4 @@
+internal import TransferCore
 internal import NIOCore
 
 /// A serialized request to the daemon.

@@ -1,3 +1,5 @@
+package import TransferCore
+
 /// One event of a stream of server-sent events.
 package struct ServerSentEvent: Sendable, Hashable {
     /// The identifier of the event, or `nil`.

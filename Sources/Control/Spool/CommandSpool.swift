@@ -1,3 +1,4 @@
+package import TransferCore
 internal import Platform
 
 /// The calls of one program for its background session, in a file that outlives the program.

@@ -1,3 +1,5 @@
+package import TransferCore
+
 /// One line of a session's spool: a call for the daemon, or the numbers of calls to which it has responded.
 ///
 /// The first line of a spool is the call `martlet.openSession`, without a number.

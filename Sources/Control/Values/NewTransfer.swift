@@ -1,3 +1,5 @@
+public import TransferCore
+
 /// One transfer to be added to the daemon's queue.
 public struct NewTransfer: Sendable, Hashable {
     /// The identifier of the transfer; `nil` lets the daemon choose one.

@@ -1,3 +1,5 @@
+public import TransferCore
+
 /// The number of transfers in each state, and their total rate.
 public struct QueueCounts: Sendable, Hashable {
     /// Waiting for a slot.

@@ -1,3 +1,5 @@
+public import TransferCore
+
 /// The options of one transfer, or of the queue, by aria2's names (`man aria2c`), with additions by Martlet.
 ///
 /// Values are texts, as on a command line; `header` and `conditions` may have several. The meaning and the valid values

@@ -1,4 +1,4 @@
-package import TransferCore
+public import TransferCore
 
 /// A snapshot of one transfer in the daemon.
 public struct TransferRecord: Sendable, Hashable {

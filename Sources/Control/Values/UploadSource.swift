@@ -1,4 +1,4 @@
-internal import TransferCore
+public import TransferCore
 
 /// The content of an upload in the daemon's queue, and how it is sent.
 public struct UploadSource: Sendable, Hashable {

@@ -4,7 +4,7 @@ internal import Logging
 internal import Martlet
 internal import QueueStore
 internal import Synchronization
-internal import TransferCore
+package import TransferCore
 internal import TransferEngine
 
 extension DaemonCore {

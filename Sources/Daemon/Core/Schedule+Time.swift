@@ -1,4 +1,5 @@
-package import Control
+package import TransferCore
+internal import Control
 
 extension Schedule {
     /// Returns whether transfers may run at a minute of the day on a day of the week (0 for Sunday).

@@ -1,3 +1,4 @@
+internal import TransferCore
 internal import Control
 
 /// The events on which a user's command can be run.

@@ -1,6 +1,6 @@
 package import Control
 package import Logging
-package import TransferCore
+internal import TransferCore
 
 internal import Platform
 

@@ -1,3 +1,4 @@
+package import TransferCore
 package import Control
 
 /// The daemon's operations on transfers and sessions, which the RPC methods translate to and from JSON.

@@ -1,4 +1,5 @@
-package import Control
+internal import TransferCore
+internal import Control
 
 /// A background session's configuration in the daemon's format; see "configuration" in Docs/rpc.md.
 ///

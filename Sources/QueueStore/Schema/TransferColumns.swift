@@ -1,3 +1,4 @@
+internal import TransferCore
 internal import Control
 
 /// The mapping between transfers and table columns.

@@ -1,3 +1,4 @@
+internal import TransferCore
 package import Control
 
 extension QueueWriter {

@@ -1,3 +1,4 @@
+import TransferCore
 import Platform
 import NIOPosix
 import Testing

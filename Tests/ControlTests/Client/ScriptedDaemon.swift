@@ -1,3 +1,4 @@
+import TransferCore
 import TransferTesting
 
 @testable import Control

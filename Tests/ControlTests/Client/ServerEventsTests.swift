@@ -1,3 +1,4 @@
+import TransferCore
 import NIOCore
 import NIOPosix
 import Testing

@@ -1,3 +1,4 @@
+import TransferCore
 import Testing
 
 @testable import Control

@@ -1,3 +1,4 @@
+import TransferCore
 import Control
 import QueueStore
 import Testing

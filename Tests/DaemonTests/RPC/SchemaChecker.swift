@@ -1,3 +1,4 @@
+import TransferCore
 import Control
 
 /// Checks values against a JSON schema, as far as our own schema uses the language.

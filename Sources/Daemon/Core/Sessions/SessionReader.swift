@@ -1,3 +1,4 @@
+internal import TransferCore
 internal import Concurrency
 internal import Control
 internal import QueueStore

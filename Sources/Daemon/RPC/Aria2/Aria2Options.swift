@@ -1,3 +1,4 @@
+internal import TransferCore
 internal import Control
 
 /// aria2's methods for options.

@@ -1,3 +1,4 @@
+internal import TransferCore
 internal import Control
 
 /// The `system` methods: introspection and multicalls.

@@ -1,3 +1,4 @@
+internal import TransferCore
 internal import Control
 
 /// The state of one message while its calls are performed.

@@ -1,3 +1,4 @@
+internal import TransferCore
 internal import Control
 
 /// The response to one message while it is being written.

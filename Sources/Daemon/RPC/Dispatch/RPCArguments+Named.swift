@@ -1,3 +1,4 @@
+internal import TransferCore
 internal import Control
 
 extension RPCArguments {

@@ -1,3 +1,4 @@
+internal import TransferCore
 internal import Control
 
 /// The arguments of a call; errors about positional ones have aria2's messages.

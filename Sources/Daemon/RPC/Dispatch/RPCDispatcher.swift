@@ -1,3 +1,4 @@
+internal import TransferCore
 internal import Control
 
 /// Dispatches messages to methods and writes the responses.

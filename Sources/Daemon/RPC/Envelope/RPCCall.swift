@@ -1,3 +1,4 @@
+internal import TransferCore
 internal import Control
 
 /// One call: a method, its parameters, and the id that its response repeats.

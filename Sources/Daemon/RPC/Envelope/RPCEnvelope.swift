@@ -1,3 +1,4 @@
+internal import TransferCore
 internal import Control
 
 /// A parsed message: a call or a batch of calls.

@@ -1,3 +1,4 @@
+internal import TransferCore
 internal import Control
 
 /// A JSON-RPC error.

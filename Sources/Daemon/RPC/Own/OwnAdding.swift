@@ -1,3 +1,4 @@
+internal import TransferCore
 internal import Control
 
 /// Martlet's own methods that add transfers.

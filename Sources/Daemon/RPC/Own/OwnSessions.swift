@@ -1,3 +1,4 @@
+internal import TransferCore
 internal import Control
 
 /// Martlet's own methods for background sessions; all but the list require the Unix socket.

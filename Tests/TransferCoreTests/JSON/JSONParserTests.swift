@@ -1,7 +1,7 @@
 import Testing
 import TransferTesting
 
-@testable import Control
+@testable import TransferCore
 
 @Suite struct JSONParserTests {
     private static let values: [(String, JSON)] = [

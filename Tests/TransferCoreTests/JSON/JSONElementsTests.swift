@@ -1,4 +1,4 @@
-import Control
+import TransferCore
 import Testing
 
 @Suite struct JSONElementsTests {

@@ -1,7 +1,7 @@
 import Testing
 import TransferTesting
 
-@testable import Control
+@testable import TransferCore
 
 @Suite struct JSONWritingTests {
     private static let values: [(JSON, String)] = [
