@@ -29,7 +29,7 @@ public struct RecordedRequest: Sendable {
 /// Parses the requests in the bytes of a connection.
 ///
 /// Lenient: the connection ends only if a head exceeds 4 MiB or its lines cannot be parsed.
-struct RequestParser {
+struct RecordedRequestParser {
     struct Head {
         var method: String
         var target: String

@@ -15,7 +15,7 @@ final class ScriptedConnection: ChannelInboundHandler {
     private let index: Int
     private let record: ServerRecord
     private let script: ScriptedServer.Script
-    private var parser = RequestParser()
+    private var parser = RecordedRequestParser()
     private var target = ""
     private var steps: ArraySlice<Reply.Step> = []
     /// Whether a step is waiting for a timer, a gate or the peer.

@@ -57,7 +57,7 @@ final class ServerRecord: Sendable {
         }
     }
 
-    func received(_ head: RequestParser.Head, connection: Int) -> RecordedRequest {
+    func received(_ head: RecordedRequestParser.Head, connection: Int) -> RecordedRequest {
         let (request, ready) = self.state.withLock { state in
             let request = RecordedRequest(
                 method: head.method,

@@ -110,7 +110,7 @@ private final class TunnelConnection: ChannelInboundHandler {
     private let credentials: String?
     private let cutsTLS: Bool
     private let script: TunnelServer.Script
-    private var parser = RequestParser()
+    private var parser = RecordedRequestParser()
     private var isAnswered = false
     /// The server's channel of the tunnel.
     private var partner: (any Channel)?

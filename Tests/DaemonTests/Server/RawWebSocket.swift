@@ -1,5 +1,6 @@
 import Control
 import NIOCore
+import TransferTesting
 
 /// A WebSocket client that can also do what no client should.
 struct RawWebSocket: Sendable {

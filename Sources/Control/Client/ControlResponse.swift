@@ -1,5 +1,5 @@
 /// The daemon's response to a call.
-struct ControlAnswer: Sendable {
+struct ControlResponse: Sendable {
     /// The status of the response.
     let status: Int
     /// The body.
