@@ -255,6 +255,14 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "HTTPServerTests",
+            dependencies: [
+                "Platform", "HTTPServer", "TransferCore", "TransferTesting",
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "ReceiverTests",
             dependencies: [
                 "Platform", "Control", "FileStorage", "HTTPServer", "Receiver", "TransferCore", "TransferTesting",

@@ -97,7 +97,7 @@ package final class ControlClient: Sendable {
             .call(method, params),
             patience: timeout.map { TimeAmount($0) } ?? self.configuration.answerTimeout
         )
-        let answer: Result<ControlAnswer, ControlError> = await withTaskCancellationHandler {
+        let answer: Result<ControlResponse, ControlError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 self.loop.execute {
                     call.wait { continuation.resume(returning: $0) }

@@ -42,7 +42,7 @@ final class ControlCall: ControlExchange, @unchecked Sendable {
     let request: ControlRequest
     let patience: TimeAmount?
     private(set) var isAbandoned = false
-    private var done: ((Result<ControlAnswer, ControlError>) -> Void)?
+    private var done: ((Result<ControlResponse, ControlError>) -> Void)?
     private weak var connection: ControlConnection?
     private var status = 0
     private var body: [UInt8] = []
@@ -54,7 +54,7 @@ final class ControlCall: ControlExchange, @unchecked Sendable {
     }
 
     /// Sets the completion handler, once.
-    func wait(_ done: @escaping (Result<ControlAnswer, ControlError>) -> Void) {
+    func wait(_ done: @escaping (Result<ControlResponse, ControlError>) -> Void) {
         self.done = done
         if self.isAbandoned { self.finish(.failure(Self.cancelled)) }
     }
@@ -90,11 +90,11 @@ final class ControlCall: ControlExchange, @unchecked Sendable {
         self.body.append(contentsOf: body)
     }
 
-    func ended() { self.finish(.success(ControlAnswer(status: self.status, body: self.body))) }
+    func ended() { self.finish(.success(ControlResponse(status: self.status, body: self.body))) }
 
     func failed(_ error: ControlError) { self.finish(.failure(error)) }
 
-    private func finish(_ result: Result<ControlAnswer, ControlError>) {
+    private func finish(_ result: Result<ControlResponse, ControlError>) {
         guard let done = self.done else { return }
         self.done = nil
         self.connection = nil

@@ -10,7 +10,7 @@ final class EventSource: ControlExchange, @unchecked Sendable {
     let patience: TimeAmount?
 
     private let loop: any EventLoop
-    private let buffer: Mutex<EventBuffer>
+    private let buffer: Mutex<ServerEventBuffer>
     private weak var connection: ControlConnection?
     private var opened: ((Result<Void, ControlError>) -> Void)?
     private var parser = ServerSentEventParser()
@@ -23,7 +23,7 @@ final class EventSource: ControlExchange, @unchecked Sendable {
         self.request = request
         self.patience = configuration.eventTimeout
         self.loop = loop
-        self.buffer = Mutex(EventBuffer(capacity: configuration.eventCapacity))
+        self.buffer = Mutex(ServerEventBuffer(capacity: configuration.eventCapacity))
     }
 
     // MARK: Called by the reader
@@ -36,7 +36,7 @@ final class EventSource: ControlExchange, @unchecked Sendable {
 
     /// Waits for the next event.
     func next() async throws(ControlError) -> ServerSentEvent? {
-        let result: EventBuffer.Outcome = await withTaskCancellationHandler {
+        let result: ServerEventBuffer.Outcome = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let action = self.buffer.withLock { $0.asked(continuation) }
                 if let answer = action.answer { continuation.resume(returning: answer) }
@@ -91,7 +91,7 @@ final class EventSource: ControlExchange, @unchecked Sendable {
 
     func ended() {
         if let refusal = self.refusal {
-            self.fail(ControlAnswer(status: refusal, body: self.refusalBody).error(of: self.request.subject))
+            self.fail(ControlResponse(status: refusal, body: self.refusalBody).error(of: self.request.subject))
         } else {
             self.finish(.closedByDaemon)
         }

@@ -33,7 +33,7 @@ extension HTTPConnection {
             context.fireChannelReadComplete()
             pipeline.removeHandler(self, promise: nil)
             try channel.syncOptions?.setOption(.autoRead, value: true)
-            _ = self.core.task { await WebSocket.run(socket, upgrade) }
+            self.core.task { await WebSocket.run(socket, upgrade) }
         } catch {
             channel.close(promise: nil)
         }

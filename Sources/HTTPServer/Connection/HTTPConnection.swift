@@ -314,7 +314,7 @@ final class HTTPConnection: ChannelInboundHandler, RemovableChannelHandler, Requ
 
     func abort() { self.end() }
 
-    func task(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> { self.core.task(operation) }
+    func task(_ operation: @escaping @Sendable () async -> Void) { self.core.task(operation) }
 
     func blocking<Value: Sendable>(
         on pool: NIOThreadPool?,

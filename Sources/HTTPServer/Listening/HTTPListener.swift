@@ -139,6 +139,9 @@ package final class HTTPListener: Sendable {
     /// Whether there is no connection and no running handler.
     package var isIdle: Bool { self.core.isIdle }
 
+    /// Whether there is no connection; handlers may still run.
+    package var hasNoConnection: Bool { self.core.connections.isEmpty }
+
     /// Stops: accepts no connection, closes idle ones, event streams and WebSockets, and lets running requests finish.
     ///
     /// - Parameter grace: The maximum time that running requests get.
@@ -150,7 +153,7 @@ package final class HTTPListener: Sendable {
         // All at once: over TLS, each close may wait for the client's close_notify.
         let ends = self.core.connections.map { $0.close() }
         for end in ends { try? await end.get() }
-        // Handlers whose connections are closed have been cancelled.
+        self.core.cancelTasks()
         await self.waitUntilIdle(clock.now + .seconds(2))
     }
 

@@ -9,7 +9,7 @@ final class ListenerCore: Sendable {
     let configuration: HTTPListener.Configuration
     let application: any HTTPApplication
     private let open = Mutex<[ObjectIdentifier: any Channel]>([:])
-    private let tasks = Atomic<Int>(0)
+    private let tasks = Mutex<(running: [Int: Task<Void, Never>], next: Int)>(([:], 0))
 
     init(_ configuration: HTTPListener.Configuration, _ application: any HTTPApplication) {
         self.configuration = configuration
@@ -42,14 +42,25 @@ final class ListenerCore: Sendable {
     var connections: [any Channel] { self.open.withLock { Array($0.values) } }
 
     /// Whether there is no connection and no running task.
-    var isIdle: Bool { self.tasks.load(ordering: .acquiring) == 0 && self.open.withLock { $0.isEmpty } }
+    var isIdle: Bool { self.tasks.withLock { $0.running.isEmpty } && self.open.withLock { $0.isEmpty } }
 
-    /// Starts a task that belongs to a connection; the listener's stop waits for it.
+    /// Starts a task that belongs to a connection; the listener's stop waits for it, and cancels it in the end.
+    @discardableResult
     func task(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> {
-        self.tasks.add(1, ordering: .relaxed)
-        return Task {
-            await operation()
-            self.tasks.subtract(1, ordering: .releasing)
+        self.tasks.withLock { tasks in
+            let id = tasks.next
+            tasks.next += 1
+            let task = Task {
+                await operation()
+                self.tasks.withLock { _ = $0.running.removeValue(forKey: id) }
+            }
+            tasks.running[id] = task
+            return task
         }
+    }
+
+    /// Cancels the running tasks.
+    func cancelTasks() {
+        for task in self.tasks.withLock({ Array($0.running.values) }) { task.cancel() }
     }
 }

@@ -33,7 +33,7 @@ package protocol RequestContext: AnyObject {
     /// Closes the connection without a response, as if the client had disconnected.
     func abort()
     /// Starts a task, for which the listener waits when it stops.
-    func task(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never>
+    func task(_ operation: @escaping @Sendable () async -> Void)
     /// Runs blocking work on a thread pool, then calls `then` with its result on the event loop.
     ///
     /// - Parameters:

@@ -7,7 +7,7 @@ final class RouteHandler: RequestHandler {
     private let collector: ContentCollector?
     private let handler: Router.Handler
     private var connection: (any RequestContext)?
-    private var task: Task<Void, Never>?
+    private var hasStarted = false
 
     /// - Parameters:
     ///   - request: The request.
@@ -30,7 +30,7 @@ final class RouteHandler: RequestHandler {
     }
 
     func received(_ bytes: UnsafeRawBufferPointer) {
-        guard self.task == nil, let collector else { return }
+        guard !self.hasStarted, let collector else { return }
         do throws(ContentCollector.Refusal) {
             try collector.append(bytes)
         } catch {
@@ -39,15 +39,12 @@ final class RouteHandler: RequestHandler {
     }
 
     func ended() {
-        guard self.task == nil, let collector else { return }
+        guard !self.hasStarted, let collector else { return }
         self.request.content = .success(collector.content())
         self.start()
     }
 
-    func lost() {
-        self.connection = nil
-        self.task?.cancel()
-    }
+    func lost() { self.connection = nil }
 
     /// Runs the handler, which responds to the refusal, before the content has ended.
     private func refuse(_ refusal: ContentCollector.Refusal) {
@@ -61,7 +58,8 @@ final class RouteHandler: RequestHandler {
         let (request, handler) = (self.request, self.handler)
         self.request.content = .success([])
         let bound = NIOLoopBound(self, eventLoop: connection.eventLoop)
-        self.task = connection.task {
+        self.hasStarted = true
+        connection.task {
             let response = await handler(request)
             bound.eventLoop.execute { bound.value.finish(response) }
         }

@@ -15,7 +15,8 @@ internal import TransferCore
 ///         return .message(200, "got \(bytes.count) bytes")
 ///     }
 ///
-/// A closure runs in a task that is cancelled when the client disconnects. A component of a path that begins with a
+/// A closure runs in a task, which continues if the client disconnects: a request that was received is performed. It is
+/// cancelled if it still runs some time after the server was stopped. A component of a path that begins with a
 /// colon matches any one component, which is not percent-decoded. The first route that matches is used; routes for GET
 /// also serve HEAD. Without a route, the response is `notFound`.
 package struct Router: Sendable {

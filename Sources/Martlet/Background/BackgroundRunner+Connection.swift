@@ -361,6 +361,8 @@ extension BackgroundRunner {
                 if case .finishing(let done) = closing { state.whenClosed = done }
                 return false
             }
+            // The last task may end while the program leaves; the caller of `close()` still waits.
+            if case .leaving = state.closing { return false }
             state.closing = closing
             return false
         }

@@ -1,6 +1,7 @@
 import TransferCore
 import Control
 import Testing
+import TransferTesting
 
 @testable import Daemon
 

@@ -1,5 +1,6 @@
 import Control
 import Testing
+import TransferTesting
 
 @testable import Daemon
 

@@ -1,6 +1,7 @@
 import TransferCore
 import Control
 import NIOCore
+import TransferTesting
 
 /// A WebSocket client that can also do what no client should.
 struct RawWebSocket: Sendable {

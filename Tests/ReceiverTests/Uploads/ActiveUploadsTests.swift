@@ -30,7 +30,7 @@ private final class CountedConnection: RequestContext {
     func interim(_ status: Int, _ fields: HeaderFields) {}
     func respond(_ response: Response) {}
     func abort() { self.aborts += 1 }
-    func task(_ operation: @escaping @Sendable () async -> Void) -> Task<Void, Never> { Task(operation: operation) }
+    func task(_ operation: @escaping @Sendable () async -> Void) {}
     func blocking<Value: Sendable>(
         on pool: NIOThreadPool?,
         _ work: @escaping @Sendable () -> Value,

@@ -1,7 +1,7 @@
 internal import TransferCore
 
 /// The daemon's response to a call.
-struct ControlAnswer: Sendable {
+struct ControlResponse: Sendable {
     /// The status of the response.
     let status: Int
     /// The body.

@@ -3,7 +3,7 @@ internal import NIOCore
 /// Events that were received but not read yet, or the reader that waits for one.
 ///
 /// Pure value: the caller performs the returned actions after releasing its lock.
-struct EventBuffer {
+struct ServerEventBuffer {
     typealias Outcome = Result<ServerSentEvent?, ControlError>
     typealias Waiter = CheckedContinuation<Outcome, Never>
 

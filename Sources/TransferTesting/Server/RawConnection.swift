@@ -1,13 +1,17 @@
-import NIOCore
-import NIOPosix
-import Synchronization
+internal import NIOCore
+internal import NIOPosix
+internal import Platform
+internal import Synchronization
 
-/// A connection that sends bytes as they are and waits for bytes that come.
+/// A connection that sends bytes unchanged and waits for received bytes.
 ///
-/// Every wait ends after a few seconds, so that a test fails instead of hanging.
-final class RawConnection: Sendable {
-    enum Failure: Error {
+/// Every wait has a timeout of some seconds, so that a test fails instead of hanging.
+package final class RawConnection: Sendable {
+    /// The end of a wait.
+    package enum Failure: Error {
+        /// The peer closed the connection.
         case closed(received: String)
+        /// The awaited bytes were not received in time.
         case timedOut(received: String)
     }
 
@@ -17,7 +21,7 @@ final class RawConnection: Sendable {
         var waiter: (find: @Sendable ([UInt8]) -> Int?, promise: EventLoopPromise<[UInt8]>)?
     }
 
-    private final class Receiver: ChannelInboundHandler {
+    private final class Handler: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         let connection: RawConnection
         let keepsSending: Bool
@@ -50,12 +54,19 @@ final class RawConnection: Sendable {
         }
     }
 
-    /// Connects over TCP; one that keeps sending does so though the peer says nothing more, until ``close()``.
-    static func connect(port: Int, keepsSending: Bool = false) async throws -> RawConnection {
+    /// Connects over TCP.
+    ///
+    /// - Parameters:
+    ///   - port: The port on this machine.
+    ///   - keepsSending: Whether the connection stays open after the peer has closed its side, until ``close()``.
+    /// - Returns: The connection.
+    /// - Throws: An error of NIO.
+    package static func connect(port: Int, keepsSending: Bool = false) async throws -> RawConnection {
         try await self.connect(keepsSending) { try await $0.connect(host: "127.0.0.1", port: port).get() }
     }
 
-    static func connect(path: String) async throws -> RawConnection {
+    /// Connects to a Unix socket.
+    package static func connect(path: String) async throws -> RawConnection {
         try await self.connect(false) { try await $0.connect(unixDomainSocketPath: path).get() }
     }
 
@@ -69,7 +80,7 @@ final class RawConnection: Sendable {
             .channelOption(.allowRemoteHalfClosure, value: true)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Receiver(connection, keepsSending: keepsSending))
+                    try channel.pipeline.syncOperations.addHandler(Handler(connection, keepsSending: keepsSending))
                 }
             }
         let channel = try await make(bootstrap)
@@ -77,15 +88,24 @@ final class RawConnection: Sendable {
         return connection
     }
 
-    func send(_ bytes: [UInt8]) async throws { try await self.channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
-    func send(_ text: String) async throws { try await self.send(Array(text.utf8)) }
+    /// Sends bytes.
+    package func send(_ bytes: [UInt8]) async throws { try await self.channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
+    /// Sends text.
+    package func send(_ text: String) async throws { try await self.send(Array(text.utf8)) }
 
-    /// Stops reading, so that the peer's writes are not taken any more.
-    func stopReading() async throws {
+    /// Stops reading, so that the peer's writes fill the buffers.
+    package func stopReading() async throws {
         try await self.channel.setOption(ChannelOptions.autoRead, value: false).get()
     }
 
-    func close() async { try? await self.channelBox.withLock { $0 }?.close() }
+    /// Resets the connection, as a crash would.
+    package func reset() async throws {
+        try await (self.channel as? any SocketOptionProvider)?.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
+        await self.close()
+    }
+
+    /// Closes the connection.
+    package func close() async { try? await self.channelBox.withLock { $0 }?.close() }
 
     private func received(_ bytes: [UInt8]) {
         self.state.withLock { $0.bytes += bytes }
@@ -113,8 +133,8 @@ final class RawConnection: Sendable {
         done.map { $0.0.completeWith($0.1) }
     }
 
-    /// Waits until `find` says how many of the bytes that have come are meant, and takes them.
-    func receive(_ find: @escaping @Sendable ([UInt8]) -> Int?) async throws -> [UInt8] {
+    /// Waits until `find` returns a number of the received bytes, and removes and returns them.
+    package func receive(_ find: @escaping @Sendable ([UInt8]) -> Int?) async throws -> [UInt8] {
         let loop = try self.channel.eventLoop
         let promise = loop.makePromise(of: [UInt8].self)
         self.state.withLock { $0.waiter = (find, promise) }
@@ -130,9 +150,9 @@ final class RawConnection: Sendable {
         return try await promise.futureResult.get()
     }
 
-    /// Waits for a text, and gives what came up to its end.
+    /// Waits for a text; returns everything up to its end.
     @discardableResult
-    func receive(through text: String) async throws -> String {
+    package func receive(through text: String) async throws -> String {
         let wanted = Array(text.utf8)
         let bytes = try await self.receive { bytes in
             guard bytes.count >= wanted.count else { return nil }
@@ -144,9 +164,9 @@ final class RawConnection: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Waits until the peer closes; gives what came before.
+    /// Waits until the peer closes; returns the bytes before.
     @discardableResult
-    func end() async throws -> String {
+    package func end() async throws -> String {
         do {
             _ = try await self.receive { _ in nil }
             return ""
@@ -156,14 +176,17 @@ final class RawConnection: Sendable {
     }
 }
 
-/// An answer with a body of known length.
-struct RawReply: Sendable {
-    var status: Int
-    var head: String
-    var body: String
+/// A response with a body of known length.
+package struct RawReply: Sendable {
+    /// The status.
+    package var status: Int
+    /// The head, with the blank line.
+    package var head: String
+    /// The body.
+    package var body: String
 
     /// The value of a field.
-    func field(_ name: String) -> String? {
+    package func field(_ name: String) -> String? {
         for line in self.head.split(separator: "\r\n") {
             let parts = line.split(separator: ":", maxSplits: 1)
             if parts.count == 2, parts[0].lowercased() == name.lowercased() {
@@ -175,23 +198,27 @@ struct RawReply: Sendable {
 }
 
 extension RawConnection {
-    /// Waits for an answer; informational ones are left out.
-    func reply() async throws -> RawReply {
+    /// Waits for a response; interim ones are skipped.
+    ///
+    /// - Parameter isHead: Whether the response has no body, whatever its length.
+    /// - Returns: The response.
+    /// - Throws: ``Failure``.
+    package func reply(isHead: Bool = false) async throws -> RawReply {
         let head = try await self.receive(through: "\r\n\r\n")
         let parts = head.split(separator: " ", maxSplits: 2)
         let status = parts.count > 1 ? Int(parts[1]) ?? 0 : 0
-        if status == 100 { return try await self.reply() }
+        if status == 100 { return try await self.reply(isHead: isHead) }
         var reply = RawReply(status: status, head: head, body: "")
         let length = reply.field("Content-Length").flatMap { Int($0) } ?? 0
-        if length > 0 {
+        if length > 0, !isHead {
             let bytes = try await self.receive { $0.count >= length ? length : nil }
             reply.body = String(decoding: bytes, as: UTF8.self)
         }
         return reply
     }
 
-    /// Sends a request and waits for its answer.
-    func request(
+    /// Sends a request and waits for its response.
+    package func request(
         _ method: String = "POST",
         _ target: String = "/jsonrpc",
         _ fields: [String] = [],
@@ -202,6 +229,6 @@ extension RawConnection {
         for field in fields { text += field + "\r\n" }
         if !body.isEmpty { text += "Content-Length: \(body.utf8.count)\r\n" }
         try await self.send(text + "\r\n" + body)
-        return try await self.reply()
+        return try await self.reply(isHead: method == "HEAD")
     }
 }
