@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Drives `martlet serve` from outside; see Scripts/check-receiver."""
 import concurrent.futures
 import hashlib

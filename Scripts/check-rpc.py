@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The part of Scripts/check-rpc that runs beside aria2p."""
 import hashlib
 import http.server

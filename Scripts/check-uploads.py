@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The part of Scripts/check-uploads that runs beside the servers."""
 import hashlib
 import json

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Preloaded into martletd by Scripts/check-queue: while the file named by FAILING_WRITES exists, every write and sync of the
 // queue's database fails with EIO, as on a broken disk.
 #define _GNU_SOURCE

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # Shared by ./martlet, ./test and Scripts/*: finds Swift and the system packages the build needs.
 # Sourced, not run. Speaks on standard error only.
 

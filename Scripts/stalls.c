@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Loaded into a test program (LD_PRELOAD) by Scripts/check-stalls: stops one thread after another, at any instruction,
 // for milliseconds, as a machine with too much to do would. A signal handler sleeps; system calls are interrupted by it.
 //

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scripted HTTP/1.1 servers for Scripts/random-worlds and Scripts/field-behaviours.
 
 A `WireServer` runs one handler for every request that arrives on its loopback ports. The handler gets a `Call`, which

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Queues downloads and uploads that go on when this program is gone.
 //
 //     swift run BackgroundTransfers get DIRECTORY [URL...]

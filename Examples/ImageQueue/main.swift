@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Fetches images three at a time and writes them into a directory, each under its title.
 //
 //     swift run ImageQueue DIRECTORY TITLE=URL...

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // Downloads URLs into a directory and survives its own kill.
 //
 //     swift run OfflineDownloader DIRECTORY [URL...]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // SQLite's interface, and the parts of it that Swift does not import: variadic functions and casts in macros.
 //
 // There is no `link` line in the module map: Package.swift links the static library on Linux.

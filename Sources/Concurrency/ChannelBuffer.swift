@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The undelivered elements of a ``Channel``, and its overflow policy.
 ///
 /// A buffer is a value that the channel changes under its lock: its methods must be short and must not call back.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A queue that one caller at a time empties: the state of a ``SerialDrain``, for owners that have a lock of their own.
 ///
 /// Pure value. Callers append under their lock, and the caller that claims the queue takes batches, with the lock released

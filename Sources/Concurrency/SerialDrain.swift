@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import Synchronization
 
 /// Handles elements one at a time and in order, on the appender's thread or another one that it chooses.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Resumes a waiting task; a signal that is sent while no task waits is kept, and several are one.
 package final class Signal: Sendable {
     private let channel = Channel<BoundedBuffer<Void>, Never>(BoundedBuffer(capacity: 1, overflow: .dropNewest))

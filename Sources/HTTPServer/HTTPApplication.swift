@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package import TransferCore
 
 /// The program behind an HTTP server: selects the handler of each request, and observes the responses.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package import TransferEngine
 
 /// Creates engines that use real connections, and the store that the caller provides.

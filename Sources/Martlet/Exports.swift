@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // The field's own values (URLs, header fields, priorities, cookies) are part of this library's interface. Each one is
 // named, because TransferCore's other types are not part of it.
 @_exported public import enum TransferCore.ByteCount

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The limits of open files of the process (getrlimit(2), `RLIMIT_NOFILE`).
 package enum DescriptorLimits {
     #if canImport(Glibc)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Locks of whole files that end with the open file, so that a killed process leaves none.
 ///
 /// On Linux they are open file description locks (fcntl(2), `F_OFD_SETLK`), elsewhere those of flock(2). Every program

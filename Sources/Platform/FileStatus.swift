@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 extension stat {
     /// When the content was last changed.
     package var modificationTime: timespec {

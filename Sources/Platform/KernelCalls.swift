@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// System calls beyond POSIX that few systems have.
 ///
 /// On a system without a call, and in a build with `PORTABLE_CALLS`, it fails with `ENOSYS`, which every caller treats

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// What the process does with signals (sigaction(2)).
 package enum SignalDisposition {
     /// Ignores a signal.

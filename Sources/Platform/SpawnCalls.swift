@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The file actions of a process to be spawned.
 #if canImport(Darwin)
 package typealias SpawnActions = posix_spawn_file_actions_t?

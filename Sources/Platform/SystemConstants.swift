@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The types of sockets, which are an enumeration in one C library and numbers in another.
 package enum SocketType {
     #if canImport(Glibc)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Threads of the system, which may block, unlike those of Swift's concurrency pool.
 package enum SystemThread {
     private final class Body {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The steps of closing a store: refuse new reads and writes, finish the pending ones, then close the connections.
 struct ClosingState: Sendable {
     /// The action that the store performs next.

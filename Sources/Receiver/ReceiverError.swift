@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// An error that prevents a receiver from starting or running.
 public struct ReceiverError: Error, Sendable, CustomStringConvertible {
     /// The kind of error.

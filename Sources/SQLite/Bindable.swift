@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import CSQLite
 
 /// A value that can be bound to a statement's parameter.

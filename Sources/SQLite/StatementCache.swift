@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The prepared statements of a connection, by their text.
 struct StatementCache {
     /// The number of statements from which the idle ones are dropped: texts that are made up each time must not add up.

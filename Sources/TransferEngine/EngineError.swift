@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// An error thrown by the engine's methods.
 public struct EngineError: Error, Sendable, CustomStringConvertible {
     /// The reason for the refusal.

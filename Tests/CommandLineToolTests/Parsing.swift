@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 @testable import CommandLineTool
 
 /// Parses `martlet get` with these arguments into a plan.

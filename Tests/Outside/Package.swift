@@ -1,4 +1,5 @@
 // swift-tools-version: 6.3
+// SPDX-License-Identifier: Apache-2.0
 import PackageDescription
 
 // A program that depends on the package as others do: it sees the public products only.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Databases as each version left them; a version that was released keeps its text for good.
 enum Fixtures {
     /// By version, from 1 on.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import ArgumentParser
 
 /// `martlet get`: the source of its argument parser, help, completions and manual page.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import TransferCore
 
 /// One download of an input file: its URLs and its options.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import TransferCore
 
 /// Parses aria2's input file format, line by line.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Platform
 
 /// Reads a descriptor line by line through a buffer of fixed size, which bounds the memory for lists of any length.

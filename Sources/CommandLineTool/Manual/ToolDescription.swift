@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The part of ArgumentParser's tool description that the manual page shows.
 struct ToolDescription: Decodable {
     /// The root command.

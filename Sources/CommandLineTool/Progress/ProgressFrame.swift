@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The live region at the bottom of a terminal: one line per running file and one for the run.
 ///
 /// Pure: it maps a model and a size to lines that fit.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Formats sizes, rates and times for people.
 enum Quantity {
     /// Formats a number of bytes with three digits: `999 B`, `1.50 KiB`, `23.4 MiB`.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Platform
 
 /// Starts threads that may block, unlike those of Swift's concurrency pool.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Platform
 
 /// The arguments of this process as other users see them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Platform
 
 /// Handles the signals that stop a run, on a separate thread, so that blocked output cannot delay them.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Platform
 
 /// The addresses by which other machines reach this one.

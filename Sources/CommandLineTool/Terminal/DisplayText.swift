@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Makes untrusted text safe for a terminal, and shortens text to a number of columns.
 enum DisplayText {
     /// Replaces all control, format and line-separating characters.

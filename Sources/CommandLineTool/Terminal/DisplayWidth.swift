@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The number of terminal columns that a character occupies.
 ///
 /// A small table instead of wcwidth(3), whose result depends on the locale and the version of the C library.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The lines at the bottom of a terminal that are redrawn.
 ///
 /// Pure: it computes the bytes that update the screen from the previous state to the new one.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Parses a number of bytes: digits with an optional suffix K, M, G or T for powers of 1024.
 enum ByteSize {
     /// Parses `1500`, `64K`, `1.5M`, `2GiB`.

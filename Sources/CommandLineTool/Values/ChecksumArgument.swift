@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import TransferCore
 
 /// Parses a digest: `sha256:HEX`, `sha-256=HEX` (aria2's format), or with the digest in base64.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Paths of files, as given by the user.
 enum FilePath {
     /// Splits a path into its directory and its last component.

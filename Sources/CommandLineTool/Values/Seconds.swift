@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Parses a time in seconds.
 enum Seconds {
     /// Parses `30`, `0.5`, `90s`; zero means no limit.

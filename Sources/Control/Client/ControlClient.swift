@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package import TransferCore
 internal import NIOPosix
 internal import Synchronization
@@ -76,23 +77,23 @@ package final class ControlClient: Sendable {
         _ params: JSON = .object([]),
         timeout: Duration? = nil
     ) async throws(ControlError) -> JSON {
-        try await self.answer(method, params, timeout).result(of: method)
+        try await self.respond(method, params, timeout).result(of: method)
     }
 
     /// Calls a method whose result is an array, and returns the elements as they were received; see
     /// ``call(_:_:timeout:)``.
     package func elements(_ method: String, _ params: JSON) async throws(ControlError) -> JSONElements {
-        let answer = try await self.answer(method, params, nil)
-        if answer.status == 200, let elements = JSONElements(of: "result", in: answer.body) { return elements }
-        _ = try answer.result(of: method)
+        let response = try await self.respond(method, params, nil)
+        if response.status == 200, let elements = JSONElements(of: "result", in: response.body) { return elements }
+        _ = try response.result(of: method)
         throw Self.strange(method)
     }
 
-    private func answer(
+    private func respond(
         _ method: String,
         _ params: JSON,
         _ timeout: Duration?
-    ) async throws(ControlError) -> ControlAnswer {
+    ) async throws(ControlError) -> ControlResponse {
         let call = ControlCall(
             .call(method, params),
             patience: timeout.map { TimeAmount($0) } ?? self.configuration.answerTimeout

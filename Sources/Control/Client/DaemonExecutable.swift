@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import Platform
 
 /// Finds the daemon's executable: `martlet`, or `martletd`, which is a link to it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A stream of the daemon's events, for one task to read: `for try await event in events`.
 ///
 /// It ends with `nil` if the daemon ended it (because it stops, or the session was closed) or this side cancelled it,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package import TransferCore
 
 /// One event of a stream of server-sent events.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import Platform
 
 /// A child process in a new process group, which inherits the user and standard error but no other descriptor.

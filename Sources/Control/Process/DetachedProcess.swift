@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import Platform
 
 /// A process in a new session, which outlives its parent.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package import TransferCore
 
 /// One line of a session's spool: a call for the daemon, or the numbers of calls to which it has responded.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import Platform
 
 /// Checks that a directory belongs to the user and that no other user can write to it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import Crypto
 
 /// Compares tokens in constant time, so that the duration does not reveal a matching prefix.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// An error response of the daemon, or a failure to reach it.
 public struct ControlError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kind of error; the raw value is the `data.reason` of a `martlet.*` error response.

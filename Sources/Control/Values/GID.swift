@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A transfer's identifier in the daemon, as in aria2: 64 bits, written as 16 hexadecimal digits; never zero.
 public struct GID: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The number.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 public import TransferCore
 
 /// One transfer to be added to the daemon's queue.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 public import TransferCore
 
 /// The number of transfers in each state, and their total rate.

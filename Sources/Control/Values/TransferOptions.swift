@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 public import TransferCore
 
 /// The options of one transfer, or of the queue, by aria2's names (`man aria2c`), with additions by Martlet.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 public import TransferCore
 
 /// The content of an upload in the daemon's queue, and how it is sent.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package import Control
 package import Logging
 internal import TransferCore

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import Platform
 
 /// The file of the Unix socket, which is bound under a provisional name and renamed when it is ready.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The reason why the server cannot start.
 package struct ServerError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of errors.

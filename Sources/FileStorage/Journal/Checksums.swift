@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// CRC-32C (Castagnoli), as in RFC 3720 appendix B.4.
 enum CRC32C {
     private static let table: [UInt32] = (0..<256)

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The layout of a journal file.
 ///
 /// All numbers are little-endian.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The names of the files next to a final name.
 struct PartialNames {
     /// `NAME.part`.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import NIOCore
 
 /// The state of one HTTP/1.1 connection: its timeouts, and the next step after a request and its response.

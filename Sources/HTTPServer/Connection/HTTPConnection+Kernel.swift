@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import NIOCore
 
 /// The acknowledgement of sent bytes, which only the kernel knows.

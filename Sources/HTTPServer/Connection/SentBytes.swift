@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import NIOCore
 
 /// Reads from the kernel how many sent bytes the client has acknowledged.

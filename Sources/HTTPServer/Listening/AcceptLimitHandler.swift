@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import NIOCore
 
 /// Stops accepting while the maximum number of connections is open; more wait in the kernel's queue.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import NIOCore
 
 /// Responds with 503 (Service Unavailable) and closes: the maximum number of connections is reached.

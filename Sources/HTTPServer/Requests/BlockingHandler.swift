@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Responds after blocking work, such as computing a digest; discards the request content.
 package final class BlockingHandler: RequestHandler {
     private let work: @Sendable () -> Response

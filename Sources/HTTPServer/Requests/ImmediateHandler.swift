@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Responds immediately; discards the request content.
 package final class ImmediateHandler: RequestHandler {
     private let response: Response

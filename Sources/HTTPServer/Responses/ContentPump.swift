@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Sends content that takes more than one write.
 protocol ContentPump: AnyObject {
     /// Whether the pump waits for its source: a connection without progress is not the client's fault.

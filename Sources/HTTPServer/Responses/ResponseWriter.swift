@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import FileStorage
 internal import Platform
 internal import NIOCore

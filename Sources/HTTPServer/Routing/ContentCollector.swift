@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Collects the content of a request within limits.
 package final class ContentCollector {
     /// The reason why content is not collected.

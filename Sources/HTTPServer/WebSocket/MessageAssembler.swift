@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Assembles messages from frames.
 ///
 /// Pure value: each decoded frame is an event that returns the action to perform.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import NIOSSL
 
 /// A reason code of BoringSSL: `SSL_R_…` in its `ssl.h`.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Tracks which of the daemon's numbered events were handled, to acknowledge them without gaps.
 ///
 /// Pure value. Events arrive in the order of their numbers and are handled in any order.

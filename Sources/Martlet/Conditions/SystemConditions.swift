@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The conditions of power and network; a program can supply its own.
 public protocol SystemConditions: Sendable {
     /// Whether the machine runs on battery.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 public import Dispatch
 
 /// The context in which a delegate or a completion handler is called.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The decision about a response.
 public enum ResponseDecision: Sendable, Hashable {
     /// Receive the body.

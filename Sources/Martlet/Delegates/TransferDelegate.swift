@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Observes a session's tasks and decides about redirects, challenges and responses.
 ///
 /// Every method is optional. For one task the order is: the response, then data or progress any number of times, then

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A download to be added to a list; see ``OfflineDownloads/add(contentsOf:)-(Sequence<OfflineDownloadRequest>)``.
 public struct OfflineDownloadRequest: Sendable {
     /// The request: a plain GET, which may have header fields, mirrors and digests.

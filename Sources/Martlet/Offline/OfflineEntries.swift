@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The downloads of a list by their ids, and the names that they use.
 struct OfflineEntries: Sendable {
     private var entries: [String: OfflineEntry] = [:]

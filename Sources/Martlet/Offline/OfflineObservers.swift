@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Observes one download of a list.
 ///
 /// Every method is optional. An observer is referenced weakly and called in the context that it was added with, one

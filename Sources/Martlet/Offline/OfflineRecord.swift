@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import TransferCore
 
 /// The stored data of one download in the list's file.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The credentials of a configuration, by server.
 ///
 /// They are never sent to another scheme, host or port.

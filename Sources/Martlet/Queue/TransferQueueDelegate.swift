@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Observes a queue's items, each with its user information.
 ///
 /// Every method is optional. For one item the order is: the response once, data any number of times, then exactly one

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The response of a data task or an upload task.
 public struct DataResponse: Sendable {
     /// The response's head.

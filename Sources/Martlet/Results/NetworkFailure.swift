@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import TransferCore
 
 /// The reason why a connection could not be made or broke.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The progress of a task.
 public struct TransferProgress: Sendable, Hashable {
     /// The number of body bytes received, including those of earlier runs.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The progress of an upload.
 public struct UploadProgress: Sendable, Hashable {
     /// The number of content bytes at the server or passed to the kernel, including those of earlier runs.

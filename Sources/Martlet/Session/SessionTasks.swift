@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The tasks of a session that have not ended, by kind, in the order in which they were created.
 public struct SessionTasks: Sendable {
     /// The data tasks.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import HTTPTransport
 
 /// The threads of all sessions of this process: the event loops that move data, and the pool for blocking disk calls.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import Synchronization
 
 /// A session's tasks that have not ended, and whether it accepts new ones.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Asynchronous calls and completion handlers for common transfers.
 extension TransferSession {
     /// Receives a body in memory.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// An event of one task.
 ///
 /// Order: any number of `sent`, then `response`, then any number of `data`, `resumed` or `progress`, then exactly one of

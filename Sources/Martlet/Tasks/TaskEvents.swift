@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One task's events as an asynchronous sequence.
 ///
 /// The sequence ends when the task ends. A data task's transfer pauses while more than about 1 MiB of its bytes has not

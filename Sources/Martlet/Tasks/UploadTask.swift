@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import TransferCore
 internal import Synchronization
 internal import TransferEngine

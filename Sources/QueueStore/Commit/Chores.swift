@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import Control
 
 /// The background work after actions on a whole queue, in small steps: storing the ends of removed transfers, deleting

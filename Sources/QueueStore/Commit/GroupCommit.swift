@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import Synchronization
 
 /// Combines concurrent writes in one transaction, each in its savepoint, so that they cost one sync.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One group of writes: those that throw are undone, the others are stored together or not at all.
 struct Transaction {
     private let connection: Connection

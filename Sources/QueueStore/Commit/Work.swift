@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One write that waits for its transaction, with its result type erased.
 struct Work: Sendable {
     /// Performs the write, on the writing thread.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import SQLite
 
 /// Runs cached statements on one SQLite connection, and translates errors.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import Platform
 
 /// The database's files in the file system.

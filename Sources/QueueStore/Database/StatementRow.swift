@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import SQLite
 
 /// The current row of a statement; valid until the next step.

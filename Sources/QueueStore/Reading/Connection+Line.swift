@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import Control
 
 /// Selects the unfinished or the ended transfers of a range of queues, in some states.

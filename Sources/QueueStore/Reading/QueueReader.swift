@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package import Control
 
 /// Reads the database; valid only inside ``QueueStore/read(_:)`` or ``QueueStore/write(_:)``.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A cache of session identifiers by queue number.
 struct SessionNames {
     private var names: [Int64: String] = [:]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import Control
 
 /// A row in a list's file: the record's length, a bit for each column that is not NULL, then these columns.

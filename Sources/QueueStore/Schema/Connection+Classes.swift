@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 extension Connection {
     /// Returns the meanings of the codes of a queue's unfinished transfers.
     func classes(of queue: Int64) throws(QueueStoreError) -> StateClasses {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The hosts whose first transfer may have changed, collected during an operation and stored at its end.
 ///
 /// - Invariant: After ``store(_:)``, the table `heads` contains the first row of `ready` for each queue, code and host.

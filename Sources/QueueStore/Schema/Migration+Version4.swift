@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 extension Migration {
     /// Adds hosts, and actions on a whole queue at once.
     ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One migration of the database's schema; the version is stored in `PRAGMA user_version`.
 ///
 /// Append-only: released migrations never change, each change is a new one. Each version has a fixture in the tests, a

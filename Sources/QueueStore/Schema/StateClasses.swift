@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The meanings of the codes of one queue's unfinished transfers.
 ///
 /// An action on a whole queue changes the meanings of codes instead of a million rows. An unfinished row has a code;

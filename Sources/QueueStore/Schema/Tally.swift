@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import Control
 
 /// Changes of the counts by buckets of positions, collected during an operation and stored at its end.

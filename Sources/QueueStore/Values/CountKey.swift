@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package import Control
 
 /// The key of a count: a session and a state.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package import TransferCore
 
 /// A number for the scheme, host and port of a transfer's first URL, by which transfers are held and limited.

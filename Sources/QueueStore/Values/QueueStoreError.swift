@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package import Control
 
 /// An error of the queue's database.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 package import Control
 
 /// A query for a queue's waiting transfers that run next; see ``QueueReader/nextToRun(_:)``.

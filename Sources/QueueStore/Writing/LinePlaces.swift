@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Finds positions in one queue, and makes room if a gap is used up.
 struct LinePlaces {
     private let connection: Connection

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Computes the positions of transfers in a queue, with gaps for later insertions.
 ///
 /// Pure functions; ``LinePlaces`` reads and changes the database.

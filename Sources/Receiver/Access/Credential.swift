@@ -1,4 +1,4 @@
-internal import Control
+// SPDX-License-Identifier: Apache-2.0
 
 /// A credential of a client, and the rights it grants.
 ///

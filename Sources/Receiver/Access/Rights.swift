@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The rights of a client.
 public struct Rights: OptionSet, Sendable, Hashable {
     /// The bit set.

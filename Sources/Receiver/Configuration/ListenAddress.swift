@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The address on which a receiver listens.
 public struct ListenAddress: Sendable, Hashable, CustomStringConvertible {
     /// A host name, an IPv4 address, or an IPv6 address without brackets.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The configuration of a receiver: what it serves, where, and to which clients.
 public struct ReceiverConfiguration: Sendable {
     /// The path of the served directory, or `nil` to serve only shared links.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The facts of an upload that are recorded next to the file.
 public struct RecordChoice: Sendable, Hashable {
     /// The names of cookies whose values are recorded.

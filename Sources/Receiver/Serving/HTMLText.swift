@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Escapes text for HTML elements and quoted attributes.
 enum HTMLText {
     /// Replaces the characters that are special in HTML by character references.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import TransferCore
 
 /// Media types by a name's extension.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import TransferCore
 
 /// Parses `Want-Repr-Digest`.
@@ -8,21 +9,15 @@ enum WantedDigest {
     ///
     /// Only SHA-256 and SHA-512: the others in the registry are insecure or checksums.
     static func algorithm(_ field: String?) -> DigestAlgorithm? {
-        guard let field else { return nil }
-        var best: (algorithm: DigestAlgorithm, weight: Int)?
-        for member in field.split(separator: ",") {
-            let parts = member.split(separator: "=", maxSplits: 1)
-                .map { $0.filter { $0 != " " && $0 != "\t" }.lowercased() }
-            guard let name = parts.first, parts.count == 2, let weight = Int(parts[1].prefix { $0 != ";" }) else {
-                continue
-            }
-            let algorithm: DigestAlgorithm
-            switch name {
-            case "sha-256": algorithm = .sha256
-            case "sha-512": algorithm = .sha512
+        guard let members = field.flatMap({ StructuredFieldParser.dictionary($0) }) else { return nil }
+        var best: (algorithm: DigestAlgorithm, weight: Int64)?
+        for member in members {
+            guard case .integer(let weight)? = member.value.value, weight > best?.weight ?? 0 else { continue }
+            switch member.name {
+            case "sha-256": best = (.sha256, weight)
+            case "sha-512": best = (.sha512, weight)
             default: continue
             }
-            if weight > 0, weight > best?.weight ?? 0 { best = (algorithm, weight) }
         }
         return best?.algorithm
     }

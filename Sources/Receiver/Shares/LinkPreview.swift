@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Recognizes programs that fetch a link to show a preview of it.
 enum LinkPreview {
     /// Parts of their `User-Agent`, in lower case.

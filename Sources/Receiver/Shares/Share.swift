@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import HTTPServer
 
 /// Limits how often, and until when, a file may be downloaded by its link.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import TransferCore
 
 /// The path of a share link: `/.martlet-share/TOKEN/NAME`.

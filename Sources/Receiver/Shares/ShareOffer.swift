@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A file to share by a link.
 public struct ShareOffer: Sendable, Hashable {
     /// The file's path.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Serializes ASN.1 values with the Distinguished Encoding Rules, as far as certificates need them.
 ///
 /// - Source: ITU-T X.690 §8, §10.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A certificate with its private key, in PEM format.
 public struct ServerCertificate: Sendable {
     /// The certificate, followed by those of its issuers.

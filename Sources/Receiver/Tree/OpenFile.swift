@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import FileStorage
 
 /// An open file that is closed with its last reference at the latest; NIO has another type of its name.

@@ -1,5 +1,5 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import HTTPServer
-internal import Control
 internal import TransferCore
 
 /// The metadata of an upload.

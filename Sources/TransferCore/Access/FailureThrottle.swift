@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Slows down callers that guess tokens, and limits the log messages that they cause.
 ///
 /// Pure value: the time is an argument. Callers with a valid token are never slowed down.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Decides which requests are accepted over TCP: a foreign web page must not use its visitor's access to the server.
 ///
 /// Pure value.

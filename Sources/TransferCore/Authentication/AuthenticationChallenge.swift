@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// An authentication method that a server or a proxy offers.
 ///
 /// - Source: RFC 9110 §11.3, §11.6.1.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Authentication with a user name and a password, which are sent unencrypted.
 ///
 /// - Source: RFC 7617, in UTF-8.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Authentication with a token.
 ///
 /// - Source: RFC 6750 §2.1.

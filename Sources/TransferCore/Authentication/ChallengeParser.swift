@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Parses the challenges in a field's value.
 ///
 /// Commas separate both parameters and challenges; a name after a comma is a parameter if `=` follows it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A user's credentials for a server or a proxy.
 ///
 /// Its descriptions contain nothing secret; they omit the user name as well, because some services accept a token in

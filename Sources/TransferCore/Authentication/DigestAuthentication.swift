@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Authentication with a digest of the password and the server's nonce, so that the password is never sent.
 ///
 /// Pure value: the hash functions and the random client nonces are arguments. One value serves all requests that use

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The contents of a supported Digest challenge.
 ///
 /// - Source: RFC 7616 §3.3.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The scope of a credential: a realm of one server or proxy.
 ///
 /// - Source: RFC 9110 §11.5.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 extension Cookie {
     /// Parses the cookie of a Set-Cookie field; `nil` if it is to be ignored.
     ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One cookie, as stored by a user agent.
 ///
 /// Pure value. Every cookie obeys the rules of its name's prefix, and contains no character that would break a header

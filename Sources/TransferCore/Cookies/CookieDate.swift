@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Parses the dates of cookies, which have more formats than HTTP's own.
 ///
 /// - Source: RFC 6265bis §5.1.1.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Compares the hosts and paths of requests with those of cookies.
 ///
 /// - Source: RFC 6265bis §5.1.3, §5.1.4.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The reason why a cookie is invalid.
 public struct CookieError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of error.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 extension CookieJar {
     /// Creates a jar with the cookies of a cookie file.
     ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The cookies of many hosts: stores those that servers set and selects those to send.
 ///
 /// Pure value: it reads no clock and no file. The cost of a lookup is linear in the labels and cookies of the host.

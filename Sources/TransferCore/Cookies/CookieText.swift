@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The valid characters and lengths of cookies.
 ///
 /// - Source: RFC 6265bis §5.6, §5.7.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One line of a cookie file: domain, subdomains included, path, https only, expiry time, name, value.
 ///
 /// - Source: https://curl.se/docs/http-cookies.html (the format, and `#HttpOnly_`).

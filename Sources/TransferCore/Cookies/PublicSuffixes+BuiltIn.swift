@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 extension PublicSuffixes {
     /// A minimal list for systems without an installed one.
     ///

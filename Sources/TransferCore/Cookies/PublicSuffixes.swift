@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The domains below which anyone can register names, such as `com` and `co.uk`, for which no cookie is accepted.
 ///
 /// Compact: the names are stored in one sorted block of bytes, about 200 KB for the whole list of 10,000 rules.

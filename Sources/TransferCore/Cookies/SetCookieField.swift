@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The value of a Set-Cookie field, split into its parts but not yet compared with the request.
 ///
 /// - Source: RFC 6265bis §5.6.

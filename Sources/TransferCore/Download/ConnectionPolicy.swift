@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The number of connections for one file.
 package enum ConnectionPolicy: Sendable, Hashable {
     /// This many, as soon as the server has shown that it supports ranges.

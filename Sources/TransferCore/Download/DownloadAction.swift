@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// An action that a ``DownloadMachine`` requests; performed in order, after the event that returned it.
 package enum DownloadAction: Sendable {
     /// The number of a request, unique in its run.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The knowledge that a download keeps from one run to the next.
 package struct DownloadHistory: Sendable {
     /// The observed support of ranges.

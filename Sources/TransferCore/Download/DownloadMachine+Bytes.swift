@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The byte path: the destination of response bytes, and the consequences of their end.
 extension DownloadMachine {
     /// Bytes of a response's body arrived.

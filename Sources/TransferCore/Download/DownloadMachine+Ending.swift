@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Verifies and names complete files, and ends runs.
 extension DownloadMachine {
     /// The length above which files are synced before they are named; others only if durability is requested.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Handles failed requests: other connections, other sources, fresh links, retries.
 extension DownloadMachine {
     /// The exchange failed.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Hedging: replaces slow connections, takes over last pieces, closes surplus connections, yields to other transfers.
 extension DownloadMachine {
     /// The slowest connection, if for five seconds its rate was below a tenth of the others' median.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Determines the file's name and what existing files under it mean.
 extension DownloadMachine {
     var existingFiles: ExistingFiles {

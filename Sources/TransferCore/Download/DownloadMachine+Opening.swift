@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Creates the file for a first response.
 extension DownloadMachine {
     /// The maximum declared length of files without a journal.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Handles responses to range requests: takes those whose version `VersionJudge` accepts, and acts on the others.
 extension DownloadMachine {
     /// The context for relating a request's response to the held bytes.

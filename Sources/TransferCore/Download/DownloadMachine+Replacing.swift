@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Handles responses that carry the whole representation, and replaces held bytes with them.
 extension DownloadMachine {
     mutating func receivedWhole(_ index: Int, _ head: ResponseHead, _ length: Int64?, _ now: Int64) {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Assigns sources, pieces and connection slots to requests.
 extension DownloadMachine {
     // MARK: The first request

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Handles response heads: redirects, challenges, unwanted bodies.
 extension DownloadMachine {
     /// The request was written to a connection.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Decides based on time: stalls and other timeouts, progress, checkpoints.
 extension DownloadMachine {
     /// Time has passed.

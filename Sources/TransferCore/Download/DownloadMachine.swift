@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Makes all decisions of one run of a download.
 ///
 /// Pure value: it performs no I/O, reads no clock and takes no lock. Events are methods; each returns the actions to

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The terms of one download: everything that its decisions depend on and that does not change while it runs.
 package struct DownloadTerms: Sendable {
     /// The destination of the bytes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Decides how existing files affect a download: `--if-exists`, partial files, marks.
 ///
 /// The only place where the rules for existing files are applied: before the first request, when a response has

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One request of a download, with the connection slot that it occupies at its origin.
 struct FetchRequest: Sendable {
     /// The purpose of a request.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The rule for a name that is taken.
 package enum IfExistsRule: String, Sendable, CaseIterable {
     /// Skip a file that agrees with the server's, resume a partial file of Martlet, number any other.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A decision requested from a policy.
 package enum PolicyQuestion: Sendable {
     /// The first response with a wanted body arrived; requested once per transfer.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Interprets the status and the framing of a response to a request for a file.
 ///
 /// Pure: implements the rules of RFC 9110 §14 and §15. `VersionJudge` decides whether the response is of the held

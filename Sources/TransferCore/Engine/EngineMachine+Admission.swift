@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The effects of the state: transfers that start, connections that are granted, waits that end.
 extension EngineMachine {
     /// One effect for the driver.

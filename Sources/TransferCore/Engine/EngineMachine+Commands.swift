@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Commands from outside: pausing, resuming, cancelling; names and waits.
 extension EngineMachine {
     /// Pauses a transfer that waits, runs or is between attempts.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Connections: limits per host, and their fair distribution among the transfers of one host.
 extension EngineMachine {
     /// Takes a connection regardless of the limit: for a running transfer that has none and must not wait.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The ends of runs, the schedule of retries, and files that are synced in groups.
 extension EngineMachine {
     /// A run has ended: its connections are closed and its file is kept, named or deleted.

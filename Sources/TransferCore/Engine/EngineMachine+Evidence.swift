@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Evaluates the ends of runs as evidence about hosts and the network, and manages the probes.
 extension EngineMachine {
     /// A transfer starts in order to probe.

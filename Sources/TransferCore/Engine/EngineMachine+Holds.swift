@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Holds: transfers that wait because their host, or the network, is unreachable, or the host asked for a delay.
 extension EngineMachine {
     /// A host, or the network, whose transfers wait; times are nanoseconds of the machine's clock.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Too few file descriptors or ports on this machine: fewer transfers run concurrently for a while.
 extension EngineMachine {
     /// The time for which a reduced number of slots is trusted, in nanoseconds.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Hosts that do not respond: their runs lend their slots to transfers of other hosts.
 ///
 /// A host is silent while runs wait for its response and none has received one for ``silence``. Each of these runs

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The values that the queue's events carry, and their consequences.
 extension EngineMachine {
     /// The terms of a transfer, which do not change.

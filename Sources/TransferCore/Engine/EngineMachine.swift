@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Decides which transfers of a queue run, which connections they may open, and when failed ones are retried.
 ///
 /// Pure value: it performs no I/O, reads no clock and takes no lock; ids and times are arguments. An event

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Whether transfers of one host may start, based on the failures and successes of its transfers.
 ///
 /// There are two reasons to hold a host. In an *outage* it is unreachable: its transfers wait, one of them at a time

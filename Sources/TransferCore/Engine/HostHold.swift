@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A host, or the network, whose transfers wait.
 public struct HostHold: Hashable, Sendable {
     /// The reason for the wait.

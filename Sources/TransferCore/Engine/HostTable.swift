@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The hosts that transfers wait for or are connected to, each with its connections and its health.
 ///
 /// Hosts are numbered, so that a transfer refers to its host by a small integer. An unreferenced host is kept for a

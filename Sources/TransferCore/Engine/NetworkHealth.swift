@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Whether the whole network is unavailable: then hosts are not probed one by one.
 ///
 /// Pure value: times are nanoseconds of a monotonic clock.

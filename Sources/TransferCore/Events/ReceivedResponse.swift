@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The head of a final response, as reported by events.
 public struct ReceivedResponse: Sendable {
     /// The status code.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The outcome of a run.
 package enum RunOutcome: Sendable {
     indirect case finished(TransferCompletion)

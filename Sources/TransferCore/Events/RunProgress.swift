@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The progress of a transfer.
 public struct RunProgress: Sendable {
     /// The number of bytes present, including those of earlier runs.

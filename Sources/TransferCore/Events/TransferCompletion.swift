@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The result of a finished transfer.
 public struct TransferCompletion: Sendable {
     /// The path of the file; empty for a stream.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A response without success, for observers that need more than its status.
 public final class FailedResponse: Sendable {
     /// The URL of the response.

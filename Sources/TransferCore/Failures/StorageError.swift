@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// An error of the storage.
 public struct StorageError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The failure of a transfer or of an attempt.
 public struct TransferFailure: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The reason why an exchange failed.
 public struct TransportError: Error, Sendable, CustomStringConvertible {
     /// The kind of failure.

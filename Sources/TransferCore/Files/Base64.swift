@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Base64 in either alphabet.
 ///
 /// - Source: RFC 4648 §4, §5.

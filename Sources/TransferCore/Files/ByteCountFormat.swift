@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Formats and parses numbers of bytes for people.
 public enum ByteCount {
     private static let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Options for committing a finished file under its name.
 public struct CommitOptions: Sendable {
     /// Whether to replace a file that has the final name.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A digest algorithm named by a user or a server.
 public enum DigestAlgorithm: String, Sendable, CaseIterable {
     /// MD5, for old lists only.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Formats durations for people.
 package enum DurationFormat {
     /// The two largest units: `12s`, `3m05s`, `1h02m`, `2d03h`; a negative duration counts as zero.

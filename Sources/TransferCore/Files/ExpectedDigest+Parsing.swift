@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The reason why a text is not a digest.
 public struct DigestSyntaxError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The problem, its location and how to fix it.

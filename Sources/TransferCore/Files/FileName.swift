@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Chooses the name of a downloaded file and makes untrusted names safe.
 ///
 /// - Source: RFC 6266 §4.3; CVE-2014-4877, CVE-2010-2252, CVE-2020-8177 and others show the risks.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The files found under a name.
 public struct FileSurvey: Sendable {
     /// The finished file or any other entry with the final name; `nil` if the name is free.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A directory and a name in it.
 public struct FileTarget: Hashable, Sendable {
     /// The directory's path, absolute or relative to the working directory.

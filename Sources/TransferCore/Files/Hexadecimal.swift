@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Hexadecimal digits.
 package enum Hexadecimal {
     /// The bytes, or `nil` if there is another character or an odd number of digits.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The file name that a Content-Disposition field proposes.
 ///
 /// The name is from the server and not yet safe: see ``FileName``.

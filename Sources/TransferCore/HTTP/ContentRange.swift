@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The contents of a Content-Range field.
 ///
 /// - Source: RFC 9110 §14.4.

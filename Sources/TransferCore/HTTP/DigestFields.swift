@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Parses the digests that a response declares.
 ///
 /// - Source: RFC 9530 (Repr-Digest, Content-Digest); RFC 3230 (Digest).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Removal of `.` and `..` from a path.
 ///
 /// - Source: RFC 3986 §5.2.4; `%2e` counts as a dot, as in browsers.

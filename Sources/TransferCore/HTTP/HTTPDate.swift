@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Parses and formats the dates of header fields.
 ///
 /// - Source: RFC 9110 §5.6.7.

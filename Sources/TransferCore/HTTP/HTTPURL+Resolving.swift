@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 extension HTTPURL {
     /// Resolves a reference, such as a Location field's value, against this URL.
     ///

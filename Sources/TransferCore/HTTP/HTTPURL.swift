@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// An absolute `http` or `https` URL in normal form.
 ///
 /// One string and four offsets, because a queue may contain a million of them. In normal form the scheme and the host

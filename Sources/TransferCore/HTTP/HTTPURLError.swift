@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The reason why a text is not a supported URL.
 public struct HTTPURLError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of error.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The header fields of one HTTP message, in the order in which they were sent.
 ///
 /// The names and values are stored in one block of bytes; a string is created only for a requested field.

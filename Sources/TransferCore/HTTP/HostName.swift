@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Validation and conversion of host names and addresses.
 enum HostName {
     /// Whether the bytes, in lower case, are a name that is valid in a URL.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// An IPv6 address.
 ///
 /// Its description is canonical: equal addresses have equal texts, so that they are one origin.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The scheme of a URL that Martlet transfers.
 public enum Scheme: UInt8, Hashable, Sendable {
     /// HTTP over TCP.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Percent-encoding of the parts of a URL.
 ///
 /// - Source: RFC 3986 §2.1; the unencoded bytes are those of the WHATWG URL standard, except for `\`, `^` and `|`,

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// An IPv4 or IPv6 address as bytes, for comparing with networks.
 ///
 /// An IPv4 address written as an IPv6 address (`::ffff:192.0.2.1`) is the IPv4 address.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The reason why a text does not name a supported proxy.
 public struct ProxyError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kind of error.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The hosts that are contacted without a proxy, in the format of `no_proxy`.
 ///
 /// A list with commas or spaces between its entries. An entry is `*` for every host; a name, optionally after a dot or

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A proxy through which requests are sent, with its credentials if it requires any.
 ///
 /// - Source: RFC 9110 §3.7, §11.7; RFC 7617 (Basic).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The choice of a proxy for each request.
 public struct ProxySettings: Hashable, Sendable {
     /// The rule for the targets of one scheme.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Encodes Unicode as letters, digits and hyphens of host names.
 ///
 /// - Source: RFC 3492 §6.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The reaction to a part of a response.
 public enum ReadDecision: Sendable {
     /// Continue reading.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The standard names of status codes.
 ///
 /// - Source: RFC 9110 §15, and the IANA HTTP status code registry.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The start line and the header fields of a final response.
 ///
 /// - Source: RFC 9112 §4.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Parses the Retry-After field.
 ///
 /// - Source: RFC 9110 §10.2.3.

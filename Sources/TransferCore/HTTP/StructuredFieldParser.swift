@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Parses structured fields.
 ///
 /// A field that does not follow the grammar is rejected as a whole, because RFC 9651 requires it to be ignored then.

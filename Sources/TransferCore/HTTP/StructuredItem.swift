@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The value of an item of a structured field, without its parameters.
 ///
 /// - Source: RFC 9651 §3.3.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Additional sources of authorities and certificates.
 extension TLSOptions.Roots {
     /// The authorities in a PEM file, and no others; the same as `pemFile`.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 extension TLSOptions {
     /// A public key that a server may have, as the SHA-256 of its SubjectPublicKeyInfo.
     ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The verification of servers, and the identity of the client.
 ///
 /// Roots, verification and version also apply to a proxy that uses TLS; pins and the client's certificate apply to

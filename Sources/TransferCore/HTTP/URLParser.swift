@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Parses the bytes of one URL.
 ///
 /// - Source: RFC 3986 §3, with the leniency of the WHATWG URL standard for spaces and non-ASCII characters.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Finds the blank line that ends a block of field lines, across any split of the input.
 struct BlankLineScanner: Sendable {
     private enum State: Sendable {

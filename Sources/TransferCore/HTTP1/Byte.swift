@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The bytes named in HTTP/1's grammar.
 package enum Byte {
     static let nul: UInt8 = 0x00

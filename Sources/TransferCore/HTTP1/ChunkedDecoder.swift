@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Finds the data in a chunked body, up to the last chunk's line.
 ///
 /// Chunk extensions are skipped. A bare LF is accepted as a line end from a server. A server that parses requests is

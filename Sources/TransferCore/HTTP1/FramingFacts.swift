@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The facts in the fields of a head that determine the body's length and the reuse of the connection.
 ///
 /// - Source: RFC 9112 §6 and §9.3.

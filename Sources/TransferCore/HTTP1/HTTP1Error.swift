@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The reason why a response cannot be parsed.
 package enum HTTP1Error: Error, Hashable, Sendable, CustomStringConvertible {
     /// The heads of the response, interim ones included, are larger than allowed.

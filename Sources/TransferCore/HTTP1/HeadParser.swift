@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Parses a complete block: a response's head, or trailer fields.
 ///
 /// - Source: RFC 9112 §4 and §5.

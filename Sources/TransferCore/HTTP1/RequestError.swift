@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The reason why a request cannot be parsed.
 package enum RequestError: Error, Hashable, Sendable {
     /// The request line and the fields are larger than allowed.

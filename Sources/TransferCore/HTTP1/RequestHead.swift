@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The request line and the header fields of a request.
 ///
 /// - Source: RFC 9112 §3.

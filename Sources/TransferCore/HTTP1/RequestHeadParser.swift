@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Parses a complete request head, or trailer fields, strictly.
 ///
 /// Every line must end with CR LF, no line may be folded, and no length may be declared in different ways: ambiguities

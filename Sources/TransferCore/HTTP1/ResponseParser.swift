@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Parses consecutive HTTP/1 responses in place.
 ///
 /// Pure value: it performs no I/O and stores no input except a head or trailers that arrived in pieces. No input of a

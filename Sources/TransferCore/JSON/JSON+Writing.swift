@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 extension JSON {
     /// The value as JSON text in one line.
     public var text: String { String(decoding: self.bytes, as: UTF8.self) }

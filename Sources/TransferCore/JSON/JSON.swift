@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A JSON value (RFC 8259); it preserves 64-bit integers and the order of members.
 ///
 /// It has a dedicated parser: input from the network must be bounded in depth and size before values are built, an `id`

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The elements of an array in a JSON text, found without building values.
 ///
 /// A list of a million transfers is printed as it was received: parsing each element and writing it again would take
@@ -10,12 +11,12 @@ package struct JSONElements: Sendable {
 
     /// Finds the elements of a member of an object.
     ///
-    /// Only as much is checked as is needed to find their ends: what an element contains may be invalid.
+    /// Only as much is checked as is needed to find their ends: what an element contains may be invalid. The result is
+    /// `nil` if the text is not an object, or has no such member that is an array.
     ///
     /// - Parameters:
     ///   - name: The member's name, without characters that are escaped.
     ///   - text: An object.
-    /// - Returns: `nil` if the text is not an object, or has no such member that is an array.
     package init?(of name: String, in text: [UInt8]) {
         let wanted = Array("\"\(name)\"".utf8)
         let found: [Range<Int>]? = text.withUnsafeBufferPointer { buffer in

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A syntax error in a JSON text, and its position.
 public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The description of the error.

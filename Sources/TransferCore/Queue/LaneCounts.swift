@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The number of transfers of one session, or of the shared queue, in each state of the store.
 package struct LaneCounts: Hashable, Sendable {
     /// Waiting in the queue, including running ones.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Limits how often something happens in a period.
 ///
 /// Pure value: the time is an argument, in nanoseconds of a monotonic clock.

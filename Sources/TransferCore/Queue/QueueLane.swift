@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The transfers of one session, or of the shared queue, that were taken from the store.
 ///
 /// The counters are kept with the entries; ``QueueMachine`` decides.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Changes by clients, after they were stored, and holds.
 extension QueueMachine {
     /// Transfers were added or queued again.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Takes transfers from the store, in order, up to the available capacity.
 extension QueueMachine {
     /// The number of staged transfers that a host keeps while it cannot use its slots.

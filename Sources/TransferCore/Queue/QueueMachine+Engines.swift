@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Events of engines.
 extension QueueMachine {
     /// A transfer is running.

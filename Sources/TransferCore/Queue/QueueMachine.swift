@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Decides which transfers of a durable queue are taken from its store and passed to engines, and which are returned.
 ///
 /// Pure value: it performs no I/O, reads no clock and takes no lock; ids and times are arguments. The store is

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The rest of an unwanted response, read so that its connection can be reused, and the step that follows it.
 package struct Draining<Next: Sendable>: Sendable {
     /// The step that follows.

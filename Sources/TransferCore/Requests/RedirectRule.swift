@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Decides the target of a redirect, for downloads and uploads.
 ///
 /// - Source: RFC 9110 §15.4.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Composes the header fields of requests, for downloads and uploads.
 package enum RequestFields {
     /// Whether a field may be sent to another origin: it describes the client, not the user.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The times at which elements become due, the earliest first: a binary heap.
 struct DueQueue: Sendable {
     /// A time, and the transfer whose attempt is due then; `nil` for a wake-up only.

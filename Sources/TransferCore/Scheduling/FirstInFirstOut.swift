@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A first-in, first-out queue: all operations take amortised constant time, unlike `Array.removeFirst()`.
 package struct FirstInFirstOut<Element: Sendable>: Sendable {
     @usableFromInline var front: [Element] = []

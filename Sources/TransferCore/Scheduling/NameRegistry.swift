@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The file names taken by the transfers of one run, so that no two share one.
 ///
 /// It stores 8 bytes per name, a hash: a million names need no more than a million small integers. A collision

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The order in which waiting transfers start.
 public enum Priority: UInt8, Hashable, Sendable, CaseIterable, Comparable {
     /// Starts when no other transfer is waiting.

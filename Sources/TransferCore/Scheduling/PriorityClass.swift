@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The waiting transfers of one priority, with a queue for each host.
 ///
 /// A transfer that is removed from its queue leaves its place behind, which is dropped when it reaches the front or

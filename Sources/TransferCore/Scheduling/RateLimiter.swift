@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Spreads bytes over time so that a rate is not exceeded.
 ///
 /// Bytes are charged after they were read; the reader then waits until the limiter has *served* all bytes charged up to

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The rate over the last few seconds, from samples of a growing count.
 package struct RateWindow: Sendable {
     private struct Sample {

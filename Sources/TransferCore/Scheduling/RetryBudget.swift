@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Counts the remaining attempts of a transfer and computes the delay before the next one.
 ///
 /// Only a new maximum of kept, resumable bytes refills it. A server that cuts every response at the same position uses

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A transfer's number in one engine, counted from 1 in the order of addition.
 public struct TransferID: Hashable, Sendable, Comparable, CustomStringConvertible {
     /// The number.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The state of a transfer.
 ///
 /// No intermediate state is ever observable or persisted.

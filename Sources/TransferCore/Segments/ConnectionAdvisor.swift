@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Determines the number of connections that increase the rate of one file.
 ///
 /// It starts with one. After a second of flow it tries one more; if the rate over the next second is at least a quarter

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Decides which connection fetches which bytes of one file.
 ///
 /// Pure value: no I/O, no clock, no lock. The file is covered by pieces; each piece is fetched from its start to its

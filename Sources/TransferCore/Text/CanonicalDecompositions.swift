@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The canonical decompositions of Unicode, except those of Hangul syllables, which are computed.
 ///
 /// - Source: UnicodeData.txt (Decomposition_Mapping), Unicode 16.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Converts text to Unicode's normalization form C.
 ///
 /// The standard library normalizes only inside comparisons, and Foundation is not available here.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Determines the next request of one upload to a server that may support the IETF draft for resumable uploads.
 ///
 /// The first request is a complete upload: a server without support for the protocol just accepts it.

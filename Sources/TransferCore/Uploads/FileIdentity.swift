@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The attributes that show whether a file changed between two checks.
 ///
 /// Every write changes the change time (ctime), which no program can set; `touch -r`, and programs that restore the

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The framing of a form with files: the bytes before, between and after the contents of the parts.
 ///
 /// - Source: RFC 7578; names are encoded as in browsers (WHATWG HTML, multipart form data).

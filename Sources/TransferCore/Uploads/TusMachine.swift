@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Determines the next request of one upload to a tus server.
 ///
 /// Pure value: it performs no I/O, reads no clock and takes no lock.

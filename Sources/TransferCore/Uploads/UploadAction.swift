@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// One request of an upload.
 package struct UploadStep: Hashable, Sendable {
     /// The target of a request.

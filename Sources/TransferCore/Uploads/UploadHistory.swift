@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The state of an upload that outlives one run of it.
 package struct UploadHistory: Hashable, Sendable {
     /// The identities of its files when it began.

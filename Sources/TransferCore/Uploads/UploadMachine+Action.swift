@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 extension UploadMachine {
     /// An effect that the machine's owner performs, in order.
     package enum Action: Sendable {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Interruptions, failures, and the end of a run.
 extension UploadMachine {
     /// The run is ended from outside.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Sending requests.
 extension UploadMachine {
     mutating func launch(_ step: UploadStep) -> [Action] {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Handling responses.
 extension UploadMachine {
     /// The connection of a request is established.

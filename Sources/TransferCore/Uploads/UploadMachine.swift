@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Makes all decisions of one run of an upload: the next request, the effect of a response, the time of a retry.
 ///
 /// Pure value: it performs no I/O, reads no clock and takes no lock. Each event is a method that returns the actions to

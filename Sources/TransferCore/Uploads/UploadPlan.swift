@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The properties of an upload's request that ``UploadMachine``'s decisions depend on.
 package struct UploadPlan: Sendable {
     /// The target URL.

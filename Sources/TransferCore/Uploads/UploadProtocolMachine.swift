@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Chooses the protocol of one upload, and its next request: a resumable protocol if the server supports one, otherwise
 /// a single request.
 ///

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The stored form of a resumable upload, with which another process can resume it.
 ///
 /// It contains no offset: the server reports that.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A value on the heap: a copy costs one reference instead of a copy of all its members.
 ///
 /// For large values that change rarely and are passed on often, such as a response's facts. It remains a value: a

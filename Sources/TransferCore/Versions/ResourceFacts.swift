@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The facts about a resource, from the response that delivered its bytes.
 ///
 /// The journal stores them with a partial file, so that another process can decide whether to resume it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The validators of one response, which identify a version of a resource.
 ///
 /// - Source: RFC 9110 §8.8.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Decides whether a response is of the version of a resource whose bytes are held.
 ///
 /// Pure, and the only code that compares validators. The letters of the rules are those of `Docs/Versions.md`:

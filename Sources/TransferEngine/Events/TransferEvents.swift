@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The engine's events as an asynchronous sequence with a bounded buffer.
 ///
 /// A consumer that falls behind loses the oldest events and receives their number in `.missed`; of one transfer's

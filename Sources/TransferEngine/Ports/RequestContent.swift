@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 public import TransferCore
 
 /// The content of a request, pulled by the transport: the next piece only when there is room for it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Provides the time and timers.
 ///
 /// The engine reads no other clock, so a test that controls the time source controls the engine's time.

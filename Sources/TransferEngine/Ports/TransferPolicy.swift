@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 public import TransferCore
 
 /// A session's hooks for requests and responses: cookies, credentials, delegates' decisions.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A replacement for the network of a session, for the tests of programs.
 ///
 /// Opaque: the product `TransferTesting` makes the values.

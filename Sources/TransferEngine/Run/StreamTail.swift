@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The last bytes of a stream.
 struct StreamTail: Sendable {
     private let capacity: Int

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import TransferCore
 
 /// One run of a transfer: from its admission until it has finished, failed, was paused or waits for another attempt.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Adapts the size of an upload's pieces: large on a fast connection, small on a slow one, for timely progress.
 struct SendPace: Sendable {
     /// The size of the next piece in bytes.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A deterministic random number generator.
 ///
 /// - Source: Steele, Lea and Flood, "Fast splittable pseudorandom number generators" (SplitMix64).

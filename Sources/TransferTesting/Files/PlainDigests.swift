@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 public import TransferCore
 
 /// MD5 and SHA-256 in plain Swift, for tests only: TransferCore computes no digests.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Platform
 
 /// Pseudo-random content in which each byte is a function of a seed and the byte's offset.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import NIOCore
 
 /// The server's side of a tunnel: forwards received bytes to the client's channel, and closes that at its own end.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Platform
 
 /// A port of this machine that refuses every connection, reserved as long as this object exists.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The response of a ``ScriptedServer`` to one request: a sequence of steps.
 ///
 /// After the last step the connection waits for the next request, unless a step closed it.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 extension Reply {
     /// The reply to a request for a file.
     public static func file(_ file: ServedFile, _ request: RecordedRequest) -> Reply {

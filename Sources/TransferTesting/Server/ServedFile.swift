@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A file on a server: served correctly by default, or with a fault that a test configures.
 ///
 /// - Source: RFC 9110 §13 (conditional requests) and §14 (range requests).

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Certificates outside their validity period, from an authority that is valid until 2056; their keys are public, like
 /// that of ``TestCertificate/localhost``.
 extension TestCertificate {

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// More certificates for tests, from a separate authority; their keys are public, like that of
 /// ``TestCertificate/localhost``.
 extension TestCertificate {

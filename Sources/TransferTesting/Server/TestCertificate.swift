@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A certificate and its key for servers on this machine, signed by an authority that is only trusted by tests.
 ///
 /// Compiled in, so that tests need no `openssl`. The key is public and protects nothing.

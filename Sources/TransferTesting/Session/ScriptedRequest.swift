@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 public import TransferCore
 
 /// A request of a session whose transport is that of ``ScriptedResponses``.

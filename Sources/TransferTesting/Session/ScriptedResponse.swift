@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 public import TransferCore
 
 /// The reaction of a script of ``ScriptedResponses`` to one request.

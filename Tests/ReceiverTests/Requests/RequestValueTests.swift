@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import Testing
 import TransferCore
 
@@ -149,6 +150,10 @@ struct RequestValueTests {
         #expect(WantedDigest.algorithm("sha-256=10, unixsum=1") == .sha256)
         #expect(WantedDigest.algorithm("sha-256=0") == nil)
         #expect(WantedDigest.algorithm("md5=10") == nil)
+        #expect(WantedDigest.algorithm("sha-256=5;q=1, sha-512=4") == .sha256)
+        // A malformed field is ignored as a whole (RFC 9651 §4.2); no weight is read from "1 0".
+        #expect(WantedDigest.algorithm("sha-256=1 0") == nil)
+        #expect(WantedDigest.algorithm("sha-256=1, sha-512=") == nil)
         #expect(WantedDigest.algorithm(nil) == nil)
     }
 }

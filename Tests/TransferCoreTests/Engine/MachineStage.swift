@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import TransferCore
 
 /// An ``EngineMachine`` with a clock, and short ways to feed it events.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 import TransferCore
 
 /// What a queue must do, in plain arrays: the model against which ``EngineMachine`` is tested.

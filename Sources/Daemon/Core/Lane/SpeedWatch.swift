@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Detects a transfer that has been below its lowest speed for ten seconds.
 ///
 /// Pure value; the time in seconds is an argument.

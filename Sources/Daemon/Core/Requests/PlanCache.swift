@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import Control
 
 /// The plans of recently added transfers, so that options are parsed once.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import Control
 
 /// Lookups and actions whose errors have aria2's messages, which clients compare.

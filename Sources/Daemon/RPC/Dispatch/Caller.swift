@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The properties of a caller that determine its permissions.
 struct Caller: Sendable, Hashable {
     /// Whether the call arrived over the Unix socket: from the same user or root, who has the daemon's permissions.

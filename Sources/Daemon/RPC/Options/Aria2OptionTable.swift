@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// The options of aria2 that have no effect here, and their values in `aria2.getOption` and `aria2.getGlobalOption`.
 ///
 /// Most concern BitTorrent, Metalink, FTP, the console or aria2's own buffers. The values are aria2's defaults, or what

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// A syntax error in an XML text, and its position.
 struct XMLProblem: Error, Sendable, Hashable, CustomStringConvertible {
     /// The description of the error.

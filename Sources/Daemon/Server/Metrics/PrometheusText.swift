@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 /// Writes metrics in Prometheus' text format, version 0.0.4.
 struct PrometheusText: Sendable {
     /// The kinds of metrics.

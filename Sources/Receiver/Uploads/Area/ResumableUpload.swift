@@ -1,4 +1,4 @@
-internal import Control
+// SPDX-License-Identifier: Apache-2.0
 internal import TransferCore
 
 /// The description of a resumable upload, stored as its record.

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 internal import Synchronization
 
 /// The number of bytes that all uploads of a run may occupy, with their records and new directories.
