@@ -240,7 +240,8 @@ let package = Package(
         .testTarget(
             name: "DaemonTests",
             dependencies: [
-                "Platform", "Control", "Daemon", "Martlet", "QueueStore", "TransferCore", "TransferEngine",
+                "Platform", "Control", "Daemon", "HTTPServer", "Martlet", "QueueStore", "TransferCore",
+                "TransferEngine",
                 "TransferTesting",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOPosix", package: "swift-nio"),

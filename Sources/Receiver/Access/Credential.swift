@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import HTTPServer
 
 /// A credential of a client, and the rights it grants.
 ///

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import HTTPServer
 internal import Control
 internal import TransferCore
 
