@@ -8,13 +8,13 @@ enum ServeCredentials {
     /// Reads the credential files; creates the token file if it is missing.
     ///
     /// - Throws: `ControlError` or `ReceiverError` if a file cannot be read or parsed, or if other users can read it.
-    static func load(_ plan: ServePlan) throws -> [Credential] {
-        var credentials: [Credential] = []
+    static func load(_ plan: ServePlan) throws -> [AccessCredential] {
+        var credentials: [AccessCredential] = []
         if let path = plan.tokenFile {
-            credentials.append(Credential(.token, secret: try SecretFile.readOrMake(path), rights: .all))
+            credentials.append(AccessCredential(.token, secret: try SecretFile.readOrMake(path), rights: .all))
         }
         if let path = plan.credentialFile {
-            credentials += try Credential.list(parsing: try self.privateText(path), source: path)
+            credentials += try AccessCredential.list(parsing: try self.privateText(path), source: path)
         }
         return credentials
     }

@@ -126,9 +126,9 @@ final class ControlConnections: @unchecked Sendable {
             .connect(unixDomainSocketPath: path)
             .assumeIsolated()
             .flatMap { channel in
-                PeerCredentials.user(of: channel).assumeIsolated()
+                SocketOwner.user(of: channel).assumeIsolated()
                     .flatMapThrowing { user in
-                        try PeerCredentials.check(user, path)
+                        try SocketOwner.check(user, path)
                         try channel.pipeline.syncOperations.addHandler(connection)
                     }
                     .flatMapErrorThrowing { error in

@@ -50,16 +50,9 @@ package enum DaemonExecutable {
 
     /// The path of the running program, symbolic links resolved; `nil` if the system does not report it.
     package static func own() -> String? {
-        #if canImport(Darwin)
-        var size: UInt32 = 4096
-        var bytes = [CChar](repeating: 0, count: Int(size))
-        guard _NSGetExecutablePath(&bytes, &size) == 0 else { return nil }
-        return PosixPath.canonical(
-            String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        )
-        #else
-        return PosixPath.linkTarget("/proc/self/exe")
-        #endif
+        RunningExecutable.path.flatMap { path in
+            PosixPath.linkTarget(path).flatMap { $0.hasPrefix("/") ? $0 : nil } ?? PosixPath.canonical(path)
+        }
     }
 
     /// Checks a program that was named.

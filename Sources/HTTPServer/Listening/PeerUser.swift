@@ -4,13 +4,6 @@ internal import NIOCore
 
 /// The user of the peer of a Unix socket.
 enum PeerUser {
-    /// The kernel's `struct ucred`, which the C library declares only with `_GNU_SOURCE`.
-    private struct Credentials {
-        var process: Int32 = 0
-        var user: UInt32 = 0
-        var group: UInt32 = 0
-    }
-
     /// The peer belongs to another user.
     struct Stranger: Error {}
 
@@ -20,9 +13,9 @@ enum PeerUser {
     /// - Source: unix(7), `SO_PEERCRED`.
     static func check(_ channel: any Channel) throws {
         guard let options = channel as? any SocketOptionProvider else { throw Stranger() }
-        let future: EventLoopFuture<Credentials> = options.unsafeGetSocketOption(
-            level: .socket,
-            name: .init(rawValue: SO_PEERCRED)
+        let future: EventLoopFuture<PeerCredentials> = options.unsafeGetSocketOption(
+            level: .init(rawValue: PeerCredentials.level),
+            name: .init(rawValue: PeerCredentials.option)
         )
         // On the channel's event loop, which calls this, the future completes at once.
         let user = NIOLoopBoundBox<UInt32?>(nil, eventLoop: channel.eventLoop)

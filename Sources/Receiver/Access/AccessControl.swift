@@ -13,7 +13,7 @@ final class AccessControl: Sendable {
         case refused(Response)
     }
 
-    private let credentials: [Credential]
+    private let credentials: [AccessCredential]
     private let open: Rights
     private let policy: RequestPolicy
     private let sessionCookie: String
@@ -24,7 +24,7 @@ final class AccessControl: Sendable {
     ///   - open: The rights of requests without credentials.
     ///   - policy: The accepted values of `Host` and `Origin`.
     ///   - sessionCookie: The name of the session cookie.
-    init(credentials: [Credential], open: Rights, policy: RequestPolicy, sessionCookie: String) {
+    init(credentials: [AccessCredential], open: Rights, policy: RequestPolicy, sessionCookie: String) {
         self.credentials = credentials
         self.open = open
         self.policy = policy
@@ -125,7 +125,7 @@ final class AccessControl: Sendable {
     }
 
     /// - Source: RFC 6750 §2.1, RFC 7617 §2.
-    private func credential(authorization: String) -> Credential? {
+    private func credential(authorization: String) -> AccessCredential? {
         let parts = authorization.split(separator: " ", maxSplits: 1)
         guard parts.count == 2 else { return nil }
         let value = parts[1].drop { $0 == " " }

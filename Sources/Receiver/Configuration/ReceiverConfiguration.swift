@@ -14,7 +14,7 @@ public struct ReceiverConfiguration: Sendable {
     /// Whether names that start with a dot are served.
     public var servesHidden = false
     /// The credentials that clients may present.
-    public var credentials: [Credential] = []
+    public var credentials: [AccessCredential] = []
     /// The name of the session cookie.
     public var sessionCookie = "martlet-session"
     /// Additional accepted values of `Host` on loopback.

@@ -98,7 +98,7 @@ struct UploadRoutes {
         }
         if let refusal = self.refusal(&request) { return refusal }
         let fields = request.head.fields
-        let resource = UploadResource(area: area, name: name, fields: fields)
+        let resource = ResumableUploadResource(area: area, name: name, fields: fields)
         switch request.head.method {
         case "HEAD", "GET": return BlockingHandler { resource.head() }
         case "DELETE": return BlockingHandler { resource.delete() }

@@ -134,8 +134,8 @@ import TransferTesting
     }
 
     @Test func theUserThatListensMustBeThisOne() {
-        #expect(throws: Never.self) { try PeerCredentials.check(geteuid(), "/s") }
-        let error = #expect(throws: ControlError.self) { try PeerCredentials.check(geteuid() &+ 1, "/s") }
+        #expect(throws: Never.self) { try SocketOwner.check(geteuid(), "/s") }
+        let error = #expect(throws: ControlError.self) { try SocketOwner.check(geteuid() &+ 1, "/s") }
         #expect(error?.code == .forbidden)
     }
 

@@ -18,7 +18,7 @@ struct AccessTests {
 
     private func control() throws -> AccessControl {
         AccessControl(
-            credentials: try Credential.list(parsing: Self.list, source: "the test"),
+            credentials: try AccessCredential.list(parsing: Self.list, source: "the test"),
             open: [],
             policy: RequestPolicy(listenHost: "127.0.0.1"),
             sessionCookie: "sid"
@@ -110,7 +110,7 @@ struct AccessTests {
     func refusedUnchecked() async throws {
         for extra in [[], [("Cookie", "sid=s-write")]] {
             let bench = try await ReceiverBench {
-                $0.credentials = (try? Credential.list(parsing: Self.list, source: "")) ?? []
+                $0.credentials = (try? AccessCredential.list(parsing: Self.list, source: "")) ?? []
                 $0.sessionCookie = "sid"
             }
             var statuses: [Int] = []
@@ -132,14 +132,14 @@ struct AccessTests {
         arguments: ["", "# nothing", "read token", "reed token x", "read tokn x", "read basic nocolon"]
     )
     func badFile(text: String) {
-        #expect(throws: ReceiverError.self) { try Credential.list(parsing: text, source: "f") }
+        #expect(throws: ReceiverError.self) { try AccessCredential.list(parsing: text, source: "f") }
     }
 
     @Test("does not reach beyond its right: reading, listing and writing are apart")
     func apart() async throws {
         let bench = try await ReceiverBench {
             $0.credentials =
-                (try? Credential.list(parsing: "read token r\nlist token l\nwrite token w", source: "")) ?? []
+                (try? AccessCredential.list(parsing: "read token r\nlist token l\nwrite token w", source: "")) ?? []
         }
         try bench.directory.write([1], to: "f")
         func status(_ method: String, _ path: String, _ token: String?) throws -> Int {

@@ -4,7 +4,7 @@ internal import HTTPServer
 /// A credential of a client, and the rights it grants.
 ///
 /// Only digests of secrets are kept.
-public struct Credential: Sendable {
+public struct AccessCredential: Sendable {
     /// How a client presents the credential.
     public enum Kind: String, Sendable {
         /// `Authorization: Bearer SECRET`, or as the password of any user with Basic.
@@ -42,8 +42,8 @@ public struct Credential: Sendable {
     ///
     /// - Throws: ``ReceiverError`` with `credentials` and the number of the malformed line; the line itself is not
     ///   repeated, because it may contain a secret.
-    public static func list(parsing text: String, source: String) throws(ReceiverError) -> [Credential] {
-        var credentials: [Credential] = []
+    public static func list(parsing text: String, source: String) throws(ReceiverError) -> [AccessCredential] {
+        var credentials: [AccessCredential] = []
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             let words = line.split(maxSplits: 2) { $0 == " " || $0 == "\t" || $0 == "\r" }
             guard let first = words.first, !first.hasPrefix("#") else { continue }
@@ -63,7 +63,7 @@ public struct Credential: Sendable {
             guard kind != .basic || secret.contains(":"), secret.utf8.count >= 1 else {
                 throw ReceiverError(.credentials, "line \(index + 1) of \(source) has no password; write NAME:PASSWORD")
             }
-            credentials.append(Credential(kind, secret: String(secret), rights: rights))
+            credentials.append(AccessCredential(kind, secret: String(secret), rights: rights))
         }
         guard !credentials.isEmpty else {
             throw ReceiverError(.credentials, "\(source) holds no credential; write RIGHTS KIND SECRET on a line of it")

@@ -3,7 +3,7 @@ internal import HTTPServer
 internal import TransferCore
 
 /// Handles HEAD and DELETE of an upload's resource, for the protocol that the request uses; blocks.
-struct UploadResource: Sendable {
+struct ResumableUploadResource: Sendable {
     let area: UploadArea
     let name: UploadName
     let fields: HeaderFields

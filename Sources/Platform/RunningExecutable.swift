@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+/// The file from which this process was started.
+package enum RunningExecutable {
+    /// A path of the executable, which may contain symbolic links, or the link to it in /proc; `nil` if the system does
+    /// not report it.
+    package static var path: String? {
+        #if canImport(Darwin)
+        var size: UInt32 = 4096
+        var bytes = [CChar](repeating: 0, count: Int(size))
+        guard _NSGetExecutablePath(&bytes, &size) == 0 else { return nil }
+        return String(decoding: bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        #else
+        return "/proc/self/exe"
+        #endif
+    }
+}
