@@ -11,10 +11,12 @@ enum SocketOwner {
                 ControlError(.unreachable, "this system does not report the user who listens on a Unix socket")
             )
         }
-        return provider.unsafeGetSocketOption(
-            level: .init(rawValue: PeerCredentials.level),
-            name: .init(rawValue: PeerCredentials.option)
-        ).map { (credentials: PeerCredentials) in credentials.user }
+        return
+            provider.unsafeGetSocketOption(
+                level: .init(rawValue: PeerCredentials.level),
+                name: .init(rawValue: PeerCredentials.option)
+            )
+            .map { (credentials: PeerCredentials) in credentials.user }
     }
 
     /// Checks that the user is this process's effective user.
