@@ -4,9 +4,9 @@
 //     swift run BackgroundTransfers get DIRECTORY [URL...]
 //     swift run BackgroundTransfers post COOKIE URL [FILE...]
 //
-// End it at any time, with `kill -9` if you like, and run it again without URLs or files: it finds its transfers, and tells
-// what happened meanwhile. COOKIE is `name=value`. `martletd` must be beside the program or in PATH; it is started where it
-// does not run.
+// End it at any time, with `kill -9` if you like, and run it again without URLs or files: it finds its transfers, and
+// prints what happened meanwhile. COOKIE is `name=value`. The executable `martlet`, which contains the daemon, must be next
+// to the program or in PATH; the daemon is started if it does not run.
 
 import Martlet
 
