@@ -58,6 +58,8 @@ struct SpoolRecord {
         let bits = Self.integer(UInt32.self, bytes, bytes.startIndex + 4)
         var at = bytes.startIndex + Self.headLength
         var record = SpoolRecord()
+        record.numbers.reserveCapacity(8)
+        record.texts.reserveCapacity(6)
         for (column, kind) in Self.kinds.enumerated() {
             guard bits >> UInt32(column) & 1 == 1 else {
                 if kind == .text { record.texts.append(nil) } else { record.numbers.append(nil) }

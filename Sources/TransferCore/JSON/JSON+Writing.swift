@@ -54,6 +54,10 @@ extension JSON {
         bytes.append(0x22)
         var string = string
         string.withUTF8 { buffer in
+            // Most strings have nothing to escape: they are looked through and copied whole.
+            var escapes = false
+            for byte in buffer where byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F { escapes = true }
+            guard escapes else { return bytes.append(contentsOf: buffer) }
             var start = 0
             for (index, byte) in buffer.enumerated() where byte < 0x20 || byte == 0x22 || byte == 0x5C || byte == 0x7F {
                 bytes.append(contentsOf: buffer[start..<index])
