@@ -46,6 +46,13 @@ package enum SecretFile {
         while length < bytes.count {
             let count = bytes[length...].withUnsafeMutableBytes { systemRead(descriptor, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
+            guard count >= 0 else {
+                throw ControlError(
+                    .badParameter,
+                    "cannot read the token from descriptor \(descriptor): \(String(cString: strerror(errno)))",
+                    remedy: "pass a descriptor that is open for reading"
+                )
+            }
             guard count > 0 else { break }
             length += count
         }
@@ -70,7 +77,11 @@ package enum SecretFile {
         guard count >= 0 else {
             throw ControlError(.storage, "cannot read '\(path)': \(String(cString: strerror(errno)))")
         }
-        return try self.token(bytes[..<count], from: "the token file '\(path)'")
+        return try self.token(
+            bytes[..<count],
+            from: "the token file '\(path)'",
+            remedy: "delete the file to generate a token, or write one into it"
+        )
     }
 
     /// Checks a token from any source.
@@ -78,10 +89,15 @@ package enum SecretFile {
     /// - Parameters:
     ///   - bytes: The token, with or without a line ending.
     ///   - source: The source of the token, for the message.
+    ///   - remedy: How to provide a token there.
     /// - Returns: The token.
     /// - Throws: ``ControlError`` with `badParameter` if it is empty or too long, has a space at an end, or contains
     ///   anything but printable ASCII.
-    package static func token(_ bytes: some Collection<UInt8>, from source: String) throws(ControlError) -> String {
+    package static func token(
+        _ bytes: some Collection<UInt8>,
+        from source: String,
+        remedy: String = "pass such a line"
+    ) throws(ControlError) -> String {
         var token = Array(bytes)
         if token.last == 0x0A { token.removeLast() }
         if token.last == 0x0D { token.removeLast() }
@@ -91,7 +107,7 @@ package enum SecretFile {
             throw ControlError(
                 .badParameter,
                 "\(source) is not a token: one line of 1 to \(self.limit) ASCII characters, without spaces around it",
-                remedy: "delete the file to generate a token, or write one into it"
+                remedy: remedy
             )
         }
         return String(decoding: token, as: UTF8.self)

@@ -65,6 +65,21 @@ import TransferTesting
         #expect(secrets.count == 1)
     }
 
+    @Test func aTokenIsReadFromADescriptorUntilItsEnd() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(pipe(&ends) == 0)
+        let text = Array("hush\n".utf8)
+        try #require(Platform.write(ends[1], text, text.count) == text.count)
+        close(ends[1])
+        #expect(try SecretFile.read(ends[0]) == "hush")
+        // It is closed: nothing can be read any more, and the error names the descriptor and not a file.
+        let error = #expect(throws: ControlError.self) { try SecretFile.read(9_999) }
+        #expect(error?.code == .badParameter && error?.message.contains("descriptor 9999: Bad file") == true)
+        let empty = open("/dev/null", O_RDONLY)
+        let refusal = #expect(throws: ControlError.self) { try SecretFile.read(empty) }
+        #expect(refusal?.remedy == "pass such a line" && refusal?.message.contains("descriptor") == true)
+    }
+
     private func write(_ text: String) throws {
         unlink(self.path)
         let raw = open(self.path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
