@@ -23,7 +23,6 @@ package enum KernelCalls {
         @convention(c) (Int32, UnsafePointer<CChar>, UnsafeRawPointer, Int, Int32) -> Int32
     private typealias CopyRange =
         @convention(c) (Int32, UnsafeMutablePointer<Int64>?, Int32, UnsafeMutablePointer<Int64>?, Int, UInt32) -> Int
-    private typealias SendFile = @convention(c) (Int32, Int32, UnsafeMutablePointer<Int>?, Int) -> Int
 
     private static func address(_ name: String) -> UnsafeMutableRawPointer? {
         self.isAvailable ? dlsym(nil, name) : nil
@@ -37,7 +36,6 @@ package enum KernelCalls {
     private static let statusCall = unsafeBitCast(Self.address("fstatfs"), to: FilesystemStatus?.self)
     private static let getAttributeCall = unsafeBitCast(Self.address("lgetxattr"), to: GetAttribute?.self)
     private static let setAttributeCall = unsafeBitCast(Self.address("fsetxattr"), to: SetAttribute?.self)
-    private static let sendFileCall = unsafeBitCast(Self.address("sendfile"), to: SendFile?.self)
 
     // MARK: Files and names
 
@@ -85,15 +83,6 @@ package enum KernelCalls {
     package static func copyRange(_ from: Int32, _ to: Int32, _ count: Int) -> Int {
         guard let copyCall else { return Int(self.unsupported()) }
         return copyCall(from, nil, to, nil, count, 0)
-    }
-
-    /// sendfile(2) from an offset of a file to a socket.
-    ///
-    /// - Returns: The number of bytes, or -1 with `errno`.
-    package static func sendFile(_ file: Int32, at offset: Int64, to socket: Int32, _ count: Int) -> Int {
-        guard let sendFileCall else { return Int(self.unsupported()) }
-        var offset = Int(offset)
-        return sendFileCall(socket, file, &offset, count)
     }
 
     /// syncfs(2).

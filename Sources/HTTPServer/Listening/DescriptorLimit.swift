@@ -12,9 +12,8 @@ package enum DescriptorLimit {
     ///
     /// One more is always accepted, so that its client gets a 503.
     package static func connections(_ wanted: Int) -> Int {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return wanted }
-        return self.connections(wanted, within: Int(clamping: limit.rlim_cur))
+        guard let limit = DescriptorLimits.current else { return wanted }
+        return self.connections(wanted, within: limit.soft)
     }
 
     /// The same for a given limit of descriptors.

@@ -5,17 +5,14 @@ internal import NIOPosix
 /// Sends content of unknown length, in the chunked transfer coding if the client supports it.
 ///
 /// The next piece is produced when the connection can take it, so a client that does not read costs one piece.
-///
-/// - Source: RFC 9112 §7.1.
 final class StreamPump: ContentPump {
     private let context: ChannelHandlerContext
     private let pool: NIOThreadPool
     private let source: any ContentSource
-    private let isChunked: Bool
+    private var output: ChunkedOutput
     private var done: ((Int64?) -> Void)?
     private var isProducing = false
     private var isAtEnd = false
-    private var sent: Int64 = 0
 
     /// - Parameters:
     ///   - context: The connection.
@@ -33,7 +30,7 @@ final class StreamPump: ContentPump {
         self.context = context
         self.pool = pool
         self.source = source
-        self.isChunked = isChunked
+        self.output = ChunkedOutput(context, isChunked: isChunked)
         self.done = done
     }
 
@@ -61,23 +58,12 @@ final class StreamPump: ContentPump {
             self.end(nil)
             return
         }
-        var buffer = self.context.channel.allocator.buffer(capacity: piece.count + 32)
         guard piece.isEmpty else {
-            if self.isChunked { buffer.writeString(String(piece.count, radix: 16) + "\r\n") }
-            buffer.writeBytes(piece)
-            if self.isChunked { buffer.writeStaticString("\r\n") }
-            self.sent += Int64(piece.count)
-            self.context.writeAndFlush(NIOAny(IOData.byteBuffer(buffer)), promise: nil)
+            self.output.write(piece)
             self.goOn()
             return
         }
         self.isAtEnd = true
-        if self.isChunked { buffer.writeStaticString("0\r\n\r\n") }
-        let promise = self.context.eventLoop.makePromise(of: Void.self)
-        promise.futureResult.assumeIsolated()
-            .whenComplete { result in
-                if case .success = result { self.end(self.sent) } else { self.end(nil) }
-            }
-        self.context.writeAndFlush(NIOAny(IOData.byteBuffer(buffer)), promise: promise)
+        self.output.finish { self.end($0) }
     }
 }

@@ -3,19 +3,16 @@ internal import NIOCore
 internal import NIOPosix
 
 /// Sends content that a task writes, in the chunked transfer coding if the client supports it.
-///
-/// - Source: RFC 9112 §7.1.
 final class WriterPump: ContentPump {
     private let context: ChannelHandlerContext
     private let body: ContentWriter.Body
-    private let isChunked: Bool
+    private var output: ChunkedOutput
     private var done: ((Int64?) -> Void)?
     private var task: Task<Void, Never>?
     private var heartbeat: Scheduled<Void>?
     /// The writer that waits until the connection is writable.
     private var waiting: CheckedContinuation<Bool, Never>?
     private var isAtEnd = false
-    private var sent: Int64 = 0
 
     /// - Parameters:
     ///   - context: The connection.
@@ -30,7 +27,7 @@ final class WriterPump: ContentPump {
     ) {
         self.context = context
         self.body = body
-        self.isChunked = isChunked
+        self.output = ChunkedOutput(context, isChunked: isChunked)
         self.done = done
     }
 
@@ -54,7 +51,7 @@ final class WriterPump: ContentPump {
         guard self.done != nil, !self.isAtEnd, self.context.channel.isActive else {
             return continuation.resume(returning: false)
         }
-        self.send(bytes)
+        self.output.write(bytes)
         // One task writes; a second one waits no longer than the first.
         self.waiting?.resume(returning: true)
         self.waiting = continuation
@@ -71,22 +68,12 @@ final class WriterPump: ContentPump {
 
     func lost() { self.end(nil) }
 
-    private func send(_ bytes: [UInt8]) {
-        guard !bytes.isEmpty else { return }
-        var buffer = self.context.channel.allocator.buffer(capacity: bytes.count + 32)
-        if self.isChunked { buffer.writeString(String(bytes.count, radix: 16) + "\r\n") }
-        buffer.writeBytes(bytes)
-        if self.isChunked { buffer.writeStaticString("\r\n") }
-        self.sent += Int64(bytes.count)
-        self.context.writeAndFlush(NIOAny(IOData.byteBuffer(buffer)), promise: nil)
-    }
-
     private func scheduleHeartbeat() {
         guard let interval = self.body.interval else { return }
         self.heartbeat = self.context.eventLoop.assumeIsolated()
             .scheduleTask(in: interval) {
                 guard self.done != nil, !self.isAtEnd else { return }
-                if self.context.channel.isWritable { self.send(self.body.heartbeat) }
+                if self.context.channel.isWritable { self.output.write(self.body.heartbeat) }
                 self.scheduleHeartbeat()
             }
     }
@@ -96,14 +83,7 @@ final class WriterPump: ContentPump {
         guard self.done != nil, !self.isAtEnd else { return }
         self.isAtEnd = true
         self.cancel()
-        var buffer = self.context.channel.allocator.buffer(capacity: 8)
-        if self.isChunked { buffer.writeStaticString("0\r\n\r\n") }
-        let promise = self.context.eventLoop.makePromise(of: Void.self)
-        promise.futureResult.assumeIsolated()
-            .whenComplete { result in
-                if case .success = result { self.end(self.sent) } else { self.end(nil) }
-            }
-        self.context.writeAndFlush(NIOAny(IOData.byteBuffer(buffer)), promise: promise)
+        self.output.finish { self.end($0) }
     }
 
     private func cancel() {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import TransferCore
+
 /// Selects handlers by method and path.
 ///
 /// A route is added with its path and a closure:

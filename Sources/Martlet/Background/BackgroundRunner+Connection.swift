@@ -146,12 +146,15 @@ extension BackgroundRunner {
                 ]
             )
         guard isTold else { return }
-        let (waiters, closing) = self.state.withLock { state in
+        let (waiters, leaving): ([@Sendable (TransferError?) -> Void], [@Sendable () -> Void]) = self.state.withLock {
+            state in
             defer { state.waiters = [] }
-            return (state.waiters, state.closing)
+            guard case .leaving(let callers) = state.closing else { return (state.waiters, []) }
+            state.closing = .leaving([])
+            return (state.waiters, callers)
         }
         for waiter in waiters { waiter(TransferError(error)) }
-        if case .leaving(let done) = closing { done() }
+        for caller in leaving { caller() }
     }
 
     /// The number of consecutive failed attempts after which callers waiting for the opening get an error.
@@ -184,7 +187,7 @@ extension BackgroundRunner {
         OpenSessions.left(self)
         for waiter in waiters { waiter(error) }
         for task in tasks { task.endInBackground(error) }
-        if case .leaving(let done) = ending.closing { done() }
+        if case .leaving(let callers) = ending.closing { for caller in callers { caller() } }
         guard let session = self.session else { return }
         for member in session.delegates.current { member.tell { $0.session(session, didFailWith: error) } }
         if case .finishing(let done) = ending.closing { done() }
@@ -362,14 +365,18 @@ extension BackgroundRunner {
                 if case .finishing(let done) = closing { state.whenClosed = done }
                 return false
             }
-            // The last task may end while the program leaves; the caller of `close()` still waits.
-            if case .leaving = state.closing { return false }
+            // The last task may end while the program leaves; the callers of `close()` still wait.
+            if case .leaving(let callers) = state.closing {
+                if case .leaving(let more) = closing { state.closing = .leaving(callers + more) }
+                return false
+            }
             state.closing = closing
             return false
         }
         if isOver {
             switch closing {
-            case .finishing(let done), .leaving(let done): return done()
+            case .finishing(let done): return done()
+            case .leaving(let callers): return callers.forEach { $0() }
             case .cancelling: break
             }
         }
@@ -385,7 +392,7 @@ extension BackgroundRunner {
         }
         OpenSessions.left(self)
         // The transfers continue without this program.
-        if case .leaving(let done) = ending.closing { return done() }
+        if case .leaving(let callers) = ending.closing { return callers.forEach { $0() } }
         for task in tasks { task.endInBackground(.cancelled) }
         if case .finishing(let done) = ending.closing { done() } else { self.session?.settle() }
         ending.whenClosed?()

@@ -38,8 +38,9 @@ final class BackgroundRunner: TransferRunner {
         case cancelling
         /// It is removed once all events are delivered and acknowledged.
         case finishing(@Sendable () -> Void)
-        /// It is released once all commands were sent to the daemon or have failed; its transfers continue.
-        case leaving(@Sendable () -> Void)
+        /// It is released once all commands were sent to the daemon or have failed; its transfers continue. Each caller
+        /// that waits for that is called once.
+        case leaving([@Sendable () -> Void])
     }
 
     struct State {

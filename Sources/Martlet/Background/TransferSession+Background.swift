@@ -106,7 +106,7 @@ extension TransferSession {
         guard let background = self.background else { return self.finishTasksAndInvalidate() }
         self.registry.finish()
         await withCheckedContinuation { continuation in
-            background.close(.leaving { continuation.resume() })
+            background.close(.leaving([{ continuation.resume() }]))
         }
         self.leave()
     }

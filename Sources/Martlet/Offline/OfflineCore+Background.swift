@@ -87,12 +87,14 @@ extension OfflineCore {
             // Queued after the calls made when the session was opened, and after all decisions.
             self.disk.put {
                 background.close(
-                    .leaving {
-                        self.disk.put {
-                            self.state.withLock { $0.hasLeft = true }
-                            self.closeIfQuiet()
+                    .leaving([
+                        {
+                            self.disk.put {
+                                self.state.withLock { $0.hasLeft = true }
+                                self.closeIfQuiet()
+                            }
                         }
-                    }
+                    ])
                 )
             }
         }

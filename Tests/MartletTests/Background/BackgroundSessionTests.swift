@@ -180,6 +180,19 @@ struct BackgroundSessionTests {
         #expect(task.state == .ended)
     }
 
+    @Test("every caller that closes a session is answered, and the daemon is told once")
+    func closedTwice() async throws {
+        try await self.daemon.start()
+        let session = try TransferSession(configuration: self.daemon.configuration())
+        let task = try session.downloadTask(for: "http://example.com/a", to: .file("/tmp/x/a"))
+        task.resume()
+        await self.daemon.calls.wait { FakeDaemon.added($0).count == 1 }
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<8 { group.addTask { await session.close() } }
+        }
+        #expect(self.daemon.calls.entries.count { $0.method == "martlet.closeSession" } == 1)
+    }
+
     // MARK: Events
 
     @Test("a download that continues in the daemon reports so before its first progress")

@@ -29,7 +29,10 @@ struct SequenceStreamTests {
 
         mutating func next() async -> [UInt8]? {
             self.onStart()
-            while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
+            // A stream without elements ends its iteration only with the task's cancellation.
+            let (stream, source) = AsyncStream.makeStream(of: Void.self)
+            for await _ in stream {}
+            withExtendedLifetime(source) {}
             return nil
         }
     }
