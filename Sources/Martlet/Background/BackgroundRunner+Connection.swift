@@ -376,7 +376,9 @@ extension BackgroundRunner {
         if isOver {
             switch closing {
             case .finishing(let done): return done()
-            case .leaving(let callers): return callers.forEach { $0() }
+            case .leaving(let callers):
+                for caller in callers { caller() }
+                return
             case .cancelling: break
             }
         }
@@ -392,7 +394,10 @@ extension BackgroundRunner {
         }
         OpenSessions.left(self)
         // The transfers continue without this program.
-        if case .leaving(let callers) = ending.closing { return callers.forEach { $0() } }
+        if case .leaving(let callers) = ending.closing {
+            for caller in callers { caller() }
+            return
+        }
         for task in tasks { task.endInBackground(.cancelled) }
         if case .finishing(let done) = ending.closing { done() } else { self.session?.settle() }
         ending.whenClosed?()
