@@ -109,6 +109,28 @@ struct OfflineStateTests {
         #expect(!stage.place.contains("app/d.bin.part"))
     }
 
+    @Test("the end of one download touches neither the file nor the bytes of another")
+    func oneEnd() async throws {
+        let stage = try await OfflineStage(holding: 1)
+        let list = try stage.open()
+        let watcher = OfflineWatcher()
+        list.addObserver(watcher)
+        let (first, second) = (try list.add(stage.server.text("a.bin")), try list.add(stage.server.text("b.bin")))
+        for download in [first, second] { await watcher.wait(forBytes: OfflineStage.part, of: download) }
+        // The second request of a download is answered to its end.
+        try first.suspend()
+        try first.resume()
+        await watcher.waitForFinish(of: first)
+        #expect(second.state == .downloading && second.bytesReceived == OfflineStage.part)
+        #expect(stage.server.requests(for: "/b.bin").count == 1)
+        try second.suspend()
+        try second.resume()
+        await watcher.waitForFinish(of: second)
+        #expect(stage.server.requests(for: "/b.bin").last?["Range"] == "bytes=\(OfflineStage.part)-")
+        #expect(stage.isWhole(first.path) && stage.isWhole(second.path))
+        await list.close()
+    }
+
     @Test("a failed download tells why, in the next run too, and can be gone on with")
     func failing() async throws {
         let stage = try await OfflineStage()

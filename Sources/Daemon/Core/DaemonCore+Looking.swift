@@ -32,6 +32,7 @@ extension DaemonCore {
         for lane in Array(self.lanes.values) {
             isActive = isActive || self.machine[lane: lane.session]?.activeCount ?? 0 > 0
             self.sample(lane, now)
+            if lane.engines.count > 1 { lane.shareLimit() }
             self.machine.looked(lane.session, isIdle: lane.hasIdlePlaces)
         }
         if isActive, self.isHeard {

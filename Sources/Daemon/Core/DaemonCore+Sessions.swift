@@ -117,7 +117,7 @@ extension DaemonCore {
     private func configured(_ identifier: String, isChanged: Bool) {
         if let lane = self.lanes[identifier], isChanged {
             let settings = self.settings(identifier)
-            lane.change(settings, renewsEngines: true)
+            lane.change(settings, renewsEngines: lane.settings.needsOtherEngines(for: settings))
             self.machine.setLimit(settings.engine.concurrentTransfers, of: identifier)
             self.plans.clear()
             self.machine.restaged(identifier)

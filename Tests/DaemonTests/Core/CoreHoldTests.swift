@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 import Martlet
+import TransferCore
 import QueueStore
 import Synchronization
 import Testing
@@ -65,6 +66,50 @@ struct CoreHoldTests {
         await harness.stop()
     }
 
+    @Test("A session that must not use an expensive network waits for another one")
+    func expensiveNetwork() async throws {
+        let server = try await ScriptedServer.start { _ in .response(200, text: "x") }
+        let network = Power()
+        let harness = try await CoreHarness { $0.conditions = network }
+        _ = try await harness.core.openSession(
+            "s",
+            instance: "a",
+            program: "p",
+            configuration: ["allowsExpensiveNetwork": false]
+        )
+        let id = try await harness.add(server.text("one"), session: "s")
+        let held = try await harness.core.record(id)
+        #expect(held.state == .waiting && held.waitingFor == .conditions && server.requests.isEmpty)
+        network.battery = false
+        await harness.core.lookAtConditions()
+        try await harness.events.wait("finished \(id)")
+        await harness.stop()
+    }
+
+    @Test("Other settings of a session do not let more transfers run at once, but for one, and none is sent twice")
+    func otherEngines() async throws {
+        let gate = Gate()
+        let server = try await ScriptedServer.start { _ in
+            Reply([.waitUntil(gate)] + Reply.response(200, text: "x").steps)
+        }
+        let harness = try await CoreHarness()
+        var configuration: JSON = ["concurrentTransfers": 4]
+        _ = try await harness.core.openSession("s", instance: "a", program: "p", configuration: configuration)
+        for number in 0..<12 { _ = try await harness.add(server.text("\(number)"), session: "s") }
+        await server.waitForRequests(4)
+        // Needs other engines: those that run keep theirs, and the others get one in the new one.
+        configuration = ["concurrentTransfers": 4, "maximumRedirects": 3]
+        _ = try await harness.core.openSession("s", instance: "a", program: "p", configuration: configuration)
+        await server.waitForRequests(5)
+        for _ in 0..<3 { _ = await harness.core.tick() }
+        #expect(server.requests.count == 5)
+        gate.open()
+        try await harness.events.wait("finished", count: 12)
+        #expect(Set(server.requests.map(\.target)).count == 12 && server.requests.count == 12)
+        await harness.stop()
+    }
+
+    /// On battery, and over an expensive network, or neither.
     private final class Power: SystemConditions {
         private let value = Mutex(true)
 
@@ -73,7 +118,7 @@ struct CoreHoldTests {
             set { self.value.withLock { $0 = newValue } }
         }
         var isOnBattery: Bool { self.battery }
-        var isNetworkExpensive: Bool { false }
+        var isNetworkExpensive: Bool { self.battery }
     }
 
     @Test("With a full disk under the database the queue waits, says so, and loses nothing")

@@ -254,6 +254,53 @@ struct ProgramSessionTests {
         await bench.stop()
     }
 
+    @Test("The session's cookies are sent with an upload, to their domain and path only", arguments: [true, false])
+    func uploadCookies(_ isInPath: Bool) async throws {
+        let server = try await Self.server(Gate())
+        let bench = try await SessionBench()
+        try bench.harness.directory.write(Array("content".utf8), to: "upload")
+        var request = try TransferRequest(server.text("in"))
+        request.method = "POST"
+        let configuration = bench.configuration
+        let cookie = try Cookie(name: "id", value: "7", domain: "127.0.0.1", path: isInPath ? "/in" : "/other", created: 0)
+        configuration.cookies?.set(cookie)
+        let session = try await TransferSession.open(configuration)
+        _ = try await session.upload(.file(bench.harness.directory.path("upload")), to: request)
+        #expect(server.requests(for: "/in").map { $0["Cookie"] } == [isInPath ? "id=7" : nil])
+        #expect(server.requests(for: "/in").map(\.body) == [Array("content".utf8)])
+        await session.close()
+        await bench.stop()
+    }
+
+    @Test("The daemon runs as many of a session's transfers as the session says, also after a change")
+    func concurrentTransfers() async throws {
+        let gate = Gate()
+        let server = try await ScriptedServer.start { _ in
+            Reply([.waitUntil(gate)] + Reply.response(200, text: "x").steps)
+        }
+        let bench = try await SessionBench()
+        let directory = bench.harness.directory
+        var configuration = bench.configuration
+        configuration.concurrentTransfers = 2
+        let session = try await TransferSession.open(configuration)
+        let tasks = try (0..<8)
+            .map { number in
+                try session.downloadTask(for: server.text("\(number)"), to: .file(directory.path("files/\(number)")))
+            }
+        for task in tasks { task.resume() }
+        await server.waitForRequests(2)
+        try await session.handOver()
+        #expect(server.requests.count == 2)
+        session.setConcurrentTransfers(5)
+        await server.waitForRequests(5)
+        #expect(server.requests.map(\.target).sorted() == (0..<5).map { "/\($0)" })
+        gate.open()
+        for task in tasks { _ = try await task.value }
+        #expect(server.requests.count == 8)
+        await session.close()
+        await bench.stop()
+    }
+
     @Test("A failure has the server's body, as in the foreground")
     func failureBody() async throws {
         let server = try await Self.server(Gate())

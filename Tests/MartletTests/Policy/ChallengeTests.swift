@@ -196,6 +196,18 @@ struct ChallengeTests {
         #expect(observer.challenges.entries.allSatisfy { $0.refusals == 0 })
     }
 
+    @Test("What a delegate gives for a session is not sent by another session")
+    func otherSession() async throws {
+        let server = try await self.server()
+        let (first, second) = (try Harness(), try Harness())
+        let observer = Observer { $0.challenge = { $1(.use(Self.right, remember: .session)) } }
+        first.session.addDelegate(observer)
+        #expect(try await first.session.data(from: server.text("a")).text == "inside")
+        let count = server.requests.count
+        #expect(await code { try await second.session.data(from: server.text("a")) } == .authentication)
+        #expect(server.requests.dropFirst(count).allSatisfy { $0["Authorization"] == nil })
+    }
+
     @Test("A delegate can cancel, or leave it to the next delegate")
     func otherAnswers() async throws {
         let server = try await self.server()

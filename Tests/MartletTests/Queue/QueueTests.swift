@@ -107,6 +107,34 @@ struct QueueTests {
         #expect(queue.finishedCount == 6)
     }
 
+    @Test("The counts are read on many threads while items change")
+    func counts() async throws {
+        let server = try await ScriptedServer.start { _ in .response(200, text: "x") }
+        let queue = try Self.queue(limit: 8)
+        for index in 0..<300 { try queue.add(server.text("\(index)")) }
+        queue.finishQueuing()
+        let problems = Log<String>()
+        let readers = (0..<4)
+            .map { _ in
+                Task {
+                    var last = 0
+                    while !queue.isFinished {
+                        let (finished, running, waiting) = (queue.finishedCount, queue.runningCount, queue.waitingCount)
+                        if finished < last { problems.add("finished \(finished) after \(last)") }
+                        if running < 0 || running > 300 { problems.add("running \(running)") }
+                        if waiting < 0 || waiting > 300 { problems.add("waiting \(waiting)") }
+                        last = finished
+                        await Task.yield()
+                    }
+                }
+            }
+        queue.start()
+        try await queue.waitUntilFinished()
+        for reader in readers { await reader.value }
+        #expect(problems.entries.isEmpty)
+        #expect(queue.finishedCount == 300 && queue.runningCount == 0 && queue.waitingCount == 0)
+    }
+
     @Test("Each item's response, data and one end come with its user information; then the queue's end")
     func callbacks() async throws {
         let file = ServedFile(length: 300_000)

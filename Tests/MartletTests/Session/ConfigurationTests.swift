@@ -190,6 +190,28 @@ struct ConfigurationTests {
         #expect(server.connectionCount == 2)
     }
 
+    @Test("The number of connections to a host can be changed while tasks run")
+    func changedConnectionsPerHost() async throws {
+        let gate = Gate()
+        let server = try await ScriptedServer.start { _ in
+            Reply([.waitUntil(gate)] + Reply.response(200, text: "x").steps)
+        }
+        let harness = try Harness {
+            $0.concurrentTransfers = 8
+            $0.connectionsPerHost = 1
+        }
+        let tasks = try (0..<6).map { try harness.session.dataTask(for: server.text("\($0)")) }
+        for task in tasks { task.resume() }
+        await server.waitForRequests(1)
+        #expect(server.connectionCount == 1)
+        harness.session.setConnectionsPerHost(3)
+        await server.waitForRequests(3)
+        #expect(server.connectionCount == 3)
+        gate.open()
+        for task in tasks { _ = try await task.value }
+        #expect(server.connectionCount == 3)
+    }
+
     @Test("The most redirects that are followed are the configuration's")
     func redirects() async throws {
         let server = try await ScriptedServer.start { .redirect(to: $0.path + "a") }
@@ -206,6 +228,21 @@ struct ConfigurationTests {
         #expect(harness.directory.entries() == [])
         _ = try await harness.session.download(from: server.text("a"))
         #expect(Files.isPrivateDirectory(harness.path("place")))
+    }
+
+    @Test("An ephemeral session leaves nothing on disk but the files that were requested")
+    func ephemeral() async throws {
+        let server = try await ScriptedServer.start { _ in
+            .response(200, [("Set-Cookie", "a=b; Max-Age=9999"), ("Cache-Control", "max-age=9999")], text: "x")
+        }
+        let harness = try Harness()
+        _ = try await harness.session.data(from: server.text("a"))
+        _ = try await harness.session.upload(.bytes([1, 2, 3]), to: server.text("a"))
+        _ = try await harness.session.download(from: server.text("a"), to: .file(harness.path("wanted")))
+        #expect(harness.directory.entries() == ["wanted"])
+        // A file without a destination is temporary, and released at once.
+        _ = try await harness.session.download(from: server.text("a"))
+        #expect(harness.temporaryFiles.isEmpty)
     }
 
     @Test("A directory for temporary files that is a link is refused")

@@ -54,14 +54,14 @@ final class Lane {
         func isTemporary(in epoch: Int) -> Bool { self.proxy != nil || self.isForDryRuns || self.epoch != epoch }
     }
 
-    private struct Slot {
+    struct Slot {
         var engine: TransferEngine
         var observation: TransferEngine.Observation
         var policies: [PolicyKey: SessionPolicy] = [:]
         var load = 0
     }
 
-    private struct PolicyKey: Hashable {
+    struct PolicyKey: Hashable {
         var origins: [Origin]
         var credential: Credential?
         var cookieFile: String?
@@ -77,10 +77,10 @@ final class Lane {
     /// The hold of the network; for display.
     var networkHold: HostHold?
     private(set) var settings: LaneSettings
-    private var epoch = 0
-    private var slots: [EngineKey: Slot] = [:]
+    private(set) var epoch = 0
+    private(set) var slots: [EngineKey: Slot] = [:]
     private var hostLimits: [String: Int]
-    private let parts: EngineParts
+    let parts: EngineParts
     let outbox: ReportQueue
 
     init(
@@ -104,14 +104,38 @@ final class Lane {
         var settings = settings
         settings.engine.concurrentTransfers = self.settings.engine.concurrentTransfers
         self.settings = settings
-        for slot in self.slots.values { slot.engine.setRateLimit(settings.engine.rateLimit) }
+        for key in self.slots.keys {
+            self.slots[key]?.engine.setRateLimit(settings.engine.rateLimit)
+            if let count = settings.engine.connectionsPerHost { self.slots[key]?.engine.setConnectionsPerHost(count) }
+            // They contain the earlier cookies.
+            self.slots[key]?.policies = [:]
+        }
         if renewsEngines { self.epoch += 1 }
+        self.shareLimit()
     }
 
     /// Sets the maximum number of running transfers.
     func setLimit(_ limit: Int) {
         self.settings.engine.concurrentTransfers = limit
-        for slot in self.slots.values { slot.engine.setConcurrentTransfers(limit) }
+        self.shareLimit()
+    }
+
+    /// Divides the limit between the engines, if there are several: each one gets what the others do not use, at least 1.
+    ///
+    /// An engine of earlier settings starts no more transfers than it runs.
+    func shareLimit() {
+        let limit = self.settings.engine.concurrentTransfers
+        guard self.slots.count > 1 else {
+            for slot in self.slots.values { slot.engine.setConcurrentTransfers(limit) }
+            return
+        }
+        let running = self.slots.mapValues { $0.engine.counts.running }
+        let sum = running.values.reduce(0, +)
+        for (key, slot) in self.slots {
+            let own = running[key] ?? 0
+            let share = key.epoch == self.epoch ? limit - (sum - own) : min(limit, own)
+            slot.engine.setConcurrentTransfers(max(1, share))
+        }
     }
 
     /// Whether engines have free places although transfers wait in them.
@@ -243,8 +267,10 @@ final class Lane {
         slot.load -= 1
         if slot.load <= 0, live.engine.isTemporary(in: self.epoch) {
             slot.observation.cancel()
+            self.shareLimit()
         } else {
             self.slots[live.engine] = slot
+            if self.slots.count > 1 { self.shareLimit() }
         }
     }
 
@@ -297,40 +323,9 @@ final class Lane {
 
     var engines: [TransferEngine] { self.slots.values.map(\.engine) }
 
-    // MARK: Uploads
-
-    /// Sets an upload's journal, notes, policy and response receiver, so that it resumes from its recorded state.
-    ///
-    /// - Throws: `cannotResume` if a daemon that died had started the request and it must not be repeated.
-    private func prepare(_ plan: inout RequestPlan, _ id: GID, _ tag: RunTag) throws(StagingFailure) {
-        let notes = self.parts.notes
-        guard plan.upload?.method == "PUT" || !notes.isLost(id) else {
-            throw StagingFailure(
-                .cannotResume,
-                "the daemon exited during the upload's \(plan.upload?.method ?? ""): the server may have received it",
-                remedy: "check whether the server has received it; if not, retry the transfer"
-            )
-        }
-        plan.upload?.journal = notes.journal(of: id)
-        plan.upload?.noteUnrepeatable = { () throws(StorageError) in try notes.begun(id) }
-        plan.upload?.policy = tag.policy
-        plan.upload?.userInfo = tag
-        plan.upload?.receiver = tag.answer
-    }
-
-    /// Deletes the partial upload of a transfer that no engine has, at its server and in the journal.
-    func giveUp(_ transfer: StoredTransfer) {
-        guard var plan = try? self.plan(transfer) else { return }
-        let key = EngineKey(epoch: self.epoch, proxy: plan.proxy)
-        guard let policy = try? self.policy(key, plan) else { return }
-        self.parts.notes.clear(transfer.id)
-        try? self.prepare(&plan, transfer.id, RunTag(id: transfer.id, policy: policy))
-        if let upload = plan.upload { self.slots[key]?.engine.giveUp(upload) }
-    }
-
     // MARK: Engines
 
-    private func policy(_ key: EngineKey, _ plan: RequestPlan) throws(StagingFailure) -> SessionPolicy {
+    func policy(_ key: EngineKey, _ plan: RequestPlan) throws(StagingFailure) -> SessionPolicy {
         try self.makeSlot(key)
         let wanted = PolicyKey(
             origins: plan.credential == nil ? [] : plan.request.sources.map(\.origin),
@@ -383,6 +378,7 @@ final class Lane {
         }
         engine.start()
         self.slots[key] = Slot(engine: engine, observation: observation)
+        self.shareLimit()
     }
 
     private static func condition(_ request: DownloadRequest, _ known: String?) -> (String, String)? {

@@ -32,6 +32,18 @@ struct LaneSettings: Sendable {
         self.defaults = TransferOptions()
     }
 
+    /// Whether transfers of other settings need other engines: whether more than limits differ.
+    func needsOtherEngines(for other: LaneSettings) -> Bool {
+        let mine = self.session
+        var theirs = other.session
+        theirs.concurrentTransfers = mine.concurrentTransfers
+        theirs.rateLimit = mine.rateLimit
+        if theirs.connectionsPerHost != nil, mine.connectionsPerHost != nil {
+            theirs.connectionsPerHost = mine.connectionsPerHost
+        }
+        return mine.json != theirs.json
+    }
+
     /// Creates the settings of the shared queue.
     init(shared session: SessionConfiguration, options: TransferOptions) throws(ControlError) {
         self.init(session: session)

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Control
+internal import FileStorage
+internal import QueueStore
+internal import TransferCore
+internal import TransferEngine
+
+/// The state of uploads between attempts and runs.
+extension Lane {
+    /// Sets an upload's journal, notes, policy and response receiver, so that it resumes from its recorded state.
+    ///
+    /// - Throws: `cannotResume` if a daemon that died had started the request and it must not be repeated.
+    func prepare(_ plan: inout RequestPlan, _ id: GID, _ tag: RunTag) throws(StagingFailure) {
+        let notes = self.parts.notes
+        guard plan.upload?.method == "PUT" || !notes.isLost(id) else {
+            throw StagingFailure(
+                .cannotResume,
+                "the daemon exited during the upload's \(plan.upload?.method ?? ""): the server may have received it",
+                remedy: "check whether the server has received it; if not, retry the transfer"
+            )
+        }
+        plan.upload?.journal = notes.journal(of: id)
+        plan.upload?.noteUnrepeatable = { () throws(StorageError) in try notes.begun(id) }
+        plan.upload?.policy = tag.policy
+        plan.upload?.userInfo = tag
+        plan.upload?.receiver = tag.answer
+    }
+
+    /// Deletes the partial upload of a transfer that no engine has, at its server and in the journal.
+    func giveUp(_ transfer: StoredTransfer) {
+        guard var plan = try? self.plan(transfer) else { return }
+        let key = EngineKey(epoch: self.epoch, proxy: plan.proxy)
+        guard let policy = try? self.policy(key, plan) else { return }
+        self.parts.notes.clear(transfer.id)
+        try? self.prepare(&plan, transfer.id, RunTag(id: transfer.id, policy: policy))
+        if let upload = plan.upload { self.slots[key]?.engine.giveUp(upload) }
+    }
+}
