@@ -163,22 +163,11 @@ let package = Package(
             path: "Benchmarks/Queue",
             swiftSettings: settings
         ),
+        // The examples and what is around them: ./martlet example NAME.
         .executableTarget(
-            name: "ImageQueue",
-            dependencies: ["Martlet"],
-            path: "Examples/ImageQueue",
-            swiftSettings: settings
-        ),
-        .executableTarget(
-            name: "OfflineDownloader",
-            dependencies: ["Martlet"],
-            path: "Examples/OfflineDownloader",
-            swiftSettings: settings
-        ),
-        .executableTarget(
-            name: "BackgroundTransfers",
-            dependencies: ["Martlet"],
-            path: "Examples/BackgroundTransfers",
+            name: "Examples",
+            dependencies: ["Martlet", "TransferTesting", .product(name: "Crypto", package: "swift-crypto")],
+            path: "Examples",
             swiftSettings: settings
         ),
         .target(

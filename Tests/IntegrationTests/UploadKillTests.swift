@@ -4,52 +4,6 @@ import Platform
 import Testing
 import TransferTesting
 
-/// A program that was built beside the tests, in a process of its own.
-private final class Program: Sendable {
-    private let process: Process
-    private let output: FileHandle
-    private let end: Task<Int32, Never>
-
-    init(_ arguments: [String], environment: [String: String]) throws {
-        let process = Process()
-        let pipe = Pipe()
-        process.executableURL = Self.folder.appendingPathComponent("martlet")
-        process.arguments = arguments
-        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.standardInput = FileHandle.nullDevice
-        process.standardOutput = pipe
-        let (ends, continuation) = AsyncStream.makeStream(of: Int32.self)
-        process.terminationHandler = {
-            continuation.yield($0.terminationStatus)
-            continuation.finish()
-        }
-        try process.run()
-        self.process = process
-        self.output = pipe.fileHandleForReading
-        self.end = Task { await ends.first { _ in true } ?? -1 }
-    }
-
-    private static var folder: URL {
-        URL(fileURLWithPath: CommandLine.arguments.first ?? "").deletingLastPathComponent()
-    }
-
-    var status: Int32 { get async { await self.end.value } }
-
-    /// What it writes next.
-    func said() async -> String {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global()
-                .async { continuation.resume(returning: String(decoding: self.output.availableData, as: UTF8.self)) }
-        }
-    }
-
-    /// Ends it with SIGKILL, and returns when it has ended.
-    func endAtOnce() async {
-        _ = kill(self.process.processIdentifier, SIGKILL)
-        _ = await self.status
-    }
-}
-
 /// Resumable uploads from `martlet put` to `martlet serve`, cut again and again.
 ///
 /// Scripts/kill-uploads does this longer, to another server, too, and counts every byte.
@@ -63,9 +17,9 @@ struct UploadKillTests {
 
     private static let size = 4_000_000
 
-    private static func serve(_ directory: TemporaryDirectory, port: Int) async throws -> Program {
+    private static func serve(_ directory: TemporaryDirectory, port: Int) async throws -> BuiltProgram {
         let arguments = ["serve", directory.path, "--listen", "127.0.0.1:\(port)", "--access-log", "none"]
-        let program = try Program(arguments, environment: [:])
+        let program = try BuiltProgram(arguments, environment: [:])
         let greeting = await program.said()
         try #require(greeting.contains(":\(port)"), "\(greeting)")
         return program
@@ -91,7 +45,7 @@ struct UploadKillTests {
             "http://127.0.0.1:\(relay.port)/file.bin",
         ]
         let environment = ["MARTLET_STATE_DIR": source.path("state"), "no_proxy": "*"]
-        var client = try Program(arguments, environment: environment)
+        var client = try BuiltProgram(arguments, environment: environment)
         for cut in Cut.allCases.shuffled(using: &random) + [.server] {
             // In all less than the file, so that it cannot end before.
             await relay.advance(by: Int.random(in: 0..<Self.size / 12, using: &random))
@@ -99,7 +53,7 @@ struct UploadKillTests {
             switch cut {
             case .client:
                 await client.endAtOnce()
-                client = try Program(arguments, environment: environment)
+                client = try BuiltProgram(arguments, environment: environment)
             case .server:
                 await server.endAtOnce()
                 server = try await Self.serve(place, port: held.port)

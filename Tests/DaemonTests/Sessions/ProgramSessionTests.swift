@@ -262,7 +262,13 @@ struct ProgramSessionTests {
         var request = try TransferRequest(server.text("in"))
         request.method = "POST"
         let configuration = bench.configuration
-        let cookie = try Cookie(name: "id", value: "7", domain: "127.0.0.1", path: isInPath ? "/in" : "/other", created: 0)
+        let cookie = try Cookie(
+            name: "id",
+            value: "7",
+            domain: "127.0.0.1",
+            path: isInPath ? "/in" : "/other",
+            created: 0
+        )
         configuration.cookies?.set(cookie)
         let session = try await TransferSession.open(configuration)
         _ = try await session.upload(.file(bench.harness.directory.path("upload")), to: request)

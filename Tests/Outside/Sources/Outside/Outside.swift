@@ -19,6 +19,12 @@ enum Outside {
             case "leave" where words.count == 7: try Self.leave(words)
             case "progress" where words.count == 4: try Self.progress(words)
             case "blocking" where words.count == 2: try Self.blocking(words[1])
+            case "offline" where words.count > 1: Self.run { try await downloadOffline(Array(words.dropFirst())) }
+            case "background" where words.count > 2:
+                Self.run {
+                    try await transferInBackground(Array(words.dropFirst()))
+                    return 0
+                }
             default:
                 print(
                     """
@@ -26,6 +32,9 @@ enum Outside {
                            Outside leave STATE DIRECTORY DOWNLOADS UPLOADS FROM TO    queues, and exits at once
                            Outside progress STATE DIRECTORY URL    the time from the resume to the first progress
                            Outside blocking URL
+                           Outside offline DIRECTORY [URL...]
+                           Outside background get DIRECTORY [URL...]
+                           Outside background post COOKIE URL [FILE...]
                     """
                 )
                 exit(2)
@@ -34,6 +43,19 @@ enum Outside {
             print("error: \(error)")
             exit(1)
         }
+    }
+
+    /// Runs asynchronous code, and exits with the status that it returns.
+    private static func run(_ work: @escaping @Sendable () async throws -> Int32) -> Never {
+        Task {
+            do {
+                exit(try await work())
+            } catch {
+                print("error: \(error)")
+                exit(1)
+            }
+        }
+        dispatchMain()
     }
 
     /// Martlet's names beside those of swift-http-types, and values of Foundation where paths and bytes are taken.

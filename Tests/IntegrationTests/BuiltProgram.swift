@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+import Foundation
+import Platform
+
+/// A program that was built beside the tests, in a process of its own.
+final class BuiltProgram: Sendable {
+    private let process: Process
+    private let output: FileHandle
+    private let end: Task<Int32, Never>
+
+    /// Starts a program.
+    ///
+    /// - Parameters:
+    ///   - arguments: Its arguments.
+    ///   - name: The executable's name.
+    ///   - environment: Variables beside those of this process.
+    ///   - mergesErrors: Whether standard error is part of the output.
+    ///   - input: Its standard input; `nil` for none.
+    init(
+        _ arguments: [String],
+        of name: String = "martlet",
+        environment: [String: String],
+        mergesErrors: Bool = false,
+        input: Pipe? = nil
+    ) throws {
+        let process = Process()
+        let pipe = Pipe()
+        process.executableURL = Self.folder.appendingPathComponent(name)
+        process.arguments = arguments
+        process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+        process.standardInput = input ?? FileHandle.nullDevice
+        process.standardOutput = pipe
+        if mergesErrors { process.standardError = pipe }
+        let (ends, continuation) = AsyncStream.makeStream(of: Int32.self)
+        process.terminationHandler = {
+            continuation.yield($0.terminationStatus)
+            continuation.finish()
+        }
+        try process.run()
+        self.process = process
+        self.output = pipe.fileHandleForReading
+        self.end = Task { await ends.first { _ in true } ?? -1 }
+    }
+
+    private static var folder: URL {
+        URL(fileURLWithPath: CommandLine.arguments.first ?? "").deletingLastPathComponent()
+    }
+
+    /// The number of its process.
+    var identifier: Int32 { self.process.processIdentifier }
+
+    var status: Int32 { get async { await self.end.value } }
+
+    /// What it writes next.
+    func said() async -> String {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global()
+                .async { continuation.resume(returning: String(decoding: self.output.availableData, as: UTF8.self)) }
+        }
+    }
+
+    /// Everything that it writes, until its end.
+    func everything() async -> String {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global()
+                .async {
+                    continuation.resume(returning: String(decoding: self.output.readDataToEndOfFile(), as: UTF8.self))
+                }
+        }
+    }
+
+    /// Ends it with SIGKILL, and returns when it has ended.
+    func endAtOnce() async {
+        _ = kill(self.process.processIdentifier, SIGKILL)
+        _ = await self.status
+    }
+}
