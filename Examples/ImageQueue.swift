@@ -11,7 +11,9 @@ struct Picture {
     var place: Int
 }
 
-/// The screen: shows each picture in its place. Its methods are called on the main thread.
+/// The screen: shows each picture in its place.
+///
+/// Its methods are called on the main thread.
 @MainActor
 final class Album: @preconcurrency TransferQueueDelegate {
     /// The pictures that have arrived, by place.

@@ -7,6 +7,7 @@ enum Drawing {
     ///   - number: Chooses the sky's colour and the bird's place.
     ///   - width: In pixels.
     ///   - height: In pixels.
+    /// - Returns: The file's content.
     /// - Source: the PNG specification, https://www.w3.org/TR/png-3/.
     static func png(_ number: Int, width: Int = 160, height: Int = 120) -> [UInt8] {
         var rows: [UInt8] = []

@@ -21,6 +21,7 @@ final class Program {
     ///   - words: Its arguments.
     ///   - environment: Variables beside those of this process.
     ///   - title: What its printed lines begin with; `nil` to print none of them.
+    /// - Throws: If it cannot be started.
     init(_ path: String, _ words: [String], environment: [String: String], title: String?) throws {
         self.title = title
         let output = Pipe()

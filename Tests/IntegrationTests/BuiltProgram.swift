@@ -16,6 +16,7 @@ final class BuiltProgram: Sendable {
     ///   - environment: Variables beside those of this process.
     ///   - mergesErrors: Whether standard error is part of the output.
     ///   - input: Its standard input; `nil` for none.
+    /// - Throws: If it cannot be started.
     init(
         _ arguments: [String],
         of name: String = "martlet",
