@@ -70,6 +70,7 @@ private func run(_ configuration: SessionConfiguration, _ begin: (TransferSessio
 /// what happened meanwhile.
 ///
 /// - Parameter words: `get DIRECTORY [URL...]`, or `post COOKIE URL [FILE...]`, where COOKIE is `name=value`.
+/// - Throws: `TransferError`, or ``Failure`` with the usage.
 func transferInBackground(_ words: [String]) async throws {
     switch (words.first, words.count) {
     case ("get", 2...):

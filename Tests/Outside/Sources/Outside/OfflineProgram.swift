@@ -32,6 +32,7 @@ private final class Printer: OfflineDownloadsObserver {
 ///
 /// - Parameter words: The directory and the URLs.
 /// - Returns: The exit status.
+/// - Throws: `TransferError`.
 func downloadOffline(_ words: [String]) async throws -> Int32 {
     let directory = words[0]
     let list = try OfflineDownloads(list: directory + "/.downloads.json", directory: directory)
