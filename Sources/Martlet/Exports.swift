@@ -24,3 +24,4 @@
 @_exported public import enum TransferCore.ResumableProtocol
 @_exported public import enum TransferCore.Scheme
 @_exported public import struct TransferCore.TLSOptions
+@_exported public import enum TransferCore.TransferNotification

@@ -133,7 +133,7 @@ package struct ChildProcess: Sendable {
     }
 
     /// How the process ended, or `nil` if it runs; must not be called again after the end was returned.
-    func endIfAny() -> End? {
+    package func endIfAny() -> End? {
         var status: Int32 = 0
         switch waitpid(self.id, &status, WNOHANG) {
         case 0: return nil

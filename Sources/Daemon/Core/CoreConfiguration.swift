@@ -2,6 +2,7 @@
 package import Control
 package import Logging
 package import Martlet
+package import TransferCore
 
 /// The configuration of the daemon's core.
 package struct CoreConfiguration: Sendable {
@@ -29,6 +30,8 @@ package struct CoreConfiguration: Sendable {
     package var fullRetry: Double = 3
     /// The time within which a program must start to read after it opened its session, in seconds.
     package var sessionLease: Double = 10
+    /// The limits of wake commands.
+    package var wake = WakeMachine.Limits()
 
     /// Creates the configuration of a state directory.
     package init(stateDirectory: String, directory: String) {

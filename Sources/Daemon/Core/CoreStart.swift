@@ -11,18 +11,42 @@ struct CoreStart: Sendable {
     var hostLimits: [String: Int] = [:]
     var schedule: Schedule?
 
-    init(_ reader: borrowing QueueReader) throws(QueueStoreError) {
+    /// The programs of an earlier daemon's wake commands that still run.
+    var woken: [String: WokenProgram] = [:]
+
+    /// Reads the state.
+    ///
+    /// - Parameters:
+    ///   - reader: The store.
+    ///   - limits: The limits of wake commands.
+    ///   - now: The time in seconds.
+    /// - Throws: The store's error.
+    init(
+        _ reader: borrowing QueueReader,
+        limits: WakeMachine.Limits,
+        at now: Double
+    ) throws(QueueStoreError) {
         for (key, count) in try reader.counts() {
             self.counts[key.session, default: LaneCounts()].add(count, key.state)
         }
         for stored in try reader.sessions() {
-            self.sessions[stored.identifier] = SessionState(
+            var state = SessionState(
                 text: stored.configuration,
                 acknowledged: stored.acknowledged,
                 last: stored.last,
-                // Whether a program was woken for them before the restart is not known.
-                hasNews: stored.last > stored.acknowledged
+                limits: limits
             )
+            // Ended transfers are kept until their ends are acknowledged. Whether a program was woken for them is not
+            // known.
+            if self.counts[stored.identifier]?.ended ?? 0 > 0 { state.wake.endStored(stored.last, at: 0) }
+            // Programs that had it open reconnect.
+            state.lost = (process: nil, at: now)
+            self.sessions[stored.identifier] = state
+        }
+        for member in try Self.setting(.woken, reader)?.object ?? [] {
+            guard let program = WokenProgram(stored: member.value, at: now) else { continue }
+            self.woken[member.name] = program
+            self.sessions[member.name]?.wake.started()
         }
         if let json = try Self.setting(.options, reader) { self.options = TransferOptions(json: json) }
         for member in try Self.setting(.hostLimits, reader)?.object ?? [] {
@@ -59,11 +83,6 @@ enum SettingName: String {
     case options
     case hostLimits = "host-limits"
     case schedule
-}
-
-extension SessionState {
-    /// Returns the wake command in a stored configuration; empty if there is none.
-    static func wakeCommand(_ text: String) -> [String] {
-        (try? JSON(parsing: text))?["wakeCommand"]?.array?.compactMap(\.string) ?? []
-    }
+    /// The processes of wake commands.
+    case woken
 }

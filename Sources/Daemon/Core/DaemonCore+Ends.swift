@@ -144,7 +144,9 @@ extension DaemonCore {
     }
 
     private func settle(_ item: EndBatch.Item, _ outcome: EndBatch.Outcome) {
-        if let session = item.session, outcome.number > 0 { self.stored(session, outcome.number) }
+        if let session = item.session, outcome.number > 0 {
+            self.stored(session, outcome.number, isEnd: item.end != nil)
+        }
         guard let end = item.end else { return }
         let lane = self.lanes[item.session]
         // Before the end is reported: it is stored, so no request can be repeated any more.

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Control
-internal import Dispatch
 internal import Logging
 internal import Martlet
 internal import QueueStore
@@ -9,9 +8,6 @@ package import TransferCore
 internal import TransferEngine
 
 extension DaemonCore {
-    /// The queue that waits for the exit of wake commands.
-    private static let children = DispatchQueue(label: "martlet.woken", attributes: .concurrent)
-
     /// The maximum length of a session's identifier in bytes.
     private static let longestIdentifier = 200
 
@@ -47,15 +43,17 @@ extension DaemonCore {
         // Another program may have opened the session in the meantime.
         try self.checkHold(identifier, instance)
         let stored = opened.0 ?? StoredSession(identifier: identifier, configuration: text, acknowledged: 0, last: 0)
-        var state = self.sessions[identifier] ?? SessionState(text: text)
+        var state = self.sessions[identifier] ?? self.newSession(identifier, text)
         let isChanged = state.text != text
         // The store may be ahead of the stored events reported so far: only this wakes the current reader for them.
         let isAhead = stored.last > state.last
         state.configure(text)
         state.acknowledged = stored.acknowledged
         state.last = max(state.last, stored.last)
-        state.hasNews = false
-        state.woken = nil
+        state.handled(upTo: stored.acknowledged)
+        state.lost = nil
+        state.programName = program
+        self.woken[identifier]?.hasOpened = true
         _ = state.hold.opened(instance, program, lease: self.configuration.sessionLease, at: self.now)
         self.sessions[identifier] = state
         if isAhead { state.reader?.wake() }
@@ -86,7 +84,7 @@ extension DaemonCore {
         try await self.change({ (writer) throws(QueueStoreError) in
             try writer.saveSession(identifier, configuration: text)
         })
-        var state = self.sessions[identifier] ?? SessionState(text: text)
+        var state = self.sessions[identifier] ?? self.newSession(identifier, text)
         let isChanged = state.text != text
         state.configure(text)
         self.sessions[identifier] = state
@@ -147,6 +145,10 @@ extension DaemonCore {
         )
     }
 
+    static func noSession(_ identifier: String) -> ControlError {
+        ControlError(.notFound, "the session '\(identifier)' does not exist", remedy: "open it first")
+    }
+
     /// Returns the session's events after a number: stored events first, then new ones.
     package func sessionEvents(
         _ identifier: String,
@@ -155,7 +157,7 @@ extension DaemonCore {
     ) async throws(ControlError) -> AsyncStream<SessionEvent> {
         guard !self.isStopping else { throw Self.stopping }
         guard let state = self.sessions[identifier] else {
-            throw ControlError(.notFound, "the session '\(identifier)' does not exist", remedy: "open it first")
+            throw Self.noSession(identifier)
         }
         let number = self.nextReader
         self.nextReader += 1
@@ -181,8 +183,10 @@ extension DaemonCore {
     }
 
     private func readingEnded(_ identifier: String, _ number: Int) {
+        let process = self.sessions[identifier]?.hold.instance.flatMap { ProgramProcess(instance: $0) }
         self.sessions[identifier]?.hold.readingEnded(by: number)
         guard self.sessions[identifier]?.reader?.number == number else { return }
+        self.sessions[identifier]?.lost = process.map { (process: $0, at: self.now) }
         self.sessions[identifier]?.reader = nil
         self.configuration.logger.debug("the reader of the session \(identifier) has disconnected")
     }
@@ -190,7 +194,7 @@ extension DaemonCore {
     /// Deletes the session's events up to a number, inclusive.
     package func acknowledge(_ identifier: String, upTo number: Int64) async throws(ControlError) {
         guard self.sessions[identifier] != nil else {
-            throw ControlError(.notFound, "the session '\(identifier)' does not exist", remedy: "open it first")
+            throw Self.noSession(identifier)
         }
         // The store decides which events exist: a reader may have them before the store's report reaches this core.
         let last = try await self.change(
@@ -206,6 +210,7 @@ extension DaemonCore {
         }
         if let known = self.sessions[identifier]?.acknowledged {
             self.sessions[identifier]?.acknowledged = max(known, number)
+            self.sessions[identifier]?.handled(upTo: number)
         }
         self.publish()
     }
@@ -256,7 +261,8 @@ extension DaemonCore {
                     identifier: identifier,
                     unfinished: self.machine.counts(of: identifier).unfinished,
                     unacknowledged: Int(clamping: max(0, state.last - state.acknowledged)),
-                    program: state.hold.isHeld(at: now) ? state.hold.program : nil
+                    program: state.hold.isHeld(at: now) ? state.hold.program : nil,
+                    wake: state.wakeSummary
                 )
             }
     }
@@ -264,17 +270,19 @@ extension DaemonCore {
     // MARK: Session events
 
     /// Records that an event of a session is stored, and wakes the session's reader.
-    func stored(_ session: String, _ number: Int64) {
+    ///
+    /// - Parameters:
+    ///   - session: The session.
+    ///   - number: The event's number.
+    ///   - isEnd: Whether a transfer ended.
+    func stored(_ session: String, _ number: Int64, isEnd: Bool = true) {
+        if isEnd { self.sessions[session]?.wake.endStored(number, at: self.uptime) }
         guard let last = self.sessions[session]?.last, number > last else { return }
         self.sessions[session]?.last = number
-        if let reader = self.sessions[session]?.reader {
-            reader.wake()
-        } else {
-            self.sessions[session]?.hasNews = true
-        }
+        self.sessions[session]?.reader?.wake()
     }
 
-    /// Reads the number of a session's last event, for events that were stored without an end.
+    /// Reads the number of a session's last event, after transfers were removed.
     func lookAtEvents(_ session: String) async {
         let stored = try? await self.read { (reader) throws(QueueStoreError) in try reader.session(session) }
         if let last = stored?.last { self.stored(session, last) }
@@ -284,31 +292,5 @@ extension DaemonCore {
     func pass(_ session: String?, _ id: GID, _ event: JSON) {
         guard let session else { return }
         self.sessions[session]?.reader?.put(id, event)
-    }
-
-    /// Runs the wake commands of sessions that have new events and no program.
-    func wakePrograms(_ now: Double) {
-        for (identifier, state) in self.sessions where state.wantsWaking(at: now) {
-            self.sessions[identifier]?.hasNews = false
-            self.sessions[identifier]?.woken = now
-            do throws(ChildProcess.StartError) {
-                let child = try ChildProcess.start(
-                    state.wakeCommand,
-                    environment: [
-                        "MARTLET_SESSION": identifier, "MARTLET_STATE_DIR": self.configuration.stateDirectory,
-                    ]
-                )
-                // The command may run for any length of time; only its exit must be collected.
-                Self.children.async {
-                    child.write([])
-                    _ = child.wait()
-                }
-            } catch {
-                self.configuration.logger.warning(
-                    "the wake command of a session failed: \(error)",
-                    metadata: ["session": "\(identifier)"]
-                )
-            }
-        }
     }
 }

@@ -47,6 +47,8 @@ package actor DaemonCore: TransferService {
     var machine = QueueMachine()
     var lanes: [String?: Lane] = [:]
     var sessions: [String: SessionState]
+    /// The programs that wake commands started, by session.
+    var woken: [String: WokenProgram]
     var nextReader = 0
     /// The recorded ends and events for the next transaction.
     var pending = EndBatch()
@@ -90,7 +92,10 @@ package actor DaemonCore: TransferService {
     ) async throws(ControlError) -> DaemonCore {
         let start: CoreStart
         do throws(QueueStoreError) {
-            start = try await store.read { (reader) throws(QueueStoreError) in try CoreStart(reader) }
+            let (limits, now) = (configuration.wake, configuration.clock.now())
+            start = try await store.read { (reader) throws(QueueStoreError) in
+                try CoreStart(reader, limits: limits, at: now)
+            }
         } catch {
             throw ControlError(error)
         }
@@ -110,6 +115,7 @@ package actor DaemonCore: TransferService {
             notes: UploadNotes(stateDirectory: configuration.stateDirectory)
         )
         self.sessions = start.sessions
+        self.woken = start.woken
         self.lastSessionSave = configuration.clock.now()
         self.snapshot = Mutex(
             Snapshot(

@@ -127,6 +127,15 @@ package protocol TransferService: AnyObject, Sendable {
     /// Deletes the session's events up to a number, inclusive.
     func acknowledge(_ identifier: String, upTo number: Int64) async throws(ControlError)
 
+    /// Records that a program has handled the session's events up to a number, so that no program is woken for them.
+    ///
+    /// Also deletes the events up to `acknowledged`, unless it is 0.
+    func finishEvents(
+        _ identifier: String,
+        upTo number: Int64,
+        acknowledging acknowledged: Int64
+    ) async throws(ControlError)
+
     /// Closes a session: removes its unfinished transfers unless `keepsTransfers`; deletes an empty session.
     func closeSession(_ identifier: String, instance: String, keepsTransfers: Bool) async throws(ControlError)
 
@@ -313,12 +322,21 @@ package struct SessionSummary: Sendable, Hashable {
     package var unacknowledged: Int
     /// The program that has the session open, if any.
     package var program: String?
+    /// The state of its wake command, if it has one.
+    package var wake: WakeSummary?
 
     /// Creates a summary.
-    package init(identifier: String, unfinished: Int, unacknowledged: Int, program: String?) {
+    package init(
+        identifier: String,
+        unfinished: Int,
+        unacknowledged: Int,
+        program: String?,
+        wake: WakeSummary? = nil
+    ) {
         self.identifier = identifier
         self.unfinished = unfinished
         self.unacknowledged = unacknowledged
         self.program = program
+        self.wake = wake
     }
 }

@@ -107,7 +107,7 @@ extension BackgroundRunner {
                 state.returned = EventLedger(acknowledged: acknowledged)
                 state.handled = EventLedger(acknowledged: acknowledged)
             }
-            if isFirst { state.backlogEnd = last }
+            if isFirst { state.backlog = last > acknowledged ? .events(upTo: last) : .empty }
             return isFirst
         }
         self.adopt(records, isFirst: isFirst)
@@ -195,7 +195,7 @@ extension BackgroundRunner {
     }
 
     /// Takes the closures to call at the end, once: if they were kept, they would keep the session alive.
-    private static func takeEnding(_ state: inout State) -> (closing: Closing?, whenClosed: (@Sendable () -> Void)?) {
+    static func takeEnding(_ state: inout State) -> (closing: Closing?, whenClosed: (@Sendable () -> Void)?) {
         defer { (state.closing, state.whenClosed) = (nil, nil) }
         return (state.closing, state.whenClosed)
     }
@@ -298,6 +298,7 @@ extension BackgroundRunner {
                 _ = try await client.add(transfers)
             case .change(_, let kind, let parameters): _ = try await client.call(kind.method, parameters)
             case .configure(let parameters): _ = try await client.call("martlet.openSession", parameters)
+            case .finishEvents(let parameters): _ = try await client.call("martlet.finishEvents", parameters)
             case nil: break
             }
             self.answered()
@@ -344,62 +345,5 @@ extension BackgroundRunner {
         // It was executed on the first request, whose response was lost.
         if error.code == .duplicate { return }
         self.end(TransferID(id.rawValue), TransferError(error))
-    }
-
-    // MARK: Closing
-
-    /// Whether the tasks of the session in the daemon are known.
-    var knowsItsTasks: Bool {
-        self.state.withLock { state in if case .opening = state.standing { false } else { true } }
-    }
-
-    /// Ends the session in the daemon: with its transfers, or once they have ended, or only for this program.
-    func close(_ closing: Closing) {
-        let isOver = self.state.withLock { state in
-            switch state.standing {
-            case .failed, .left: return true
-            case .opening, .open: break
-            }
-            if case .cancelling = state.closing {
-                // The last task may have ended before the daemon has responded.
-                if case .finishing(let done) = closing { state.whenClosed = done }
-                return false
-            }
-            // The last task may end while the program leaves; the callers of `close()` still wait.
-            if case .leaving(let callers) = state.closing {
-                if case .leaving(let more) = closing { state.closing = .leaving(callers + more) }
-                return false
-            }
-            state.closing = closing
-            return false
-        }
-        if isOver {
-            switch closing {
-            case .finishing(let done): return done()
-            case .leaving(let callers):
-                for caller in callers { caller() }
-                return
-            case .cancelling: break
-            }
-        }
-        self.sending.send()
-    }
-
-    private func closed() {
-        let (tasks, ending) = self.state.withLock { state in
-            state.standing = .left
-            defer { (state.entries, state.spool) = ([:], nil) }
-            state.spool?.remove()
-            return (state.entries.values.map(\.task), Self.takeEnding(&state))
-        }
-        OpenSessions.left(self)
-        // The transfers continue without this program.
-        if case .leaving(let callers) = ending.closing {
-            for caller in callers { caller() }
-            return
-        }
-        for task in tasks { task.endInBackground(.cancelled) }
-        if case .finishing(let done) = ending.closing { done() } else { self.session?.settle() }
-        ending.whenClosed?()
     }
 }

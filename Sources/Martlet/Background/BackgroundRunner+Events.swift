@@ -333,25 +333,6 @@ extension BackgroundRunner {
         if isFirst { self.delivering.send() }
         self.tellFinishIfDue()
     }
-
-    /// Notifies the delegates, once there is one, that all events from before the opening were delivered.
-    func tellFinishIfDue() {
-        guard let session = self.session else { return }
-        let members = session.delegates.current
-        let isDue = self.state.withLock { state in
-            guard state.mayDeliver, !members.isEmpty, case .open = state.standing, let end = state.backlogEnd,
-                state.returned.handled >= end
-            else { return false }
-            state.backlogEnd = nil
-            return true
-        }
-        guard isDue else { return }
-        for member in members {
-            let completion = EventsCompletion(self.identifier, self.logger)
-            completion.watch()
-            member.tell { $0.sessionDidFinishEvents(session) { completion.called() } }
-        }
-    }
 }
 
 extension TransferTask {
@@ -359,40 +340,5 @@ extension TransferTask {
     func endInBackground(_ error: TransferError) {
         self.isOver.store(true, ordering: .releasing)
         self.fail(error)
-    }
-}
-
-/// Warns if a delegate does not report that it has stored its results from a session's events.
-final class EventsCompletion: Sendable {
-    private let identifier: String
-    private let logger: Logger?
-    private let isDone = Atomic(false)
-
-    init(_ identifier: String, _ logger: Logger?) {
-        self.identifier = identifier
-        self.logger = logger
-    }
-
-    deinit { self.look("was released without being called") }
-
-    func called() { self.isDone.store(true, ordering: .relaxed) }
-
-    /// Checks after 10 seconds.
-    func watch() {
-        Task { [weak self] in
-            try? await Task.sleep(for: .seconds(10))
-            self?.look("has not been called for 10 seconds")
-        }
-    }
-
-    private func look(_ what: String) {
-        guard !self.isDone.exchange(true, ordering: .relaxed) else { return }
-        self.logger?
-            .warning(
-                "the completion handler of sessionDidFinishEvents \(what)",
-                metadata: [
-                    "session": "\(self.identifier)"
-                ]
-            )
     }
 }

@@ -58,8 +58,8 @@ final class BackgroundRunner: TransferRunner {
         /// The last event that the program acknowledged explicitly.
         var wish: Int64 = 0
         var mayDeliver = false
-        /// The last event from before the opening, until all events up to it are delivered.
-        var backlogEnd: Int64?
+        /// The events from before the opening, until all of them are delivered.
+        var backlog: Backlog?
         var isFinishDue = false
         var closing: Closing?
         /// Whether the closing was sent to the daemon, which then also ends the event stream.
@@ -70,6 +70,14 @@ final class BackgroundRunner: TransferRunner {
         var session: SessionReference
         var waiters: [@Sendable (TransferError?) -> Void] = []
         var work: Task<Void, Never>?
+    }
+
+    /// The events that existed when the session was opened.
+    enum Backlog {
+        /// All had been acknowledged.
+        case empty
+        /// Those up to a number.
+        case events(upTo: Int64)
     }
 
     struct SessionReference: Sendable { weak let session: TransferSession? }
@@ -211,7 +219,7 @@ final class BackgroundRunner: TransferRunner {
     }
 
     /// Puts a change into the outbox, and into the spool if that can be written.
-    private func putChange(_ command: Outbox.Command, _ state: inout State) {
+    func putChange(_ command: Outbox.Command, _ state: inout State) {
         do throws(ControlError) {
             try self.put(command, &state)
         } catch {

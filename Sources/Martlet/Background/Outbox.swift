@@ -16,6 +16,8 @@ struct Outbox {
         case change(TransferID, Kind, JSON)
         /// A change of the session's configuration.
         case configure(JSON)
+        /// The program has handled a batch of events.
+        case finishEvents(JSON)
 
         /// What changes; pausing and resuming replace each other.
         enum Kind: Hashable {
@@ -62,15 +64,19 @@ struct Outbox {
             SpooledCall(number: number, key: "\(kind.slot) \(id)", method: kind.method, parameters: parameters)
         case .configure(let parameters):
             SpooledCall(number: number, key: "configure", method: "martlet.openSession", parameters: parameters)
+        case .finishEvents(let parameters):
+            SpooledCall(number: number, key: "events", method: "martlet.finishEvents", parameters: parameters)
         }
     }
 
     /// The maximum number of transfers in one `add`.
     static let batchLimit = 200
 
-    private struct Key: Hashable {
-        var id: TransferID
-        var slot: Int
+    /// What a command sets: a later command with the same key replaces it.
+    private enum Key: Hashable {
+        case transfer(TransferID, slot: Int)
+        case configuration
+        case events
     }
 
     private var commands: [Command] = []
@@ -85,7 +91,6 @@ struct Outbox {
     private var alone = 0
     private var places: [Key: Int] = [:]
     private var adds: [TransferID: Int] = [:]
-    private var configurePlace: Int?
 
     /// Whether the daemon has responded to all commands.
     var isEmpty: Bool { self.commands.isEmpty }
@@ -100,27 +105,28 @@ struct Outbox {
     /// Appends a command, or replaces a waiting one.
     mutating func put(_ command: Command) {
         self.lastNumber += 1
-        switch command {
-        case .add(let transfer): if let id = transfer.id { self.adds[TransferID(id.rawValue), default: 0] += 1 }
-        case .change(let id, let kind, _):
-            let key = Key(id: id, slot: kind.slot)
+        if case .add(let transfer) = command, let id = transfer.id {
+            self.adds[TransferID(id.rawValue), default: 0] += 1
+        }
+        if let key = Self.key(command) {
             if let place = self.places[key], place - self.offset >= self.inFlight {
-                return self.replace(place - self.offset, command)
+                self.commands[place - self.offset] = command
+                self.numbers[place - self.offset] = self.lastNumber
+                return
             }
             self.places[key] = self.offset + self.commands.count
-        case .configure:
-            if let place = self.configurePlace, place - self.offset >= self.inFlight {
-                return self.replace(place - self.offset, command)
-            }
-            self.configurePlace = self.offset + self.commands.count
         }
         self.commands.append(command)
         self.numbers.append(self.lastNumber)
     }
 
-    private mutating func replace(_ index: Int, _ command: Command) {
-        self.commands[index] = command
-        self.numbers[index] = self.lastNumber
+    private static func key(_ command: Command) -> Key? {
+        switch command {
+        case .add: nil
+        case .change(let id, let kind, _): .transfer(id, slot: kind.slot)
+        case .configure: .configuration
+        case .finishEvents: .events
+        }
     }
 
     /// Takes the next commands to send: one command, or several transfers to be added together.
@@ -147,13 +153,8 @@ struct Outbox {
         let answered = Array(self.numbers[..<self.inFlight])
         for (index, command) in self.commands[..<self.inFlight].enumerated() {
             let place = self.offset + index
-            switch command {
-            case .add(let transfer): if let id = transfer.id { self.adds[TransferID(id.rawValue)] = nil }
-            case .change(let id, let kind, _):
-                let key = Key(id: id, slot: kind.slot)
-                if self.places[key] == place { self.places[key] = nil }
-            case .configure: if self.configurePlace == place { self.configurePlace = nil }
-            }
+            if case .add(let transfer) = command, let id = transfer.id { self.adds[TransferID(id.rawValue)] = nil }
+            if let key = Self.key(command), self.places[key] == place { self.places[key] = nil }
         }
         self.commands.removeFirst(self.inFlight)
         self.numbers.removeFirst(self.inFlight)
@@ -174,7 +175,8 @@ struct Outbox {
 
     /// Whether an addition, a pause, a resumption or a removal of a transfer is waiting or in flight.
     func concerns(_ id: TransferID) -> Bool {
-        self.adds[id] != nil || self.places[Key(id: id, slot: 0)] != nil || self.places[Key(id: id, slot: 3)] != nil
+        self.adds[id] != nil || self.places[.transfer(id, slot: 0)] != nil
+            || self.places[.transfer(id, slot: 3)] != nil
     }
 
     /// Whether the daemon may not know of the transfer yet.

@@ -33,6 +33,10 @@ extension SessionConfiguration {
             .init("discretion", self.discretion?.json ?? .null),
             .init("durable", .bool(self.isDurable)),
             .init("wakeCommand", .array(self.wakeCommand.map { .string($0) })),
+            .init(
+                "notifications",
+                .array(TransferNotification.allCases.filter(self.notifications.contains).map { .string($0.word) })
+            ),
         ])
     }
 
@@ -69,6 +73,10 @@ extension SessionConfiguration {
         }
         self.isDurable = try fields.bool("durable") ?? self.isDurable
         self.wakeCommand = try fields.strings("wakeCommand") ?? []
+        // The events of a newer version are not known here.
+        self.notifications = Set(
+            try fields.strings("notifications")?.compactMap { TransferNotification(word: $0) } ?? []
+        )
     }
 
     private mutating func readLimits(_ fields: ConfigurationFields) throws(TransferError) {

@@ -105,8 +105,16 @@ public struct SessionConfiguration: Sendable {
 
     /// A command that the daemon runs when a background session's events are ready and no program has it open.
     ///
-    /// The first word is the absolute path of the program; the session's identifier is in `MARTLET_SESSION`.
+    /// The first word is the absolute path of the program; the session's identifier is in `MARTLET_SESSION`, the state
+    /// directory in `MARTLET_STATE_DIR`. The command is started once for a batch of events, and never a second time
+    /// while it runs; see <doc:BackgroundSessions>.
     public var wakeCommand: [String] = []
+
+    /// The events of a background session of which the daemon notifies the user on the desktop.
+    ///
+    /// The daemon calls `org.freedesktop.Notifications` on the D-Bus session bus of its environment. Without a session
+    /// bus, or without a notification service on it, there are no notifications and no errors; so on macOS.
+    public var notifications: Set<TransferNotification> = []
 
     /// When the events of a background session count as handled.
     public var acknowledgesEvents = AcknowledgementMode.automatically

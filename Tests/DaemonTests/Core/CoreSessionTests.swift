@@ -167,34 +167,6 @@ struct CoreSessionTests {
         #expect(await controlCode { try await harness.add("http://localhost/", session: "s") } == .notFound)
         await harness.stop()
     }
-
-    @Test("A program is woken once for events that nobody reads")
-    func wake() async throws {
-        let server = try await ScriptedServer.start { _ in .response(200, text: "x") }
-        let now = Clock(1000)
-        let harness = try await CoreHarness {
-            $0.clock.now = { now.now }
-            $0.sessionLease = 1
-        }
-        let pipe = try NamedPipe(harness.directory)
-        defer { pipe.close() }
-        _ = try await Self.open(
-            harness,
-            "a",
-            ["wakeCommand": ["/bin/sh", "-c", .string(#"printf '%s\0' "$MARTLET_SESSION" > "# + pipe.path)]]
-        )
-        let id = try await harness.add(server.text("one"), session: "s")
-        try await harness.events.wait("finished \(id)")
-        now.now = 2000
-        _ = await harness.core.tick()
-        #expect(try await pipe.messages(1) == ["s"])
-        _ = await harness.core.tick()
-        let second = try await harness.add(server.text("two"), session: "s")
-        try await harness.events.wait("finished \(second)")
-        #expect(await harness.core.sessions["s"]?.wantsWaking(at: 2001) == false)
-        #expect(await harness.core.sessions["s"]?.wantsWaking(at: 2400) == true)
-        await harness.stop()
-    }
 }
 
 /// A clock that a test sets.

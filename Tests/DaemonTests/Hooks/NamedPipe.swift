@@ -8,8 +8,8 @@ struct NamedPipe: Sendable {
     let path: String
     private let descriptor: Int32
 
-    init(_ directory: TemporaryDirectory) throws {
-        self.path = directory.path("answers")
+    init(_ directory: TemporaryDirectory, _ name: String = "answers") throws {
+        self.path = directory.path(name)
         // Open for writing too, so that it has no end between two commands.
         guard mkfifo(self.path, 0o600) == 0, case let descriptor = open(self.path, O_RDWR), descriptor >= 0 else {
             throw TestSupportError("no named pipe can be made at \(self.path)")
@@ -39,6 +39,9 @@ struct NamedPipe: Sendable {
             bytes += buffer[..<read]
         }
     }
+
+    /// Writes a line for one command that waits to read it.
+    func sendLine() { _ = Platform.write(self.descriptor, "\n", 1) }
 
     /// To be called at the end.
     func close() { _ = Platform.close(self.descriptor) }

@@ -337,6 +337,14 @@ final class MemoryService: TransferService {
         self.state.withLock { $0.sessions[identifier]?.acknowledged = number }
     }
 
+    func finishEvents(
+        _ identifier: String,
+        upTo number: Int64,
+        acknowledging acknowledged: Int64
+    ) async throws(ControlError) {
+        if acknowledged > 0 { try await self.acknowledge(identifier, upTo: acknowledged) }
+    }
+
     func closeSession(_ identifier: String, instance: String, keepsTransfers: Bool) async throws(ControlError) {
         self.state.withLock { state in
             state.sessions[identifier]?.reader?.finish()

@@ -159,7 +159,7 @@ struct OwnMethodTests {
         #expect(await self.bench.call("martlet.add", entry).status == 200)
         #expect(
             await self.bench.call("martlet.sessions", from: RPCBench.remote).result
-                == [["identifier": "s", "unfinished": 1, "unacknowledged": 0, "program": "p"]]
+                == [["identifier": "s", "unfinished": 1, "unacknowledged": 0, "program": "p", "wake": .null]]
         )
         #expect(await self.bench.call("martlet.acknowledge", ["identifier": "s", "upTo": 4]).result == [:])
         #expect(

@@ -54,6 +54,7 @@ struct ConfigurationCodingTests {
         configuration.discretion = discretion
         configuration.isDurable = true
         configuration.wakeCommand = ["/bin/true", "x"]
+        configuration.notifications = [.failed, .allDone]
         return configuration
     }
 
@@ -87,6 +88,13 @@ struct ConfigurationCodingTests {
         #expect(after.discretion == before.discretion)
         #expect(after.isDurable)
         #expect(after.wakeCommand == ["/bin/true", "x"])
+        #expect(after.notifications == [.failed, .allDone])
+    }
+
+    @Test("a notification that only a newer version knows is left out")
+    func unknownNotification() throws {
+        let configuration = try SessionConfiguration(json: ["notifications": ["paused", "finished"]])
+        #expect(configuration.notifications == [.finished])
     }
 
     @Test("every member may be missing")
@@ -104,6 +112,7 @@ struct ConfigurationCodingTests {
             #"{"cookies":[{}]}"#, #"{"credentials":[{"host":"h"}]}"#, #"{"tls":{"verification":"maybe"}}"#,
             #"{"tls":{"pins":[{"sha256":"AA=="}]}}"#, #"{"proxy":{"http":{"host":"h"}}}"#,
             #"{"discretion":{"allowedHours":[[5,3]]}}"#, #"{"resourceTimeout":1e300}"#, #"{"wakeCommand":[1]}"#,
+            #"{"notifications":[1]}"#,
         ]
     )
     func refused(_ text: String) throws {

@@ -13,6 +13,7 @@ struct OutboxTests {
         case .add(let transfer): "add \(transfer.id?.rawValue ?? 0)"
         case .change(let id, let kind, let parameters): "\(kind.method.dropFirst(8)) \(id.rawValue) \(parameters.text)"
         case .configure(let parameters): "configure \(parameters.text)"
+        case .finishEvents(let parameters): "finish \(parameters.text)"
         }
     }
 

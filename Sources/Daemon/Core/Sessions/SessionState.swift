@@ -1,54 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import TransferCore
 internal import Control
 internal import Martlet
+internal import TransferCore
 
 /// The state of one background session in the core's memory.
 struct SessionState {
     /// The stored configuration, JSON text.
     var text: String
-    var wakeCommand: [String]
+    private(set) var wakeCommand: [String] = []
+    /// The events of which the user is notified.
+    private(set) var notifications: Set<TransferNotification> = []
+    /// The cookies of its transfers; `nil` if the session keeps none.
+    private(set) var cookies: CookieStorage?
     var hold = SessionHold()
     var reader: SessionReader?
     var acknowledged: Int64
     var last: Int64
-    /// Whether there are stored events for which no program was woken.
-    var hasNews: Bool
-    /// The cookies of its transfers; `nil` if the session keeps none.
-    var cookies: CookieStorage?
-    /// The time at which a program was last woken, if it has not opened the session since.
-    var woken: Double?
+    /// Decides when the wake command is started.
+    var wake: WakeMachine
+    /// The last failure of the wake command, until a program has handled events.
+    var wakeProblem: String?
+    /// When a connection was lost whose program may be about to reconnect, and its process, if it is known.
+    var lost: (process: ProgramProcess?, at: Double)?
+    /// The name of the last program that opened the session; `nil` if none has since the daemon's start.
+    var programName: String?
 
     /// The state of a session with a configuration, JSON text.
-    init(text: String, acknowledged: Int64 = 0, last: Int64 = 0, hasNews: Bool = false) {
+    init(text: String, acknowledged: Int64 = 0, last: Int64 = 0, limits: WakeMachine.Limits) {
         self.text = text
-        self.wakeCommand = Self.wakeCommand(text)
         self.acknowledged = acknowledged
         self.last = last
-        self.hasNews = hasNews
-        self.cookies = Self.cookies(text)
+        self.wake = WakeMachine(handled: acknowledged, limits: limits)
+        self.read(text)
     }
 
     /// Replaces the configuration.
     mutating func configure(_ text: String) {
         guard text != self.text else { return }
         self.text = text
-        self.wakeCommand = Self.wakeCommand(text)
-        self.cookies = Self.cookies(text)
+        self.read(text)
     }
 
-    private static func cookies(_ text: String) -> CookieStorage? {
-        (try? JSON(parsing: text)).flatMap { try? SessionConfiguration(json: $0) }?.cookies
+    private mutating func read(_ text: String) {
+        let configuration = (try? JSON(parsing: text)).flatMap { try? SessionConfiguration(json: $0) }
+        self.cookies = configuration?.cookies
+        self.wakeCommand = configuration?.wakeCommand ?? []
+        self.notifications = configuration?.notifications ?? []
     }
 
-    /// The interval in seconds before the wake command is run again for new events if the program has not connected.
-    static let patience = 300.0
+    /// A program has handled the events up to a number.
+    mutating func handled(upTo number: Int64) {
+        self.wake.handled(upTo: number)
+        if self.wake.failures == 0 { self.wakeProblem = nil }
+    }
 
-    /// Whether the wake command is due.
-    func wantsWaking(at now: Double) -> Bool {
-        guard self.hasNews, !self.wakeCommand.isEmpty, self.last > self.acknowledged, !self.hold.isHeld(at: now) else {
-            return false
-        }
-        return self.woken.map { now - $0 >= Self.patience } ?? true
+    /// Whether a program has the session open, or has just lost its connection.
+    ///
+    /// - Parameters:
+    ///   - now: The time in seconds.
+    ///   - lease: The time within which a program that still runs is expected to reconnect, in seconds.
+    /// - Returns: Whether another program must not be woken.
+    func isHeld(at now: Double, lease: Double) -> Bool {
+        if self.hold.isHeld(at: now) { return true }
+        guard let lost = self.lost, now >= lost.at, now < lost.at + lease else { return false }
+        return lost.process?.isGone != true
     }
 }

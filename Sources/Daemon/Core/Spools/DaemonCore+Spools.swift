@@ -145,6 +145,7 @@ extension DaemonCore {
 
     private static let spooledMethods: Set<String> = [
         "martlet.pause", "martlet.resume", "martlet.remove", "martlet.setPriority", "martlet.setOptions",
+        "martlet.finishEvents",
     ]
 
     /// Stores a transfer that cannot be added as a failed one, so that the next run of the program finds out.

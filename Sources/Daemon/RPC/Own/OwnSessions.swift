@@ -14,6 +14,7 @@ enum OwnSessions {
                             "unfinished": .integer(Int64(session.unfinished)),
                             "unacknowledged": .integer(Int64(session.unacknowledged)),
                             "program": .optional(session.program),
+                            "wake": session.wake?.json ?? .null,
                         ]
                     }
             )
@@ -39,6 +40,15 @@ enum OwnSessions {
             )
             return .object([])
         },
+        RPCMethod("martlet.finishEvents") { context, arguments async throws(ControlError) in
+            try context.requireLocal("acknowledging a session's events")
+            try await context.service.finishEvents(
+                try arguments.sessionName(),
+                upTo: try arguments.integer(named: "upTo"),
+                acknowledging: try arguments.optionalInteger(named: "acknowledged") ?? 0
+            )
+            return .object([])
+        },
         RPCMethod("martlet.closeSession") { context, arguments async throws(ControlError) in
             try context.requireLocal("closing a background session")
             try await context.service.closeSession(
@@ -49,6 +59,16 @@ enum OwnSessions {
             return .object([])
         },
     ]
+}
+
+extension WakeSummary {
+    /// The state in the form of `martlet.sessions`.
+    fileprivate var json: JSON {
+        [
+            "state": .string(self.state.rawValue), "failures": .integer(Int64(self.failures)),
+            "problem": .optional(self.problem),
+        ]
+    }
 }
 
 extension RPCArguments {
