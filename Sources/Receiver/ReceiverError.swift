@@ -3,7 +3,7 @@
 public struct ReceiverError: Error, Sendable, CustomStringConvertible {
     /// The kind of error.
     public struct Code: Sendable, Hashable {
-        private enum Value: Sendable, Hashable { case address, directory, busy, credentials, certificate }
+        private enum Value: Sendable, Hashable { case address, directory, busy, credentials, certificate, links }
         private let value: Value
 
         /// The receiver cannot listen on the address.
@@ -16,6 +16,8 @@ public struct ReceiverError: Error, Sendable, CustomStringConvertible {
         public static let credentials = Code(value: .credentials)
         /// The certificate or its key cannot be used.
         public static let certificate = Code(value: .certificate)
+        /// The stored links are damaged, or they cannot be read or written.
+        public static let links = Code(value: .links)
     }
 
     /// The kind of error.

@@ -100,6 +100,7 @@ enum JSONEvents {
         if let sent = completion.sent {
             object.add("sent", sent)
             object.add("status", completion.status.map(Int64.init))
+            if let link = completion.link { object.add("link", link) }
         }
         object.add("skipped", completion.skipped)
         object.add("verified", completion.verified)

@@ -68,6 +68,7 @@ struct ReportText {
         if let digest = completion.digest, let algorithm = self.algorithm {
             line += " \(algorithm.rawValue):\(Hexadecimal.encode(digest))"
         }
+        if let link = completion.link { line += "\nlink: \(self.clean(link))" }
         return line
     }
 
@@ -96,7 +97,9 @@ struct ReportText {
     var now: @Sendable () -> Int64 = { Int64(time(nil)) }
 
     /// Header fields that may contain credentials, or a URL with credentials in its query.
-    private static let secret: Set<String> = ["set-cookie", "location", "content-location", "www-authenticate"]
+    private static let secret: Set<String> = [
+        "set-cookie", "location", "content-location", "www-authenticate", "share-link",
+    ]
 
     private func clean(_ text: String) -> String { DisplayText.clean(text, asciiOnly: self.asciiOnly) }
 

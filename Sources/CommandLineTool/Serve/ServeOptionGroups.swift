@@ -45,7 +45,7 @@ struct ServeContentOptions: ParsableArguments {
     var share: [String] = []
 
     @Option(
-        help: ArgumentHelp("Lifetime of the links. (default: until the server stops)", valueName: "seconds"),
+        help: ArgumentHelp("Lifetime of the links. (default: no limit)", valueName: "seconds"),
         transform: { try Seconds.parse($0) }
     )
     var shareExpires: Duration?
@@ -58,6 +58,9 @@ struct ServeContentOptions: ParsableArguments {
         transform: { try WholeNumber.parse($0, in: 1...1_000_000_000) }
     )
     var shareCount: Int?
+
+    @Flag(help: "Give the sender of an upload a link to the file, to pass on to people without credentials.")
+    var shareUploads = false
 
     @Flag(help: "Store a record next to each uploaded file: sender, original name, media type.")
     var records = false

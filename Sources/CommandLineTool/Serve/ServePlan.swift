@@ -45,16 +45,7 @@ struct ServePlan: Sendable {
         guard !content.readOnly || !content.overwrite else {
             throw BadValue("--read-only and --overwrite cannot be used together; leave one out")
         }
-        guard !content.share.isEmpty || content.shareExpires == nil && content.shareCount == nil else {
-            throw BadValue("--share-expires and --share-count require --share FILE")
-        }
-        configuration.shares = content.share.map {
-            ShareOffer(
-                path: $0,
-                lifetime: content.shareExpires.flatMap { $0 > .zero ? $0 : nil },
-                downloads: content.shareCount
-            )
-        }
+        try Self.share(content, &configuration)
         configuration.records = try Self.records(content, sessionCookie: command.access.sessionCookie)
         configuration.sessionCookie = command.access.sessionCookie
         guard HeaderField.isName(command.access.sessionCookie) else {
@@ -79,6 +70,26 @@ struct ServePlan: Sendable {
             case "-": .standardError
             default: .file(command.address.accessLog)
             }
+    }
+
+    private static func share(
+        _ content: ServeContentOptions,
+        _ configuration: inout ReceiverConfiguration
+    ) throws(BadValue) {
+        let hasLimits = content.shareExpires != nil || content.shareCount != nil
+        guard !content.share.isEmpty || content.shareUploads || !hasLimits else {
+            throw BadValue("--share-expires and --share-count require --share FILE or --share-uploads")
+        }
+        guard !content.shareUploads || configuration.directory != nil && configuration.takesUploads else {
+            throw BadValue("--share-uploads requires a directory that takes uploads")
+        }
+        let lifetime = content.shareExpires.flatMap { $0 > .zero ? $0 : nil }
+        configuration.sharesUploads = content.shareUploads
+        configuration.shareLifetime = lifetime
+        configuration.shareDownloads = content.shareCount
+        configuration.shares = content.share.map {
+            ShareOffer(path: $0, lifetime: lifetime, downloads: content.shareCount)
+        }
     }
 
     private static func encryption(_ options: ServeAddressOptions) throws(BadValue) -> Encryption {

@@ -39,10 +39,12 @@ enum ServeRun {
             configuration.credentials = try ServeCredentials.load(plan)
             let certificate = try ServeCertificate.load(plan)
             configuration.certificate = certificate?.certificate
+            let links = ServeLinks.place(configuration)
+            configuration.linkStore = links.path
             let receiver = try await Receiver.start(configuration, log: log)
             let output = OutputStream(STDOUT_FILENO)
             output.write(ServeText.greeting(receiver, configuration, certificate: certificate))
-            for warning in ServeText.warnings(configuration) { errors.write("martlet: \(warning)\n") }
+            for warning in ServeText.warnings(configuration) + links.warnings { errors.write("martlet: \(warning)\n") }
             await self.wait(for: stopped)
             await receiver.stop()
             return ExitStatus.success

@@ -104,8 +104,11 @@ final class FilePump: ContentPump {
         let offset = self.range.lowerBound
         let file = self.file
         let allocator = self.context.channel.allocator
+        let meter = self.meter
         self.core.pool
             .runIfActive(eventLoop: self.context.eventLoop) { () -> ByteBuffer in
+                // The meter may block, too.
+                guard meter?.take(Int64(count)) ?? true else { return ByteBuffer() }
                 var buffer = allocator.buffer(capacity: count)
                 buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { bytes in
                     max(0, file.read(into: UnsafeMutableRawBufferPointer(rebasing: bytes[..<count]), at: offset))
@@ -118,9 +121,7 @@ final class FilePump: ContentPump {
 
     private func read(_ result: Result<ByteBuffer, any Error>, _ count: Int) {
         self.isReading = false
-        guard case .success(let buffer) = result, buffer.readableBytes == count, self.context.channel.isActive,
-            self.meter?.take(Int64(count)) ?? true
-        else {
+        guard case .success(let buffer) = result, buffer.readableBytes == count, self.context.channel.isActive else {
             // The file was truncated, or may not be sent again: closing the connection signals that the response is incomplete.
             self.end(false)
             return

@@ -138,6 +138,8 @@ package protocol ContentSource: AnyObject, Sendable {
 /// With a meter, the response ends when the client's kernel has acknowledged all of it.
 package protocol ResponseMeter: Sendable {
     /// Counts bytes that are about to be sent; if it returns false, the connection closes instead.
+    ///
+    /// Called on a thread that may block, except for content of at most 64 KiB, which is sent with the head.
     func take(_ count: Int64) -> Bool
     /// The response has ended; called once.
     ///

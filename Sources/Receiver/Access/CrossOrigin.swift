@@ -18,7 +18,7 @@ struct CrossOrigin: Sendable {
     private static let exposed =
         "Location, ETag, Accept-Ranges, Content-Range, Repr-Digest, Tus-Resumable, Tus-Version, Tus-Extension, "
         + "Tus-Max-Size, Tus-Checksum-Algorithm, Upload-Offset, Upload-Length, Upload-Defer-Length, Upload-Metadata, "
-        + "Upload-Expires, Upload-Complete, Upload-Incomplete, Upload-Limit, Upload-Draft-Interop-Version"
+        + "Upload-Expires, Upload-Complete, Upload-Incomplete, Upload-Limit, Upload-Draft-Interop-Version, Share-Link"
 
     /// The header fields to add to the response to a request.
     func fields(for head: RequestHead) -> [(String, String)] {

@@ -27,6 +27,17 @@ public struct ReceiverConfiguration: Sendable {
     public var records: RecordChoice?
     /// The files to share by links.
     public var shares: [ShareOffer] = []
+    /// Whether the sender of an upload gets a link for it.
+    public var sharesUploads = false
+    /// The lifetime of links for uploads, and of those made by requests that name none; `nil` for no limit.
+    public var shareLifetime: Duration?
+    /// The maximum number of downloads by links for uploads, and by those made by requests that name none; `nil` for no
+    /// limit.
+    public var shareDownloads: Int?
+    /// The path of the file in which links are stored, or `nil` to forget them when the receiver stops.
+    ///
+    /// Its directory must exist. One receiver uses it at a time; another one makes no links.
+    public var linkStore: String?
     /// The number of event loops, or `nil` for one per processor.
     public var loops: Int?
 

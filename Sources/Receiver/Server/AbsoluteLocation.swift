@@ -2,7 +2,7 @@
 internal import HTTPServer
 internal import TransferCore
 
-/// Makes the `Location` of an upload absolute: some clients do not resolve references.
+/// Makes the `Location` and the link of an upload absolute: some clients do not resolve references.
 ///
 /// Redirects keep a path: their responses may be cached, and `Host` cannot be trusted then.
 enum AbsoluteLocation {
@@ -25,11 +25,14 @@ enum AbsoluteLocation {
         return "\(isSecure ? "https" : "http")://\(host)\(path)"
     }
 
-    /// Replaces the path in the `Location` of a response that is not a redirect.
+    /// Replaces the paths in the `Location` and the link of a response that is not a redirect.
     static func resolve(_ fields: inout HeaderFields, status: Int, _ request: Request) {
-        guard !(300..<400).contains(status), let path = fields["Location"], path.hasPrefix("/") else { return }
-        fields.remove("Location")
-        fields.append("Location", self.url(path, request))
+        guard !(300..<400).contains(status) else { return }
+        for name in ["Location", ShareLink.field] {
+            guard let path = fields[name], path.hasPrefix("/") else { continue }
+            fields.remove(name)
+            fields.append(name, self.url(path, request))
+        }
     }
 
     private static func isHostByte(_ byte: UInt8) -> Bool {

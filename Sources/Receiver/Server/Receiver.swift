@@ -66,16 +66,26 @@ public final class Receiver: Sendable {
         if let directory = configuration.directory {
             tree = try ServedTree(directory, servesHidden: configuration.servesHidden)
         }
-        let shares = try ShareTable(configuration.shares, now: Timestamp.now)
+        let store = try Self.linkStore(configuration)
+        let mayMakeLinks = store != nil || configuration.linkStore == nil
+        let shares = try ShareTable(
+            configuration.shares,
+            store: store,
+            tree: tree,
+            owner: configuration.directory ?? "\(configuration.listen)",
+            now: Timestamp.now
+        )
         let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.loops ?? System.coreCount)
         let pool = NIOThreadPool(numberOfThreads: 8)
         pool.start()
         let area: UploadArea?
         do throws(ReceiverError) {
             area = try tree.flatMap { (tree) throws(ReceiverError) in
-                configuration.takesUploads ? try UploadArea(tree, configuration, pool: pool) : nil
+                configuration.takesUploads
+                    ? try UploadArea(tree, configuration, pool: pool, links: shares) : nil
             }
         } catch {
+            shares.close()
             try? await pool.shutdownGracefully()
             try? await group.shutdownGracefully()
             throw error
@@ -86,6 +96,7 @@ public final class Receiver: Sendable {
             tree: tree,
             area: area,
             shares: shares,
+            mayMakeLinks: mayMakeLinks,
             access: Self.access(configuration),
             router: ReceiverRoutes(),
             pool: pool,
@@ -96,6 +107,8 @@ public final class Receiver: Sendable {
         do {
             listener = try await HTTPListener.start(Self.listening(configuration, pool, tls), core, on: group)
         } catch {
+            shares.close()
+            area?.close()
             try? await core.listings.pool.shutdownGracefully()
             try? await pool.shutdownGracefully()
             try? await group.shutdownGracefully()
@@ -112,14 +125,15 @@ public final class Receiver: Sendable {
                     }
             )
         }
-        if let area {
-            chores.append(
-                group.next()
-                    .scheduleRepeatedTask(initialDelay: .minutes(1), delay: .minutes(1)) { _ in
-                        pool.submit { _ in area.sweep(now: Timestamp.now, isFirst: false) }
+        chores.append(
+            group.next()
+                .scheduleRepeatedTask(initialDelay: .minutes(1), delay: .minutes(1)) { _ in
+                    pool.submit { _ in
+                        area?.sweep(now: Timestamp.now, isFirst: false)
+                        shares.sweep(now: Timestamp.now)
                     }
-            )
-        }
+                }
+        )
         return Receiver(
             address: address,
             sharePaths: shares.paths,
@@ -140,7 +154,19 @@ public final class Receiver: Sendable {
         try? await self.core.listings.pool.shutdownGracefully()
         try? await self.group.shutdownGracefully()
         self.core.area?.close()
+        self.core.shares.close()
         self.core.log?.flush()
+    }
+
+    /// Opens the store of links; `nil` if links are not stored, or if another receiver stores them and none are offered.
+    private static func linkStore(_ configuration: ReceiverConfiguration) throws(ReceiverError) -> LinkStore? {
+        guard let path = configuration.linkStore else { return nil }
+        do throws(ReceiverError) {
+            return try LinkStore(path, isServing: true)
+        } catch {
+            guard error.code == .busy, configuration.shares.isEmpty, !configuration.sharesUploads else { throw error }
+            return nil
+        }
     }
 
     private static func check(_ configuration: ReceiverConfiguration) throws(ReceiverError) {

@@ -13,6 +13,8 @@ final class ReceiverCore: HTTPApplication {
     /// The upload area, or `nil` if uploads are refused.
     let area: UploadArea?
     let shares: ShareTable
+    /// Whether links can be made: not if another receiver stores them.
+    let mayMakeLinks: Bool
     let access: AccessControl
     let digests = DigestCache()
     let listings = ListingPlace()
@@ -27,6 +29,7 @@ final class ReceiverCore: HTTPApplication {
         tree: ServedTree?,
         area: UploadArea?,
         shares: ShareTable,
+        mayMakeLinks: Bool,
         access: AccessControl,
         router: ReceiverRoutes,
         pool: NIOThreadPool,
@@ -37,6 +40,7 @@ final class ReceiverCore: HTTPApplication {
         self.tree = tree
         self.area = area
         self.shares = shares
+        self.mayMakeLinks = mayMakeLinks
         self.access = access
         self.router = router
         self.pool = pool

@@ -25,7 +25,7 @@ struct ReceiverRoutes: Sendable {
         // The same for every path: browsers send CORS preflight requests without credentials.
         if request.head.method == "OPTIONS" { return ImmediateHandler(self.options(request, core)) }
         if path.names.first == ShareLink.directory {
-            return ImmediateHandler(core.shares.response(path, request, now: Timestamp.now))
+            return ShareRoutes(core: core).handler(path, &request)
         }
         if path.names.first == ServedTree.ownDirectory { return UploadRoutes(core: core).resource(path, &request) }
         switch request.head.method {

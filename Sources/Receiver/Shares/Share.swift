@@ -8,6 +8,10 @@ internal import HTTPServer
 /// times the file: an interrupted download can be continued by any ranges, or restarted if less than half of it was
 /// transferred, but nothing adds up to two copies. A claim that transferred less than half of the file and then rests,
 /// such as a link preview's, is given to the next client; what such claims transferred is limited, too.
+///
+/// A claim's stored count is an upper bound of the bytes that it has transferred; it is raised in steps before bytes are
+/// sent, and lowered when the claim rests. A share that is restored from its record therefore never permits more than
+/// one that was not interrupted.
 struct Share: Sendable {
     /// A client, as far as it can be recognized.
     struct Client: Hashable, Sendable {
@@ -32,13 +36,15 @@ struct Share: Sendable {
         case busy
     }
 
-    private struct Claim {
+    struct Claim {
         var ticket: String
         var address: String
         /// Whether a client has presented the ticket; the address then says nothing any more.
         var isProven = false
         /// The number of content bytes transferred, those of running responses included.
         var sent: Int64 = 0
+        /// The number of bytes that the record counts; at least ``sent`` when bytes are sent.
+        var stored: Int64 = 0
         /// The number of running responses.
         var running = 0
         /// The time of the last event, in seconds since 1970.
@@ -47,12 +53,14 @@ struct Share: Sendable {
 
     private let expires: Int64?
     private let downloads: Int?
-    private var claims: [ClaimID: Claim] = [:]
-    private var nextClaim: ClaimID = 0
+    var claims: [ClaimID: Claim] = [:]
+    var nextClaim: ClaimID = 0
     /// The number of finished downloads whose claims are forgotten.
-    private var finished = 0
+    var finished = 0
     /// The number of bytes transferred on claims that were given to another client.
-    private var spilled: Int64 = 0
+    var spilled: Int64 = 0
+    /// The claims that differ from their records, also those that are forgotten.
+    var changed: Set<ClaimID> = []
 
     /// The time for which a claim must rest before another client gets it, in seconds.
     static let rest: Int64 = 60
@@ -100,6 +108,7 @@ struct Share: Sendable {
             self.claims[id]?.running += 1
             self.claims[id]?.last = now
             if self.claims[id]?.ticket == client.ticket { self.claims[id]?.isProven = true }
+            self.changed.insert(id)
             return .claim(id)
         }
         let mayBecomeFree = self.claims.values.contains { $0.running > 0 || self.canSpill($0, downloads, length) }
@@ -118,6 +127,29 @@ struct Share: Sendable {
         return true
     }
 
+    /// Returns bytes that were taken and are not sent.
+    mutating func untake(_ count: Int64, for id: ClaimID) { self.claims[id]?.sent -= count }
+
+    /// Raises the stored count of a claim if the bytes taken have used it up.
+    ///
+    /// - Parameters:
+    ///   - id: The claim.
+    ///   - ahead: The number of bytes that will be taken next.
+    ///   - length: The length of the file in bytes.
+    /// - Returns: Whether the count was raised: the record must be stored before the bytes are sent.
+    mutating func lease(_ id: ClaimID, ahead: Int64, of length: Int64) -> Bool {
+        guard let claim = self.claims[id], claim.stored < claim.sent || claim.stored == claim.sent && ahead > 0 else {
+            return false
+        }
+        self.claims[id]?.stored = min(Self.allowance(length), claim.sent + min(ahead, Self.step(length)))
+        self.changed.insert(id)
+        return true
+    }
+
+    /// The number of bytes for which a lease is raised: a sixteenth of the file, so that a copy needs few syncs, and the
+    /// bytes that a crash counts wrongly are few.
+    private static func step(_ length: Int64) -> Int64 { max(length / 16, 64 << 10) }
+
     /// A response on a claim has ended.
     ///
     /// - Parameters:
@@ -128,6 +160,21 @@ struct Share: Sendable {
         self.claims[id]?.running -= 1
         self.claims[id]?.sent -= unsent
         self.claims[id]?.last = now
+        guard let claim = self.claims[id], claim.running == 0, claim.stored > claim.sent else { return }
+        self.claims[id]?.stored = claim.sent
+        self.changed.insert(id)
+    }
+
+    /// The number of downloads that transferred the complete file.
+    func completed(of length: Int64) -> Int {
+        self.finished + self.claims.values.count { $0.sent >= length }
+    }
+
+    /// The time since which nothing more is promised by the link, in seconds since 1970; `nil` if it can be used.
+    func over(of length: Int64, now: Int64) -> Int64? {
+        if let expires, now >= expires { return expires }
+        guard let downloads, self.completed(of: length) >= downloads else { return nil }
+        return self.claims.values.map(\.last).max() ?? 0
     }
 
     /// The number of bytes that one claim may transfer.
@@ -165,6 +212,7 @@ struct Share: Sendable {
             else { return nil }
             self.spilled += resting.value.sent
             self.claims[resting.key] = nil
+            self.changed.insert(resting.key)
         }
         self.nextClaim += 1
         return self.nextClaim
@@ -182,6 +230,7 @@ struct Share: Sendable {
             claim.running > 0 || claim.sent < length || claim.last + Self.patience > now
         }
         self.finished += self.claims.count - kept.count
+        self.changed.formUnion(self.claims.keys.filter { kept[$0] == nil })
         self.claims = kept
     }
 }

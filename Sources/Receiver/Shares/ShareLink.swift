@@ -5,6 +5,8 @@ internal import TransferCore
 enum ShareLink {
     /// The first name of every link's path.
     static let directory = ".martlet-share"
+    /// The header field with the link of an upload.
+    static let field = "Share-Link"
 
     /// The path for a token and a file name.
     static func path(token: String, name: String) -> String { "/\(self.directory)/\(token)/\(TreePath.encode(name))" }

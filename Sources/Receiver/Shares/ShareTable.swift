@@ -6,123 +6,271 @@ internal import Synchronization
 internal import TransferCore
 
 /// The shared files, by the tokens of their links.
+///
+/// A ``LinkBook`` decides, under a lock; its changes are stored in a ``LinkStore``. Changes of several requests that are
+/// stored at the same time share one sync.
 final class ShareTable: Sendable {
-    private struct Entry {
-        var share: Share
-        var file: OpenFile
-        var facts: FileFacts
-        var name: String
+    struct State {
+        var book: LinkBook
+        /// The files of this run's offers. They stay open: such a link refers to the file that was opened at the start,
+        /// even if it is renamed or replaced later.
+        var offered: [String: OpenFile] = [:]
+        /// The last batch of the book that is stored.
+        var durable: UInt64 = 0
+        /// Whether storing failed, so that the whole book must be stored.
+        var mustReplace = false
     }
 
-    private let entries: Mutex<[String: Entry]>
-    /// The paths of the links, in the order of the offers.
+    let state: Mutex<State>
+    private let store: LinkStore?
+    private let tree: ServedTree?
+    /// The paths of the links of this run's offers, in their order.
     let paths: [String]
 
-    /// Opens the files and creates their tokens.
+    /// Reads the stored links, and opens the files of the offers.
     ///
-    /// The files stay open: a link refers to the file that was opened here, even if it is renamed or replaced later.
-    ///
-    /// - Throws: ``ReceiverError`` with `directory` if a file cannot be opened or is not a regular file.
-    init(_ offers: [ShareOffer], now: Int64) throws(ReceiverError) {
-        var entries: [String: Entry] = [:]
-        var paths: [String] = []
-        for offer in offers {
-            let raw = open(offer.path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-            guard raw >= 0 else {
-                throw ReceiverError(.directory, "cannot share '\(offer.path)': \(String(cString: strerror(errno)))")
-            }
-            let file = OpenFile(raw)
-            guard let status = file.status(), status.st_mode & S_IFMT == S_IFREG else {
-                throw ReceiverError(.directory, "cannot share '\(offer.path)': it is no plain file")
-            }
-            let name = String(offer.path.split(separator: "/").last ?? "file")
-            let token = Self.token()
-            let expires = offer.lifetime.map { now + $0.components.seconds }
-            entries[token] = Entry(
-                share: Share(expires: expires, downloads: offer.downloads),
-                file: file,
-                facts: FileFacts(status),
-                name: name
-            )
-            paths.append(ShareLink.path(token: token, name: name))
-        }
-        self.entries = Mutex(entries)
-        self.paths = paths
-    }
-
-    /// Returns 128 random bits as text for a URL.
-    private static func token() -> String { UploadName().id }
-
-    /// The name of the cookie with the ticket of a download.
-    static let ticketCookie = "martlet-share"
-
-    /// Responds to a request for a link.
-    ///
-    /// HEAD, and programs that show a preview of the link, get no content and do not count.
+    /// An offer of a file whose link is stored, with the same limits, gets the same link.
     ///
     /// - Parameters:
-    ///   - path: The path of the link.
-    ///   - request: The request.
+    ///   - offers: The files to share.
+    ///   - store: The store, or `nil` to keep links in memory.
+    ///   - tree: The served directory, for links that are made by requests.
+    ///   - owner: The directory or address for which links are stored.
     ///   - now: The current time, in seconds since 1970.
-    /// - Returns: The response, with its meter if it counts.
-    func response(_ path: TreePath, _ request: Request, now: Int64) -> Response {
-        let fields = request.head.fields
-        guard request.isRead else { return .message(405, "a link supports GET and HEAD", ["Allow": "GET, HEAD"]) }
-        guard path.names.count == 3 else { return .failure(.notFound) }
-        let token = path.names[1]
-        return self.entries.withLock { entries in
-            guard var entry = entries[token], entry.name == path.names[2] else { return .failure(.notFound) }
-            // The file may be written to while it is shared: use its current metadata.
-            if let status = entry.file.status() { entry.facts = FileFacts(status) }
-            let length = entry.facts.length
-            var plan = FileResponse(name: entry.name, facts: entry.facts, isAttachment: true)
-            plan.hasRanges = request.head.method == "GET"
-            var response = plan.response(fields, entry.file, now: now)
-            if LinkPreview.isUserAgent(fields["User-Agent"]) {
-                response = .message(
-                    200,
-                    "\(entry.name) (\(ByteCount.binary(length)))",
-                    ["Cache-Control": "no-store"]
-                )
+    /// - Throws: ``ReceiverError`` with `directory` if a file cannot be opened or is not a regular file, `links` if the
+    ///   store is damaged or cannot be written.
+    init(
+        _ offers: [ShareOffer],
+        store: LinkStore? = nil,
+        tree: ServedTree? = nil,
+        owner: String = "",
+        now: Int64
+    ) throws(ReceiverError) {
+        var book = LinkBook(owner: owner)
+        if let store {
+            do throws(StorageError) {
+                for record in try store.read() where !book.apply(record) { throw Self.unreadable }
+            } catch {
+                throw ReceiverError(.links, "the stored links cannot be used: \(error.message)")
             }
-            let isHead = request.head.method == "HEAD"
-            let count = isHead ? 0 : response.content.fileLength
-            let client = Share.Client(
-                ticket: RequestCookies.all(fields).first { $0.name == Self.ticketCookie }?.value,
-                address: request.peer
-            )
-            var share = entry.share
-            // A response without content of the file claims nothing, but there must be something to claim.
-            let wanted = count > 0 ? count : isHead ? length : 1
-            switch share.requested(wanted, of: length, by: client, offering: Self.token(), now: now) {
-            case .serve: return response
-            case .gone: return .message(410, "this link has been used up or has expired")
-            case .busy: return .message(503, "the last download is running", ["Retry-After": "10"])
-            case .claim(let claim):
-                guard count > 0 else { return response }
-                entry.share = share
-                entries[token] = entry
-                response.meter = ShareMeter(self, token: token, claim: claim, length: length)
-                response.fields.append("Cache-Control", "private, no-store")
-                if let ticket = share.ticket(claim) {
-                    response.fields.append(
-                        "Set-Cookie",
-                        "\(Self.ticketCookie)=\(ticket); Path=/\(ShareLink.directory)/\(token)/; HttpOnly; SameSite=Lax"
-                            + (request.isSecure ? "; Secure" : "")
-                    )
-                }
-                return response
-            }
+            book.restarted(now: now)
+            book.prune(now: now)
+        }
+        var state = State(book: book)
+        var paths: [String] = []
+        for offer in offers {
+            let (file, link) = try Self.link(for: offer, in: &state, now: now)
+            state.offered[link.token] = file
+            paths.append(link.url)
+        }
+        self.paths = paths
+        self.state = Mutex(state)
+        self.store = store
+        self.tree = tree
+        do throws(StorageError) {
+            try self.save()
+        } catch {
+            throw ReceiverError(.links, "the links cannot be stored: \(error.message)")
         }
     }
 
-    /// Counts bytes of a download that are about to be sent; returns false if they must not be.
-    func take(_ count: Int64, of length: Int64, _ token: String, _ claim: Share.ClaimID) -> Bool {
-        self.entries.withLock { $0[token]?.share.take(count, of: length, for: claim) ?? false }
+    private static func link(
+        for offer: ShareOffer,
+        in state: inout State,
+        now: Int64
+    ) throws(ReceiverError) -> (OpenFile, StoredLink) {
+        let raw = Platform.open(offer.path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+        guard raw >= 0 else {
+            throw ReceiverError(.directory, "cannot share '\(offer.path)': \(String(cString: strerror(errno)))")
+        }
+        let file = OpenFile(raw)
+        guard let status = file.status(), status.st_mode & S_IFMT == S_IFREG else {
+            throw ReceiverError(.directory, "cannot share '\(offer.path)': it is no plain file")
+        }
+        var link = StoredLink(
+            .option,
+            path: [Self.absolute(offer.path)],
+            file: FileIdentity(linked: status),
+            created: now,
+            lifetime: offer.lifetime,
+            downloads: offer.downloads
+        )
+        let known = state.book.entries.values.filter { $0.link.origin == .option && $0.link.path == link.path }
+        for entry in known where state.offered[entry.link.token] == nil {
+            let old = entry.link
+            // The file may have been written to since: it is the same as long as it was not replaced.
+            guard old.file.inode == link.file.inode, old.downloads == link.downloads else { continue }
+            if old.lifetime == link.lifetime, entry.over(now: now) == nil {
+                link.token = old.token
+                link.created = old.created
+                link.expires = old.expires
+                break
+            }
+        }
+        // A link with other limits is replaced by the new one.
+        for entry in known where state.offered[entry.link.token] == nil && entry.link.token != link.token {
+            if entry.over(now: now) == nil { _ = state.book.revoke(entry.link.token, now: now) }
+        }
+        guard state.book.put(link, now: now) != nil else { throw Self.full }
+        return (file, link)
+    }
+
+    private static func absolute(_ path: String) -> String {
+        guard let real = realpath(path, nil) else { return path }
+        defer { free(real) }
+        return String(cString: real)
+    }
+
+    private static let full = ReceiverError(
+        .links,
+        "there are \(LinkBook.most) links already; remove some with: martlet links --remove LINK"
+    )
+    private static let unreadable = StorageError(
+        .badJournal,
+        "a record is not understood; restore the file from a backup, or move it away and lose the links"
+    )
+
+    // MARK: Storing
+
+    /// Stores a batch of changes, unless it is stored already; blocks.
+    ///
+    /// - Returns: Whether it is stored, and the changes by it may be acted upon.
+    func persist(_ batch: UInt64) -> Bool {
+        if self.state.withLock({ $0.durable >= batch }) { return true }
+        return (try? self.save(batch)) != nil
+    }
+
+    /// Stores all changes; blocks.
+    func persistAll() { _ = try? self.save() }
+
+    private func save(_ batch: UInt64 = .max) throws(StorageError) {
+        guard let store else {
+            self.state.withLock { state in
+                _ = state.book.takeChanges()
+                state.durable = state.book.batch - 1
+            }
+            return
+        }
+        var written: UInt64 = 0
+        do throws(StorageError) {
+            try store.write(apply: { (records) throws(StorageError) in try self.apply(records) }) {
+                self.state.withLock { state in
+                    if state.mustReplace { return .replace }
+                    guard state.durable < batch, let record = state.book.takeChanges() else { return nil }
+                    written = state.book.batch - 1
+                    return .append(record)
+                }
+            } snapshot: {
+                self.state.withLock { state in
+                    let snapshot = state.book.takeSnapshot()
+                    written = state.book.batch - 1
+                    return snapshot
+                }
+            }
+        } catch {
+            self.state.withLock { $0.mustReplace = true }
+            throw error
+        }
+        guard written > 0 else { return }
+        self.state.withLock { state in
+            state.durable = max(state.durable, written)
+            state.mustReplace = false
+        }
+    }
+
+    private func apply(_ records: [[UInt8]]) throws(StorageError) {
+        guard !records.isEmpty else { return }
+        guard self.state.withLock({ state in records.allSatisfy { state.book.apply($0) } }) else {
+            throw Self.unreadable
+        }
+    }
+
+    /// Applies the revocations of other processes; blocks.
+    ///
+    /// - Returns: Whether the links are up to date.
+    func refresh() -> Bool {
+        guard let store, store.hasChanged else { return true }
+        do throws(StorageError) {
+            try self.apply(try store.readAppended())
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    /// Forgets old links and applies revocations; blocks.
+    func sweep(now: Int64) {
+        _ = self.refresh()
+        self.state.withLock { $0.book.prune(now: now) }
+        self.persistAll()
+    }
+
+    /// Stores what is left and releases the store.
+    func close() {
+        self.persistAll()
+        self.store?.close()
+    }
+
+    // MARK: Files
+
+    /// Opens the file of a link; `nil` if it is gone or was replaced.
+    func open(_ link: StoredLink, _ offered: OpenFile?) -> (file: OpenFile, facts: FileFacts)? {
+        if link.origin == .option {
+            // The file may be written to while it is shared: use its current metadata.
+            return offered.flatMap { file in file.status().map { (file, FileFacts($0)) } }
+        }
+        guard let tree, case .file(let file, let facts)? = try? tree.open(TreePath(names: link.path)),
+            let status = file.status(), FileIdentity(linked: status).matches(link.file)
+        else { return nil }
+        return (file, facts)
+    }
+
+    // MARK: Counting
+
+    /// Counts bytes of a download that are about to be sent; blocks if the number of bytes stored is raised.
+    ///
+    /// - Parameters:
+    ///   - count: The number of bytes.
+    ///   - ahead: The number of bytes of the response that follow.
+    ///   - length: The length of the file.
+    ///   - token: The link.
+    ///   - claim: The claim.
+    /// - Returns: Whether they may be sent.
+    func take(_ count: Int64, ahead: Int64, of length: Int64, _ token: String, _ claim: Share.ClaimID) -> Bool {
+        let batch = self.state.withLock { state -> UInt64? in
+            guard let entry = state.book[token], entry.link.revoked == nil else { return nil }
+            var isTaken = false
+            let batch = state.book.use(token) { share in
+                isTaken = share.take(count, of: length, for: claim)
+                return isTaken && share.lease(claim, ahead: ahead, of: length)
+            }
+            return isTaken ? batch : nil
+        }
+        guard let batch else { return false }
+        if self.persist(batch) { return true }
+        self.untake(count, token, claim)
+        return false
+    }
+
+    /// Returns bytes that were taken and are not sent.
+    func untake(_ count: Int64, _ token: String, _ claim: Share.ClaimID) {
+        self.use(token) { $0.untake(count, for: claim) }
     }
 
     /// Reports the end of a response of a download.
-    func ended(_ token: String, _ claim: Share.ClaimID, unsent: Int64) {
-        self.entries.withLock { $0[token]?.share.ended(claim, unsent: unsent, now: Timestamp.now) }
+    ///
+    /// - Returns: Whether there is something to store, without haste.
+    func ended(_ token: String, _ claim: Share.ClaimID, unsent: Int64) -> Bool {
+        self.use(token) { $0.ended(claim, unsent: unsent, now: Timestamp.now) }
+        return self.store != nil && self.state.withLock { $0.book.hasChanges }
+    }
+
+    private func use(_ token: String, _ change: (inout Share) -> Void) {
+        self.state.withLock { state in
+            _ = state.book.use(token) { share in
+                change(&share)
+                return false
+            }
+        }
     }
 }

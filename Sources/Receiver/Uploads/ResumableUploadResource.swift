@@ -19,8 +19,11 @@ struct ResumableUploadResource: Sendable {
         do throws(UploadRefusal) {
             var standing = try self.area.standing(self.name, now: Timestamp.now, isOurs: isFree)
             if isFree { try self.land(&standing) }
-            if let version = DraftVersion(fields: self.fields) { return version.standing(standing, self.area.limits) }
-            return self.tus(standing)
+            var response =
+                DraftVersion(fields: self.fields).map { $0.standing(standing, self.area.limits) } ?? self.tus(standing)
+            // A client that lost the response to its last request gets the link here.
+            if let link = self.area.link(of: standing) { response.fields.append(ShareLink.field, link) }
+            return response
         } catch {
             var response = error.response
             response.fields.append("Cache-Control", "no-store")

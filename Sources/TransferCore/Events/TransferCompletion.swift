@@ -25,6 +25,8 @@ public struct TransferCompletion: Sendable {
     public var sent: Int64?
     /// Of an upload: the status of the response that confirmed it, if there was one.
     public var status: Int?
+    /// Of an upload: the link to the file that the server has made for it (`Share-Link`), as sent.
+    public var link: String?
 
     /// Creates a completion.
     public init(

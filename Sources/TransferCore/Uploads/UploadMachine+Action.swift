@@ -99,6 +99,8 @@ extension UploadMachine {
         package var duration: Int64
         /// The status of the response that completed it, if one did.
         package var status: Int?
+        /// The link to the file that the server has made, if it made one.
+        package var link: String?
     }
 
     /// The progress of an upload.

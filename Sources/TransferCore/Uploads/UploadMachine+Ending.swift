@@ -64,7 +64,8 @@ extension UploadMachine {
             received: self.earlierReceived + self.flow.received,
             sent: self.history.sent + self.flow.sent,
             duration: self.earlierTime + now - self.startedAt,
-            status: status
+            status: status,
+            link: self.link
         )
         return actions + self.end(.finished(completion))
     }

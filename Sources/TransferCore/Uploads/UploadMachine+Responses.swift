@@ -50,6 +50,7 @@ extension UploadMachine {
             return self.drain(exchange, head, then: self.isSpent ? .fail(Self.cannotRepeat) : .launch(request))
         default: break
         }
+        if let link = head.fields["Share-Link"] { self.link = link }
         if let refusal = exchange.request.refusal { return self.compared(exchange, head, refusal) }
         let action = self.machine.received(head, from: exchange.request.url)
         self.noteProgress()

@@ -120,6 +120,8 @@ package struct UploadMachine: Sendable {
     var writes = 0
     var window = RateWindow()
     var reported: Int64 = -1
+    /// The link to the file that the server has made.
+    var link: String?
     /// Whether the server acknowledged more than before, or responded with a success.
     package internal(set) var hasAdvanced = false
 

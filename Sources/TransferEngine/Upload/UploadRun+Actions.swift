@@ -237,6 +237,7 @@ extension RunOutcome {
             )
             completion.sent = figures.sent
             completion.status = figures.status
+            completion.link = figures.link
             self = .finished(completion)
         }
     }

@@ -13,6 +13,8 @@ struct LandedFile: Sendable {
     var facts: FileFacts
     /// Whether it replaced another file.
     var hasReplaced: Bool
+    /// The path of the link for it, or `nil` if its sender gets none.
+    var link: String?
 }
 
 extension UploadArea {
@@ -56,6 +58,8 @@ extension UploadArea {
     ///   - file: The open partial file.
     ///   - place: The destination.
     ///   - fields: The request header fields, for their conditions.
+    ///   - upload: The upload, for its link.
+    ///   - user: The sender, if the credentials name one.
     /// - Returns: The landed file.
     /// - Throws: ``UploadRefusal``. The partial file is then unchanged, unless the rename succeeded and the error
     ///   concerns the directory's sync or the file's metadata.
@@ -63,19 +67,40 @@ extension UploadArea {
         _ part: String,
         _ file: OpenFile,
         _ place: LandingPlace,
-        _ fields: HeaderFields
+        _ fields: HeaderFields,
+        of upload: UploadName,
+        from user: String?
     ) throws(UploadRefusal) -> LandedFile {
         let number = file.sync()
         guard number == 0 else { throw UploadRefusal(number: number, "syncing") }
         let target = try self.makeDirectory(place.directory)
-        let named = try self.rename(part, place, target, fields)
+        let link = self.links?
+            .prepare(
+                place,
+                file,
+                upload: upload,
+                lifetime: self.linkLifetime,
+                downloads: self.linkDownloads,
+                user: user
+            )
+        let named: Named
+        do throws(UploadRefusal) {
+            named = try self.rename(part, place, target, fields)
+        } catch {
+            if let link { self.links?.withdraw(link) }
+            throw error
+        }
         do throws(StorageError) {
             try target.sync()
         } catch {
             throw UploadRefusal(500, "the file is there, but its directory could not be synced")
         }
-        guard let facts = named.facts else { throw UploadRefusal(500, "the file cannot be looked at") }
-        return LandedFile(path: place.path(named.name), facts: facts, hasReplaced: named.hasReplaced)
+        guard let facts = named.facts, let identity = named.identity else {
+            throw UploadRefusal(500, "the file cannot be looked at")
+        }
+        var landed = LandedFile(path: place.path(named.name), facts: facts, hasReplaced: named.hasReplaced)
+        landed.link = link.flatMap { self.links?.landed($0, at: landed.path, identity) }
+        return landed
     }
 
     /// Whether the name of a landed file still refers to that file.
@@ -87,6 +112,7 @@ extension UploadArea {
         var hasReplaced: Bool
         /// Read under the landing lock, before another upload can land under the same name.
         var facts: FileFacts?
+        var identity: FileIdentity?
     }
 
     private func rename(
@@ -140,7 +166,14 @@ extension UploadArea {
                     // The record of the replaced file does not describe the new one.
                     if hasReplaced { try? target.unlink(ServedTree.recordName(name)) }
                     let status = (try? target.status(name)) ?? nil
-                    return .success(Named(name: name, hasReplaced: hasReplaced, facts: status.map { FileFacts($0) }))
+                    return .success(
+                        Named(
+                            name: name,
+                            hasReplaced: hasReplaced,
+                            facts: status.map { FileFacts($0) },
+                            identity: status.map { FileIdentity(linked: $0) }
+                        )
+                    )
                 case EEXIST where place.mayRename: continue
                 case EXDEV: return .success(nil)
                 case let number: return .failure(UploadRefusal(number: number, "naming the file"))

@@ -92,6 +92,11 @@ extension UploadArea {
         }
     }
 
+    /// The path of the link of an upload that has landed, or `nil` if it has none.
+    func link(of standing: UploadStanding) -> String? {
+        standing.isComplete ? self.links?.path(ofUpload: standing.upload.name) : nil
+    }
+
     /// Lands an upload and records its path; deletes it if it does not match the announced `Repr-Digest`.
     func complete(_ upload: ResumableUpload, _ file: OpenFile) throws(UploadRefusal) -> LandedFile {
         if let digest = upload.digest {
@@ -101,7 +106,14 @@ extension UploadArea {
                 throw UploadRefusal(400, "the content is not what Repr-Digest says; send it again")
             }
         }
-        let landed = try self.land(upload.name.part, file, upload.place, upload.conditionFields)
+        let landed = try self.land(
+            upload.name.part,
+            file,
+            upload.place,
+            upload.conditionFields,
+            of: upload.name,
+            from: upload.facts.user
+        )
         self.writeRecord(upload.facts, of: landed)
         var upload = upload
         upload.length = landed.facts.length

@@ -16,6 +16,10 @@ final class UploadArea: Sendable {
     let active = ActiveUploads()
     let reservations = NameReservations()
     let records: RecordChoice?
+    /// The table for the links of uploads, or `nil` if senders get none.
+    let links: ShareTable?
+    let linkLifetime: Duration?
+    let linkDownloads: Int?
     let pool: NIOThreadPool
     /// Held from the check of a name until the rename, so that the checked file is the one that is replaced.
     let landing = Mutex(())
@@ -28,12 +32,20 @@ final class UploadArea: Sendable {
     /// Opens the area, creates it if it is missing, and locks it for this process.
     ///
     /// - Throws: ``ReceiverError``: `directory` if it cannot be created, `busy` if another receiver has locked it.
-    init(_ tree: ServedTree, _ configuration: ReceiverConfiguration, pool: NIOThreadPool) throws(ReceiverError) {
+    init(
+        _ tree: ServedTree,
+        _ configuration: ReceiverConfiguration,
+        pool: NIOThreadPool,
+        links: ShareTable? = nil
+    ) throws(ReceiverError) {
         self.tree = tree
         self.limits = configuration.limits
         self.overwrites = configuration.overwrites
         self.records = configuration.records
         self.pool = pool
+        self.links = configuration.sharesUploads ? links : nil
+        self.linkLifetime = configuration.shareLifetime
+        self.linkDownloads = configuration.shareDownloads
         self.budget = UploadBudget(limit: configuration.limits.total)
         let path = tree.path + (tree.path.hasSuffix("/") ? "" : "/") + ServedTree.ownDirectory
         let made = mkdirat(tree.root.raw, ServedTree.ownDirectory, 0o700)

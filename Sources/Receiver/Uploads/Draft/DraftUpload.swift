@@ -76,11 +76,9 @@ final class DraftUpload: UploadFlow {
         }
         let sink = try self.session.resume(name, checking: self.checksum) { (standing) throws(UploadRefusal) in
             guard !standing.isComplete, offset == standing.offset else {
-                throw UploadRefusal(
-                    409,
-                    "the upload has \(standing.offset) bytes",
-                    self.version.fields(offset: standing.offset, isComplete: standing.isComplete)
-                )
+                var fields = self.version.fields(offset: standing.offset, isComplete: standing.isComplete)
+                if let link = self.session.area.link(of: standing) { fields.append(ShareLink.field, link) }
+                throw UploadRefusal(409, "the upload has \(standing.offset) bytes", fields)
             }
             if let digest = self.fields.joined("Repr-Digest") { standing.upload.digest = digest }
             let declared = StructuredItem.integer(self.fields["Upload-Length"])

@@ -126,7 +126,14 @@ final class FormUpload: UploadFlow {
             var landed: [LandedFile] = []
             for (index, file) in files.enumerated() {
                 let content = try self.area.openPart(file.part)
-                let one = try self.area.land(file.part.part, content, file.place, HeaderFields())
+                let one = try self.area.land(
+                    file.part.part,
+                    content,
+                    file.place,
+                    HeaderFields(),
+                    of: file.part,
+                    from: self.request.user
+                )
                 self.state.withLock { $0.files[index].hasLanded = true }
                 var facts = UploadFacts(
                     self.request,
@@ -149,6 +156,8 @@ final class FormUpload: UploadFlow {
     private func response(_ landed: [LandedFile]) -> Response {
         let format = AcceptedFormat.choose(self.request.head.fields.joined("Accept"), preferring: .json)
         if format == .html {
+            // The sender may not be permitted to list the directory, and the links are shown only once.
+            if landed.contains(where: { $0.link != nil }) { return SentPage(landed, self.request).response }
             var directory = self.directory
             directory.endsWithSlash = true
             return .message(303, "the files are here", ["Location": directory.url])
@@ -157,17 +166,24 @@ final class FormUpload: UploadFlow {
             JSON.Member(
                 "files",
                 .array(
-                    landed.map {
-                        .object([
-                            JSON.Member("name", .optional($0.path.name)), JSON.Member("url", .string($0.path.url)),
-                            JSON.Member("size", .integer($0.facts.length)),
-                        ])
+                    landed.map { file in
+                        var members = [
+                            JSON.Member("name", .optional(file.path.name)), JSON.Member("url", .string(file.path.url)),
+                            JSON.Member("size", .integer(file.facts.length)),
+                        ]
+                        if let link = file.link {
+                            members.append(JSON.Member("link", .string(AbsoluteLocation.url(link, self.request))))
+                        }
+                        return .object(members)
                     }
                 )
             )
         ])
         var fields: HeaderFields = ["Content-Type": "application/json", "X-Content-Type-Options": "nosniff"]
-        if landed.count == 1, let url = landed.first?.path.url { fields.append("Location", url) }
+        if landed.count == 1, let file = landed.first {
+            fields.append("Location", file.path.url)
+            if let link = file.link { fields.append(ShareLink.field, link) }
+        }
         return Response(201, fields, .bytes(list.bytes + [0x0A]))
     }
 

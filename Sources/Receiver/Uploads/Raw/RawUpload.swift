@@ -60,7 +60,14 @@ final class RawUpload: UploadFlow {
             for digest in self.expected where sink.digest(digest.algorithm) != digest.bytes {
                 throw UploadRefusal(400, "the content is not what \(digest.source) says; send it again")
             }
-            let landed = try self.area.land(self.name.part, sink.file, self.place, self.fields)
+            let landed = try self.area.land(
+                self.name.part,
+                sink.file,
+                self.place,
+                self.fields,
+                of: self.name,
+                from: self.facts.user
+            )
             self.area.writeRecord(self.facts, of: landed)
             self.releaseName()
             return UploadResponse.landed(landed)
@@ -84,6 +91,7 @@ enum UploadResponse {
     static func landed(_ file: LandedFile) -> Response {
         var fields = HeaderFields()
         fields.append("ETag", file.facts.entityTag)
+        if let link = file.link { fields.append(ShareLink.field, link) }
         guard !file.hasReplaced else { return Response(204, fields) }
         fields.append("Location", file.path.url)
         return Response(201, fields)

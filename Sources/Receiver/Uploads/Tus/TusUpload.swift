@@ -80,11 +80,9 @@ final class TusUpload: UploadFlow {
         let declared = try TusProtocol.number(self.fields["Upload-Length"], "Upload-Length")
         let sink = try self.session.resume(name, checking: checksum) { (standing) throws(UploadRefusal) in
             guard !standing.isComplete, offset == standing.offset else {
-                throw UploadRefusal(
-                    409,
-                    "the upload has \(standing.offset) bytes",
-                    ["Upload-Offset": "\(standing.offset)"]
-                )
+                var fields: HeaderFields = ["Upload-Offset": "\(standing.offset)"]
+                if let link = self.session.area.link(of: standing) { fields.append(ShareLink.field, link) }
+                throw UploadRefusal(409, "the upload has \(standing.offset) bytes", fields)
             }
             guard let declared else { return }
             guard standing.upload.length ?? declared == declared, declared >= standing.offset else {
@@ -110,14 +108,17 @@ final class TusUpload: UploadFlow {
                 try self.session.accept()
             }
             let isWhole = sink.offset == upload.length
+            var link: String?
             if isWhole {
-                _ = try self.session.area.complete(upload, sink.file)
+                link = try self.session.area.complete(upload, sink.file).link
             } else {
                 // Only bytes on disk are acknowledged.
                 let number = sink.file.syncData()
                 guard number == 0 else { throw UploadRefusal(number: number, "syncing") }
             }
-            return self.response(upload, sink.offset, isWhole: isWhole)
+            var response = self.response(upload, sink.offset, isWhole: isWhole)
+            if let link { response.fields.append(ShareLink.field, link) }
+            return response
         } catch {
             return TusProtocol.told(error).response
         }

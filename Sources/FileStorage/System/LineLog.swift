@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+import Platform
+public import TransferCore
+
+/// A file of lines with checksums: a snapshot, to which changes are appended.
+///
+/// A line is the CRC-32C of its payload in hexadecimal digits, a space and the payload. The first line has the format,
+/// its version and the number of lines of the snapshot. Every append is one line, synced before it is reported as
+/// written. A crash can only leave an incomplete last line, which does not count; damage elsewhere is an error. The
+/// snapshot is replaced atomically.
+///
+/// Several processes may append if they exclude each other; only one of them may replace.
+package struct LineLog: Sendable {
+    /// The path of the file.
+    package let path: String
+    private let format: String
+    private let version: Int
+    /// The number of bytes that were read or written, up to the end of a complete line.
+    private var end: Int64 = 0
+    /// The length of the snapshot in bytes.
+    private var snapshot: Int64 = 0
+    /// Whether an incomplete line may follow ``end``.
+    private var isTorn = false
+
+    private static let longest = 64 << 20
+    /// The appended bytes that are tolerated in any file.
+    private static let leastAppended: Int64 = 64 << 10
+
+    /// Creates a log that is neither read nor written yet.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the file.
+    ///   - format: The name of the format: letters and hyphens.
+    ///   - version: The version of the payloads.
+    package init(_ path: String, format: String, version: Int) {
+        self.path = path
+        self.format = format
+        self.version = version
+    }
+
+    /// Whether the file should be replaced: more was appended than the snapshot has.
+    package var isBloated: Bool { self.end - self.snapshot > max(self.snapshot, Self.leastAppended) }
+
+    /// Whether the file has another length than this value knows; stat(2).
+    package var hasChanged: Bool {
+        var status = stat()
+        guard stat(self.path, &status) == 0 else { return self.end > 0 }
+        return Int64(status.st_size) != self.end
+    }
+
+    // MARK: Reading
+
+    /// Reads the whole file.
+    ///
+    /// - Returns: The payloads, or `nil` if the file does not exist.
+    /// - Throws: ``StorageError``: `badJournal` if it is damaged or has another format, or the error of reading it.
+    package mutating func read() throws(StorageError) -> [[UInt8]]? {
+        guard let bytes = try AtomicFile.read(self.path, atMost: Self.longest) else { return nil }
+        let (all, end) = try self.lines(bytes[...], after: 0)
+        guard let header = all.first, let json = try? JSON(parsing: header), json["format"]?.string == self.format,
+            let version = json["version"]?.integer, let count = json["snapshot"]?.integer
+        else { throw self.damaged("it is not a file of the format \(self.format)") }
+        guard version <= Int64(self.version) else {
+            throw StorageError(
+                .badJournal,
+                "'\(self.path)' has version \(version), but this program supports \(self.version); use the program that "
+                    + "wrote it, or move the file away"
+            )
+        }
+        guard Int64(all.count - 1) >= count else { throw self.damaged("its snapshot is incomplete") }
+        self.end = Int64(end)
+        self.isTorn = end < bytes.endIndex
+        self.snapshot = Int64(all.prefix(Int(count) + 1).reduce(0) { $0 + $1.count + Self.overhead })
+        return Array(all.dropFirst())
+    }
+
+    /// Reads the lines that were appended since the last call of any method.
+    ///
+    /// - Throws: ``StorageError`` as ``read()``.
+    package mutating func readAppended() throws(StorageError) -> [[UInt8]] {
+        guard self.end > 0, self.hasChanged else { return [] }
+        guard let bytes = try AtomicFile.read(self.path, atMost: Self.longest), Int64(bytes.count) > self.end else {
+            return []
+        }
+        let (lines, end) = try self.lines(bytes[Int(self.end)...], after: self.end)
+        self.end = Int64(end)
+        self.isTorn = end < bytes.endIndex
+        return lines
+    }
+
+    /// Decodes lines; returns their payloads, and the index after the last complete one.
+    private func lines(
+        _ bytes: ArraySlice<UInt8>,
+        after offset: Int64
+    ) throws(StorageError) -> (payloads: [[UInt8]], end: Int) {
+        var payloads: [[UInt8]] = []
+        var start = bytes.startIndex
+        while start < bytes.endIndex, let feed = bytes[start...].firstIndex(of: 0x0A) {
+            guard let payload = Self.decode(bytes[start..<feed]) else {
+                // Only the last line can be incomplete.
+                guard feed + 1 == bytes.endIndex, start > 0 else {
+                    throw self.damaged("the line at offset \(start) has a wrong checksum")
+                }
+                break
+            }
+            payloads.append(payload)
+            start = feed + 1
+        }
+        return (payloads, start)
+    }
+
+    // MARK: Writing
+
+    /// Appends a line and syncs it.
+    ///
+    /// - Parameter payload: The payload, without line breaks.
+    /// - Returns: Whether it was appended; false if the file must be replaced, because it is missing or was changed.
+    /// - Throws: ``StorageError``; the line may or may not be in the file then.
+    package mutating func append(_ payload: [UInt8]) throws(StorageError) -> Bool {
+        guard self.end > 0 else { return false }
+        if self.isTorn {
+            guard truncate(self.path, off_t(self.end)) == 0 else { return false }
+            self.isTorn = false
+        }
+        let line = Self.encode(payload)
+        do throws(StorageError) {
+            guard try AtomicFile.append(line, to: self.path, at: self.end) else { return false }
+        } catch {
+            self.isTorn = true
+            throw error
+        }
+        self.end += Int64(line.count)
+        return true
+    }
+
+    /// Replaces the file atomically.
+    ///
+    /// - Parameter payloads: The snapshot.
+    /// - Throws: ``StorageError``: the file is unchanged, unless only the last sync failed.
+    package mutating func replace(_ payloads: [[UInt8]]) throws(StorageError) {
+        let header = JSON.object([
+            JSON.Member("format", .string(self.format)), JSON.Member("version", .integer(Int64(self.version))),
+            JSON.Member("snapshot", .integer(Int64(payloads.count))),
+        ])
+        var bytes = Self.encode(header.bytes)
+        for payload in payloads { bytes += Self.encode(payload) }
+        try AtomicFile.replace(self.path, with: bytes, mode: 0o600)
+        self.end = Int64(bytes.count)
+        self.snapshot = self.end
+        self.isTorn = false
+    }
+
+    // MARK: Lines
+
+    /// The length of a checksum, a space and a line feed.
+    private static let overhead = 10
+
+    private static func encode(_ payload: [UInt8]) -> [UInt8] {
+        var line: [UInt8] = []
+        line.reserveCapacity(payload.count + Self.overhead)
+        line += Self.checksum(payload).utf8
+        line.append(0x20)
+        line += payload
+        line.append(0x0A)
+        return line
+    }
+
+    private static func decode(_ line: ArraySlice<UInt8>) -> [UInt8]? {
+        guard line.count >= 9, line[line.startIndex + 8] == 0x20 else { return nil }
+        let payload = Array(line.dropFirst(9))
+        return line.prefix(8).elementsEqual(Self.checksum(payload).utf8) ? payload : nil
+    }
+
+    private static func checksum(_ payload: [UInt8]) -> String {
+        let value = CRC32C.checksum(payload)
+        return Hexadecimal.encode((0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) })
+    }
+
+    private func damaged(_ reason: String) -> StorageError {
+        StorageError(
+            .badJournal,
+            "'\(self.path)' is damaged: \(reason); restore it from a backup, or move it away and lose its contents"
+        )
+    }
+}

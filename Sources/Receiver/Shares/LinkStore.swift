@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import FileStorage
+internal import Platform
+internal import Synchronization
+internal import TransferCore
+
+/// The file with the links of one receiver.
+///
+/// One receiver reads and writes it; other processes append revocations. A lock file excludes them from each other while
+/// they write, another one excludes other receivers. Both are next to the file, with mode 0600. Every method blocks.
+final class LinkStore: Sendable {
+    private let log: Mutex<LineLog>
+    private let writing: OpenFile
+    /// Locked until the store is closed; `nil` if it was not opened for a receiver.
+    private let serving: OpenFile?
+
+    private static let format = "martlet-links"
+    private static let version = 1
+    /// The maximum time to wait for another process that writes, in milliseconds.
+    private static let patience = 5000
+
+    /// Opens a store; its directory must exist.
+    ///
+    /// - Parameters:
+    ///   - path: The path of the file, which may be missing.
+    ///   - isServing: Whether it is opened for a receiver.
+    /// - Throws: ``ReceiverError``: `busy` if another receiver uses it, `links` if it cannot be opened.
+    init(_ path: String, isServing: Bool) throws(ReceiverError) {
+        self.log = Mutex(LineLog(path, format: Self.format, version: Self.version))
+        self.writing = try Self.lockFile(path + ".lock")
+        self.serving = isServing ? try Self.lockFile(path + ".serving") : nil
+        guard self.serving?.lock() ?? 0 == 0 else {
+            throw ReceiverError(
+                .busy,
+                "another martlet serve uses the links in '\(path)'; stop that one, or start this one without links"
+            )
+        }
+    }
+
+    private static func lockFile(_ path: String) throws(ReceiverError) -> OpenFile {
+        let raw = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard raw >= 0 else {
+            throw ReceiverError(
+                .links,
+                "cannot store links: cannot create '\(path)': \(String(cString: strerror(errno)))"
+            )
+        }
+        return OpenFile(raw)
+    }
+
+    /// Lets another receiver use the store.
+    func close() { self.serving?.unlock() }
+
+    /// Whether another process has written to the file; stat(2).
+    var hasChanged: Bool { self.log.withLock { $0.hasChanged } }
+
+    /// Reads all records; empty if the file does not exist.
+    func read() throws(StorageError) -> [[UInt8]] {
+        try self.locked { (log) throws(StorageError) in try log.read() ?? [] }
+    }
+
+    /// Reads the records of other processes since the last call.
+    func readAppended() throws(StorageError) -> [[UInt8]] {
+        try self.locked { (log) throws(StorageError) in try log.readAppended() }
+    }
+
+    /// What is written to the file.
+    enum Change: Sendable {
+        /// A record.
+        case append([UInt8])
+        /// All records.
+        case replace
+    }
+
+    /// Appends a record of this process, or replaces the file.
+    ///
+    /// - Parameters:
+    ///   - apply: Takes the records that other processes have appended meanwhile.
+    ///   - change: Returns what to write, or `nil` for nothing; called after `apply`.
+    ///   - snapshot: Returns all records, those of `change` included.
+    func write(
+        apply: ([[UInt8]]) throws(StorageError) -> Void,
+        change: () -> Change?,
+        snapshot: () -> [[UInt8]]
+    ) throws(StorageError) {
+        try self.locked { (log) throws(StorageError) in
+            try apply(try log.readAppended())
+            switch change() {
+            case nil: return
+            case .append(let record): guard try !log.append(record) || log.isBloated else { return }
+            case .replace: break
+            }
+            try log.replace(snapshot())
+        }
+    }
+
+    /// Reads all records and appends one, without a receiver; never replaces the file.
+    ///
+    /// - Parameter record: Returns the record for the ones that were read, or `nil` to append none.
+    func append(_ record: ([[UInt8]]) throws(StorageError) -> [UInt8]?) throws(StorageError) {
+        try self.locked { (log) throws(StorageError) in
+            guard let records = try log.read(), let record = try record(records) else { return }
+            guard try log.append(record) else {
+                throw StorageError(.inputOutput, "'\(log.path)' was changed by another program; try again")
+            }
+        }
+    }
+
+    private func locked<Value: Sendable>(
+        _ body: (inout LineLog) throws(StorageError) -> Value
+    ) throws(StorageError) -> Value {
+        let result = self.log.withLock { log -> Result<Value, StorageError> in
+            var waited = 0
+            while self.writing.lock() != 0 {
+                guard waited < Self.patience else {
+                    return .failure(
+                        StorageError(.inputOutput, "'\(log.path)' is locked by another process; end it and try again")
+                    )
+                }
+                usleep(2000)
+                waited += 2
+            }
+            defer { self.writing.unlock() }
+            return Result { () throws(StorageError) in try body(&log) }
+        }
+        return try result.get()
+    }
+}

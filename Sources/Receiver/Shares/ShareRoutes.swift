@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import FileStorage
+internal import HTTPServer
+internal import NIOPosix
+internal import TransferCore
+
+/// Selects the handler for requests below `/.martlet-share`: for links, and for making, listing and revoking them.
+struct ShareRoutes {
+    let core: ReceiverCore
+
+    /// Returns the handler of a request.
+    func handler(_ path: TreePath, _ request: inout Request) -> any RequestHandler {
+        let method = request.head.method
+        guard path.names.count == 1 || method == "DELETE" else {
+            let (core, request) = (self.core, request)
+            return BlockingHandler {
+                core.shares.response(path, request, now: Timestamp.now) { work in core.pool.submit { _ in work() } }
+            }
+        }
+        // Links are made for files below the directory; without one, requests need no credentials.
+        guard self.core.tree != nil else { return ImmediateHandler(.failure(.notFound)) }
+        switch self.core.access.verdict(request.head.fields, needs: .read, from: request.peer) {
+        case .allowed(let user): request.user = user
+        case .refused(let response): return ImmediateHandler(response)
+        }
+        let user = request.user
+        let seesAll = self.core.access.rights(request.head.fields)?.rights == .all
+        let isOwn: @Sendable (StoredLink) -> Bool = { seesAll || $0.creator == user }
+        let shares = self.core.shares
+        switch method {
+        case "GET", "HEAD":
+            let snapshot = request
+            return BlockingHandler { Self.list(shares.list(now: Timestamp.now, where: isOwn), snapshot) }
+        case "POST":
+            guard let type = request.head.fields["Content-Type"], Self.isJSON(type) else {
+                return ImmediateHandler(.message(415, "describe the link as application/json"))
+            }
+            let (core, snapshot) = (self.core, request)
+            return CollectingHandler(limit: 16 << 10) { Self.make(from: $0, snapshot, core) }
+        case "DELETE" where path.names.count > 1:
+            let token = path.names[1]
+            return BlockingHandler {
+                do throws(UploadRefusal) {
+                    guard try shares.revoke(token, now: Timestamp.now, where: isOwn) else {
+                        return .failure(.notFound)
+                    }
+                    return Response(204)
+                } catch {
+                    return error.response
+                }
+            }
+        default:
+            return ImmediateHandler(.message(405, "links are made by POST", ["Allow": "GET, HEAD, POST"]))
+        }
+    }
+
+    private static func isJSON(_ type: String) -> Bool {
+        type.prefix { $0 != ";" && $0 != " " }.lowercased() == AcceptedFormat.json.mediaType
+    }
+
+    /// Makes the link that a request describes.
+    private static func make(from content: [UInt8], _ request: Request, _ core: ReceiverCore) -> Response {
+        do throws(UploadRefusal) {
+            let offer = try LinkOffer(parsing: content)
+            guard core.mayMakeLinks else {
+                throw UploadRefusal(503, "another martlet serve stores the links of this directory")
+            }
+            let now = Timestamp.now
+            guard let tree = core.tree, case .file(let file, _)? = try? tree.open(offer.path),
+                let status = file.status()
+            else { throw UploadRefusal(404, "there is no such file") }
+            let link = StoredLink(
+                .request,
+                path: offer.path.names,
+                file: FileIdentity(linked: status),
+                created: now,
+                lifetime: offer.lifetime ?? core.configuration.shareLifetime,
+                downloads: offer.downloads ?? core.configuration.shareDownloads,
+                creator: request.user
+            )
+            try core.shares.make(link, now: now)
+            var response = Self.json(201, self.members(link, request))
+            response.fields.append("Location", link.url)
+            return response
+        } catch {
+            return error.response
+        }
+    }
+
+    private static func list(_ links: [ShareTable.Listed], _ request: Request) -> Response {
+        let list = links.map { listed -> JSON in
+            let members =
+                self.members(listed.link, request) + [
+                    JSON.Member("downloads", .integer(Int64(listed.completed))),
+                    JSON.Member("usable", .bool(listed.isUsable)),
+                    JSON.Member("origin", .string(listed.link.origin.rawValue)),
+                    JSON.Member("created", .string(Timestamp.text(listed.link.created))),
+                ]
+            return .object(members)
+        }
+        return self.json(200, [JSON.Member("links", .array(list))])
+    }
+
+    private static func members(_ link: StoredLink, _ request: Request) -> [JSON.Member] {
+        let isOption = link.origin == .option
+        return [
+            JSON.Member("link", .string(AbsoluteLocation.url(link.url, request))),
+            JSON.Member("path", .optional(isOption ? nil : TreePath(names: link.path).url)),
+            JSON.Member("name", .string(link.name)),
+            JSON.Member("expires", .optional(link.expires.map { Timestamp.text($0) })),
+            JSON.Member("count", .optional(link.downloads.map { Int64($0) })),
+        ]
+    }
+
+    private static func json(_ status: Int, _ members: [JSON.Member]) -> Response {
+        let fields: HeaderFields = [
+            "Content-Type": "application/json", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
+        ]
+        return Response(status, fields, .bytes(JSON.object(members).bytes + [0x0A]))
+    }
+}
