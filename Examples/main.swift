@@ -5,13 +5,17 @@ import Foundation
 
 let examples: [(name: String, does: String, run: @MainActor (Stage) async throws -> String)] = [
     ("image-queue", "loads many images at once, with a limit that changes, and stops on leaving", ImageQueue.run),
+    ("file-sender", "sends files in the background, is killed meanwhile, and hands over a link", FileSender.run),
+    ("background-image", "leaves a download to the daemon, which wakes the program at its end", BackgroundImage.run),
     ("blocking", "fetches with one call that waits, on any thread that may", Blocking.run),
     ("offline-list", "keeps a list of downloads, by keys, over a kill; also in the background", OfflineList.run),
 ]
 
 /// The parts of the examples that run as programs of their own, so that they can be killed.
 let programs: [String: @MainActor ([String]) async throws -> Void] = [
-    "offline-list": OfflineList.program
+    "file-sender": FileSender.program,
+    "background-image": BackgroundImage.program,
+    "offline-list": OfflineList.program,
 ]
 
 let words = Array(CommandLine.arguments.dropFirst())

@@ -101,8 +101,9 @@ final class Program {
     /// Waits until the program is gone, and returns its exit status.
     @discardableResult
     func ended() async -> Int32 {
-        // The output may stay open in the daemon that the program has started.
         while self.process.isRunning { try? await Task.sleep(for: .milliseconds(10)) }
+        // Its last lines may still be on their way.
+        for _ in 0..<200 where !self.isOver { try? await Task.sleep(for: .milliseconds(10)) }
         return self.process.terminationStatus
     }
 }

@@ -126,9 +126,9 @@ final class Stage {
     /// Writes a file of arbitrary bytes.
     @discardableResult
     func write(_ name: String, randomBytes count: Int) throws -> String {
-        var generator = SystemRandomNumberGenerator()
-        let words = (0..<(count + 7) / 8).map { _ in generator.next() as UInt64 }
-        return try self.write(name, words.withUnsafeBytes { Array($0.prefix(count)) })
+        let source = try FileHandle(forReadingFrom: URL(filePath: "/dev/urandom"))
+        defer { try? source.close() }
+        return try self.write(name, [UInt8](source.readData(ofLength: count)))
     }
 
     /// The SHA-256 of a file below the directory, in hexadecimal digits.
@@ -145,7 +145,8 @@ final class Stage {
         guard let record = names.first(where: { $0.hasPrefix(".\(file.lastPathComponent).") }) else {
             throw Failure("\(name) has no record")
         }
-        return try String(contentsOf: folder.appending(path: record), encoding: .utf8)
+        let text = try String(contentsOf: folder.appending(path: record), encoding: .utf8)
+        return text.trimmingCharacters(in: .newlines)
     }
 
     /// Waits until a file exists.

@@ -6,7 +6,7 @@ import TransferTesting
 /// The examples of the README, each as its reader runs it.
 @Suite("Examples", .serialized, .timeLimit(.minutes(4)))
 struct ExampleTests {
-    @Test(arguments: ["image-queue", "blocking", "offline-list"])
+    @Test(arguments: ["image-queue", "file-sender", "background-image", "blocking", "offline-list"])
     func runsChecksItselfAndLeavesNothing(_ name: String) async throws {
         let place = try TemporaryDirectory()
         let example = try BuiltProgram(

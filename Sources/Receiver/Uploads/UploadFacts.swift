@@ -57,12 +57,19 @@ struct UploadFacts: Sendable, Hashable {
     }
 
     /// The record stored next to the file.
-    func record(of file: LandedFile, received: Int64) -> JSON {
+    ///
+    /// - Parameters:
+    ///   - file: The file.
+    ///   - digest: Its SHA-256, or `nil` if it could not be read.
+    ///   - received: When it was received, seconds since 1970.
+    /// - Returns: The record.
+    func record(of file: LandedFile, digest: [UInt8]?, received: Int64) -> JSON {
         .object([
             JSON.Member("name", .optional(file.path.name)),
             JSON.Member("originalName", .optional(self.originalName)),
             JSON.Member("type", .optional(self.type)),
             JSON.Member("size", .integer(file.facts.length)),
+            JSON.Member("sha256", .optional(digest.map { Hexadecimal.encode($0) })),
             JSON.Member("received", .string(Timestamp.text(received))),
             JSON.Member(
                 "sender",
@@ -80,9 +87,14 @@ extension UploadArea {
     /// Writes the record of a landed file, if records are configured; blocks.
     ///
     /// Only the owner can read it (mode 0600). A failure to write the record does not fail the upload.
-    func writeRecord(_ facts: UploadFacts, of file: LandedFile) {
+    ///
+    /// - Parameters:
+    ///   - facts: The upload's facts.
+    ///   - file: The landed file.
+    ///   - digest: Returns the SHA-256 of its content.
+    func writeRecord(_ facts: UploadFacts, of file: LandedFile, digest: () -> [UInt8]?) {
         guard self.records != nil, let name = file.path.name else { return }
-        let bytes = facts.record(of: file, received: Timestamp.now).bytes + [0x0A]
+        let bytes = facts.record(of: file, digest: digest(), received: Timestamp.now).bytes + [0x0A]
         // If two files landed under one name, the later one's record is written last, or only that one.
         let lock = self.recordLocks[Int(name.hashValue.magnitude % UInt(self.recordLocks.count))]
         lock.hold {

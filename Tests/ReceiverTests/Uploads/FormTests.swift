@@ -126,6 +126,7 @@ struct FormTests {
         #expect(try bench.directory.read("y.txt") == Array("two".utf8))
         let record = try JSON(parsing: try bench.directory.read(".y.txt.martlet.json"))
         #expect(record["fields"]?["note"]?.string == "hi")
+        #expect(record["sha256"]?.string == "3fc4ccfe745870e2c0d99f71f30ff0656c8dedd41cc1d7d3d376b0dbe685e2f3")
         // A browser goes back to the page.
         let html = type + [("Accept", "text/html")]
         #expect(try bench.request("POST", "/", html, body: Array((form + "--b--\r\n").utf8)).status == 303)

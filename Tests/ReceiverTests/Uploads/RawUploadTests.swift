@@ -225,6 +225,9 @@ struct RawUploadTests {
         #expect(record["type"]?.string == "image/png")
         #expect(record["originalName"]?.string == "p.png")
         #expect(record["size"]?.integer == 2)
+        // printf '\1\2' | sha256sum
+        let digest = "a12871fee210fb8619291eaea194581cbd2531e4b23759d225f6806923f63222"
+        #expect(record["sha256"]?.string == digest)
         #expect(record["sender"]?["address"]?.string == "127.0.0.1")
         #expect(!record.text.contains("c2VjcmV0"))
         #expect(TemporaryDirectory.permissions(of: bench.directory.path(".p.png.martlet.json")) == 0o600)

@@ -56,7 +56,7 @@ struct TusTests {
 
     @Test("come in pieces and land under the name of their metadata")
     func pieces() async throws {
-        let bench = try await ReceiverBench()
+        let bench = try await ReceiverBench { $0.records = try? RecordChoice() }
         let location = try self.create(bench)
         #expect(try self.offset(bench, location) == 0)
         let first = try self.patch(bench, location, 0..<40_000)
@@ -68,6 +68,9 @@ struct TusTests {
         #expect(try self.patch(bench, location, 50_000..<60_000).status == 409)
         #expect(try self.patch(bench, location, 40_000..<100_000).status == 204)
         #expect(try bench.directory.read("a.bin") == Self.content)
+        // The record's digest is of the whole content, not of the last piece.
+        let record = try JSON(parsing: try bench.directory.read(".a.bin.martlet.json"))
+        #expect(record["sha256"]?.string == Hexadecimal.encode(PlainDigests.sha256(Self.content)))
         // Whoever lost the answer may ask again.
         #expect(try self.offset(bench, location) == 100_000)
         await bench.receiver.stop()

@@ -114,7 +114,7 @@ extension UploadArea {
             of: upload.name,
             from: upload.facts.user
         )
-        self.writeRecord(upload.facts, of: landed)
+        self.writeRecord(upload.facts, of: landed) { try? self.digest(.sha256, of: file) }
         var upload = upload
         upload.length = landed.facts.length
         upload.landed = landed.path.url
@@ -123,7 +123,8 @@ extension UploadArea {
         return landed
     }
 
-    private func digest(_ algorithm: DigestAlgorithm, of file: OpenFile) throws(UploadRefusal) -> [UInt8] {
+    /// The digest of a partial or landed file; blocks while it is read.
+    func digest(_ algorithm: DigestAlgorithm, of file: OpenFile) throws(UploadRefusal) -> [UInt8] {
         var digest = RunningDigest(algorithm)
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 1 << 20, alignment: 64)
         defer { buffer.deallocate() }

@@ -142,7 +142,7 @@ final class FormUpload: UploadFlow {
                     choice: self.area.records
                 )
                 facts.fields = fields
-                self.area.writeRecord(facts, of: one)
+                self.area.writeRecord(facts, of: one) { try? self.area.digest(.sha256, of: content) }
                 landed.append(one)
             }
             return self.response(landed)

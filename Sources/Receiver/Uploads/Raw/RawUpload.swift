@@ -48,7 +48,8 @@ final class RawUpload: UploadFlow {
             file,
             bounds: self.area.bounds(length: self.length),
             budget: self.area.budget,
-            digests: Set(self.expected.map(\.algorithm))
+            // The record has the SHA-256.
+            digests: Set(self.expected.map(\.algorithm) + (self.area.records == nil ? [] : [.sha256]))
         )
         self.sink.withLock { $0 = sink }
         return UploadOpening(sink: sink)
@@ -68,7 +69,7 @@ final class RawUpload: UploadFlow {
                 of: self.name,
                 from: self.facts.user
             )
-            self.area.writeRecord(self.facts, of: landed)
+            self.area.writeRecord(self.facts, of: landed) { sink.digest(.sha256) }
             self.releaseName()
             return UploadResponse.landed(landed)
         } catch {
