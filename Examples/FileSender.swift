@@ -39,6 +39,7 @@ enum FileSender {
     /// The program: sends files to a service, or continues with those of its earlier runs.
     ///
     /// - Parameter words: The service's URL, the session's cookie as the service gave it, and the files.
+    /// - Throws: `TransferError`, or the usage.
     @MainActor
     static func program(_ words: [String]) async throws {
         guard words.count > 2 else { throw Stage.Failure("usage: file-sender --program URL COOKIE FILE…") }

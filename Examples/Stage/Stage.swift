@@ -137,6 +137,12 @@ final class Stage {
         return SHA256.hash(data: content).map { String(format: "%02x", $0) }.joined()
     }
 
+    /// Ends the example unless two files below the directory have the same content.
+    func checkEqual(_ name: String, _ other: String) throws {
+        let digest = try self.digest(name)
+        try self.check(try self.digest(other) == digest, "\(name) equals \(other): sha256 \(digest.prefix(16))…")
+    }
+
     /// The record that the receiver has stored beside a file.
     func record(of name: String) throws -> String {
         let file = URL(filePath: "\(self.directory)/\(name)")
