@@ -170,6 +170,13 @@ struct Share: Sendable {
         self.finished + self.claims.values.count { $0.sent >= length }
     }
 
+    /// Whether another client may get a download, now or later.
+    func admitsOthers(of length: Int64) -> Bool {
+        guard let downloads else { return true }
+        return self.claims.count + self.finished < downloads
+            || self.claims.values.contains { $0.running > 0 || self.canSpill($0, downloads, length) }
+    }
+
     /// The time since which nothing more is promised by the link, in seconds since 1970; `nil` if it can be used.
     func over(of length: Int64, now: Int64) -> Int64? {
         if let expires, now >= expires { return expires }
