@@ -22,7 +22,7 @@ package struct LineLog: Sendable {
     /// Whether an incomplete line may follow ``end``.
     private var isTorn = false
 
-    private static let longest = 64 << 20
+    private static let longest = 1 << 30
     /// The appended bytes that are tolerated in any file.
     private static let leastAppended: Int64 = 64 << 10
 

@@ -218,6 +218,7 @@ final class ShareTable: Sendable {
 
     /// Stores what is left and releases the store.
     func close() {
+        self.state.withLock { $0.book.settle() }
         self.persistAll()
         self.store?.close()
     }

@@ -151,6 +151,18 @@ struct ShareRoutesTests {
         await bench.receiver.stop()
     }
 
+    @Test("of the command line are neither listed nor removed by requests")
+    func offered() async throws {
+        let directory = try TemporaryDirectory()
+        try directory.write([1], to: "f")
+        let bench = try await ReceiverBench { $0.shares = [ShareOffer(path: directory.path("f"))] }
+        let link = try #require(bench.receiver.sharePaths.first)
+        #expect(try !bench.request("GET", "/.martlet-share").text.contains(".martlet-share"))
+        #expect(try bench.request("DELETE", link).status == 404)
+        #expect(try bench.request("GET", link).status == 200)
+        await bench.receiver.stop()
+    }
+
     @Test("give a file that was changed since to nobody")
     func changed() async throws {
         let (directory, store) = (try TemporaryDirectory(), try TemporaryDirectory())

@@ -233,9 +233,10 @@ struct StoredLinkTests {
         await bench.receiver.stop()
     }
 
-    @Test("that grant nothing are forgotten after a month, and there are not more than ten thousand")
+    @Test("that grant nothing are forgotten after a month, and their number is limited")
     func bounded() throws {
-        var book = LinkBook()
+        let most = 1000
+        var book = LinkBook(most: most)
         let file = FileIdentity(size: 1, modified: 1, changed: nil, device: 0, inode: 1)
         func link(_ number: Int64, lifetime: Int64?) -> StoredLink {
             StoredLink(
@@ -247,13 +248,13 @@ struct StoredLinkTests {
                 downloads: nil
             )
         }
-        for number in 0..<Int64(LinkBook.most) {
+        for number in 0..<Int64(most) {
             #expect(book.put(link(number, lifetime: number < 100 ? 10 : nil), now: number) != nil)
         }
         // A hundred have expired: there is room for as many.
         for number in 0..<100 { #expect(book.put(link(Int64(number), lifetime: nil), now: 20_000) != nil) }
         #expect(book.put(link(0, lifetime: nil), now: 20_000) == nil)
-        #expect(book.entries.count == LinkBook.most)
+        #expect(book.entries.count == most)
         var small = LinkBook()
         let expiring = link(0, lifetime: 10)
         #expect(small.put(expiring, now: 0) != nil)
