@@ -37,7 +37,7 @@ final class ShareTable: Sendable {
     ///   - offers: The files to share.
     ///   - store: The store, or `nil` to keep links in memory.
     ///   - tree: The served directory, for links that are made by requests.
-    ///   - owner: The directory or address for which links are stored.
+    ///   - owner: The address for which links are stored if no directory is served.
     ///   - now: The current time, in seconds since 1970.
     /// - Throws: ``ReceiverError`` with `directory` if a file cannot be opened or is not a regular file, `links` if the
     ///   store is damaged or cannot be written.
@@ -48,7 +48,7 @@ final class ShareTable: Sendable {
         owner: String = "",
         now: Int64
     ) throws(ReceiverError) {
-        var book = LinkBook(owner: owner)
+        var book = LinkBook(owner: tree.map { Self.real($0.path) } ?? owner)
         if let store {
             do throws(StorageError) {
                 for record in try store.read() where !book.apply(record) { throw Self.unreadable }
@@ -123,7 +123,14 @@ final class ShareTable: Sendable {
         return (file, link)
     }
 
+    /// The absolute path of a file, with the name that the user gave it, which is that of the link.
     private static func absolute(_ path: String) -> String {
+        guard let name = path.split(separator: "/").last else { return path }
+        let parent = String(path.dropLast(path.hasSuffix("/") ? 0 : name.count))
+        return self.real(parent.isEmpty ? "." : parent) + "/" + name
+    }
+
+    private static func real(_ path: String) -> String {
         guard let real = realpath(path, nil) else { return path }
         defer { free(real) }
         return String(cString: real)

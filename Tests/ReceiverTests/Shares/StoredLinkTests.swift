@@ -168,6 +168,24 @@ struct StoredLinkTests {
         await without.receiver.stop()
     }
 
+    @Test("have the name that the user gave the file, which may be a symlink")
+    func named() async throws {
+        let (directory, store) = (try TemporaryDirectory(), try TemporaryDirectory())
+        try directory.write(Self.content, to: "v1")
+        #expect(symlink("v1", directory.path("latest")) == 0 && mkdir(directory.path("d"), 0o700) == 0)
+        var links: Set<String> = []
+        for path in ["latest", "d/../latest", "./latest"] {
+            let bench = try await self.bench(directory, store) { $0.shares = [ShareOffer(path: directory.path(path))] }
+            let link = try #require(bench.receiver.sharePaths.first)
+            #expect(link.hasSuffix("/latest"))
+            #expect(try bench.request("GET", link).body == Self.content)
+            links.insert(link)
+            await bench.receiver.stop()
+        }
+        #expect(links.count == 1)
+        #expect(try StoredLinks.list(in: store.path).map(\.file) == [directory.path("latest")])
+    }
+
     @Test("are revoked by another process while the receiver runs, and stay revoked")
     func revoked() async throws {
         let (directory, store) = (try TemporaryDirectory(), try TemporaryDirectory())
