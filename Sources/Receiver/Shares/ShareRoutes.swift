@@ -31,7 +31,9 @@ struct ShareRoutes {
         switch method {
         case "GET", "HEAD":
             let snapshot = request
-            return BlockingHandler { Self.list(shares.list(now: Timestamp.now, where: isOwn), snapshot) }
+            // Credentials without a name are not told apart, so that they would list each other's files.
+            let isListed: @Sendable (StoredLink) -> Bool = { isOwn($0) && (seesAll || user != nil) }
+            return BlockingHandler { Self.list(shares.list(now: Timestamp.now, where: isListed), snapshot) }
         case "POST":
             guard let type = request.head.fields["Content-Type"], Self.isJSON(type) else {
                 return ImmediateHandler(.message(415, "describe the link as application/json"))

@@ -10,6 +10,8 @@ struct ShareRoutesTests {
     private static let list = """
         read          basic  anna:a
         read          basic  ben:b
+        read          token  r
+        read          token  q
         write         token  w
         all           token  all
         """
@@ -105,6 +107,10 @@ struct ShareRoutesTests {
         #expect(try bench.request("GET", link).status == 200)
         #expect(try bench.request("DELETE", link, self.fields("anna")).status == 204)
         #expect(try bench.request("GET", link).status == 410)
+        // Nameless credentials do not see each other's links; whoever made one knows it, and can remove it.
+        let nameless = try self.path(try self.make(bench, text, as: "r").fields["Location"])
+        #expect(try self.links(bench, "q").isEmpty && self.links(bench, "r").isEmpty)
+        #expect(try bench.request("DELETE", nameless, self.fields("r")).status == 204)
         let another = try self.path(try self.make(bench, text, as: "anna").fields["Location"])
         #expect(try bench.request("DELETE", another, self.fields("all")).status == 204)
         #expect(try self.links(bench, "anna").allSatisfy { $0["usable"]?.bool == false })
