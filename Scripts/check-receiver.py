@@ -510,6 +510,65 @@ def check_links(work):
             expect(link.split("/")[-2] not in log.read(), "the token stands in the log")
 
 
+def check_shares(work):
+    """Links after kill -9: three copies and no fourth, a download continues; an upload's link, and one's removal."""
+    source = write(os.path.join(work, "shared.bin"), content(40_000_000, 9))
+    target = os.path.join(work, "copy.bin")
+    options = ["--share", source, "--share-count", "3", "--share-expires", "3600", "--share-uploads"]
+    receiver = Receiver(os.path.join(work, "shares"), *options)
+
+    def offered():
+        return receiver.process.stdout.readline().strip().split(" at ")[1]
+
+    link = offered()
+    copies = 0
+    for number in range(3):
+        if os.path.exists(target):
+            os.unlink(target)
+        # Killed during the download, which continues then, by its address alone.
+        partial = subprocess.Popen(["curl", "-s", "--limit-rate", "20M", "-o", target, link])
+        while not os.path.exists(target) or os.path.getsize(target) < 2_000_000:
+            time.sleep(0.01)
+        receiver.kill()
+        expect(partial.wait(30) != 0, "the download was not interrupted")
+        receiver.restart()
+        expect(offered() == link, "another link was printed after a kill")
+        run("curl", "-sf", "-C", "-", "-o", target, link)
+        expect(digest(target) == digest(source), "other bytes after a kill")
+        copies += 1
+        # Killed between downloads.
+        receiver.kill()
+        receiver.restart()
+        again = offered()
+        expect((again == link) == (copies < 3), f"after {copies} copies the link printed was {again}")
+    for method in ("GET", "HEAD"):
+        status, _, _ = receiver.request(method, link[len(receiver.base):])
+        expect(status == 410, f"{method} for a fourth copy was answered {status}")
+    sent = subprocess.run(
+        [MARTLET, "put", "--json", source, receiver.base + "/sent.bin"], capture_output=True, text=True, check=True
+    )
+    events = [json.loads(line) for line in sent.stdout.splitlines()]
+    upload = next(event["link"] for event in events if event["event"] == "finished")
+    receiver.kill()
+    receiver.restart()
+    run("curl", "-sf", "-o", target, upload)
+    expect(digest(target) == digest(source), "other bytes by the link for an upload")
+    printed = subprocess.run(
+        [MARTLET, "put", write(os.path.join(work, "small"), b"x"), receiver.base + "/"],
+        capture_output=True, text=True, check=True,
+    )
+    expect("\nlink: " + receiver.base + "/.martlet-share/" in printed.stderr, f"put printed {printed.stderr!r}")
+    listed = subprocess.run([MARTLET, "links"], capture_output=True, text=True, check=True).stdout
+    expect(upload[len(receiver.base):] in listed and "3 of 3 downloads" in listed, f"martlet links printed {listed!r}")
+    run(MARTLET, "links", "--remove", upload)
+    status, _, _ = receiver.request("GET", upload[len(receiver.base):])
+    expect(status == 410, f"a removed link was answered {status}")
+    receiver.stop()
+    state = os.path.join(os.environ["MARTLET_STATE_DIR"], "links")
+    for name in os.listdir(state):
+        expect(os.stat(os.path.join(state, name)).st_mode & 0o777 == 0o600, f"others may read {name}")
+
+
 CHECKS = {name[6:]: function for name, function in globals().items() if name.startswith("check_")}
 
 

@@ -72,6 +72,8 @@ struct ServeCommandTests {
             ([], "--share"), (["d", "--listen", "a b"], "address"),
             (["d", "--read-only", "--overwrite"], "leave one out"),
             (["d", "--tls-certificate", "c"], "--tls-key"), (["d", "--share-count", "1"], "--share FILE"),
+            (["--share", "f", "--share-uploads"], "directory"),
+            (["d", "--read-only", "--share-uploads"], "uploads"),
             (["d", "--record-header", "Cookie"], "credentials"), (["d", "--allow-origin", "https://a*"], "origin"),
             (["d", "--allow-origin", "a.example"], "origin"),
             (["d", "--record-cookie", "martlet-session"], "credential"),

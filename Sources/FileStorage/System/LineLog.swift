@@ -4,7 +4,7 @@ public import TransferCore
 
 /// A file of lines with checksums: a snapshot, to which changes are appended.
 ///
-/// A line is the CRC-32C of its payload in hexadecimal digits, a space and the payload. The first line has the format,
+/// A line has the CRC-32C and the length of its payload, in eight hexadecimal digits each, and the payload. The first line has the format,
 /// its version and the number of lines of the snapshot. Every append is one line, synced before it is reported as
 /// written. A crash can only leave an incomplete last line, which does not count; damage elsewhere is an error. The
 /// snapshot is replaced atomically.
@@ -22,7 +22,7 @@ package struct LineLog: Sendable {
     /// Whether an incomplete line may follow ``end``.
     private var isTorn = false
 
-    private static let longest = 64 << 20
+    private static let longest = 1 << 30
     /// The appended bytes that are tolerated in any file.
     private static let leastAppended: Int64 = 64 << 10
 
@@ -98,14 +98,15 @@ package struct LineLog: Sendable {
         while start < bytes.endIndex, let feed = bytes[start...].firstIndex(of: 0x0A) {
             guard let payload = Self.decode(bytes[start..<feed]) else {
                 // Only the last line can be incomplete.
-                guard feed + 1 == bytes.endIndex, start > 0 else {
-                    throw self.damaged("the line at offset \(start) has a wrong checksum")
-                }
+                guard feed + 1 == bytes.endIndex, start > 0 else { throw self.damaged(at: start) }
                 break
             }
             payloads.append(payload)
             start = feed + 1
         }
+        // A crash leaves less than a line; there is more if line feeds were changed.
+        let rest = bytes[start...]
+        if let length = Self.length(rest), rest.count > length + Self.overhead { throw self.damaged(at: start) }
         return (payloads, start)
     }
 
@@ -152,13 +153,14 @@ package struct LineLog: Sendable {
 
     // MARK: Lines
 
-    /// The length of a checksum, a space and a line feed.
-    private static let overhead = 10
+    /// The length of a line without its payload.
+    private static let overhead = 18
 
     private static func encode(_ payload: [UInt8]) -> [UInt8] {
         var line: [UInt8] = []
         line.reserveCapacity(payload.count + Self.overhead)
-        line += Self.checksum(payload).utf8
+        line += Self.digits(CRC32C.checksum(payload)).utf8
+        line += Self.digits(UInt32(truncatingIfNeeded: payload.count)).utf8
         line.append(0x20)
         line += payload
         line.append(0x0A)
@@ -166,14 +168,25 @@ package struct LineLog: Sendable {
     }
 
     private static func decode(_ line: ArraySlice<UInt8>) -> [UInt8]? {
-        guard line.count >= 9, line[line.startIndex + 8] == 0x20 else { return nil }
-        let payload = Array(line.dropFirst(9))
-        return line.prefix(8).elementsEqual(Self.checksum(payload).utf8) ? payload : nil
+        guard line.count == (self.length(line) ?? -1) + self.overhead - 1, line[line.startIndex + 16] == 0x20 else {
+            return nil
+        }
+        let payload = Array(line.dropFirst(17))
+        return line.prefix(8).elementsEqual(self.digits(CRC32C.checksum(payload)).utf8) ? payload : nil
     }
 
-    private static func checksum(_ payload: [UInt8]) -> String {
-        let value = CRC32C.checksum(payload)
-        return Hexadecimal.encode((0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) })
+    /// The declared length of the payload of a line; `nil` if there is none.
+    private static func length(_ line: ArraySlice<UInt8>) -> Int? {
+        guard line.count >= 16, let bytes = Hexadecimal.decode(line.dropFirst(8).prefix(8)) else { return nil }
+        return bytes.reduce(0) { $0 << 8 | Int($1) }
+    }
+
+    private static func digits(_ value: UInt32) -> String {
+        Hexadecimal.encode((0..<4).map { UInt8(truncatingIfNeeded: value >> (24 - 8 * $0)) })
+    }
+
+    private func damaged(at offset: Int) -> StorageError {
+        self.damaged("the line at offset \(offset) has a wrong checksum")
     }
 
     private func damaged(_ reason: String) -> StorageError {

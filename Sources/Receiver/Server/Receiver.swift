@@ -72,7 +72,7 @@ public final class Receiver: Sendable {
             configuration.shares,
             store: store,
             tree: tree,
-            owner: configuration.directory ?? "\(configuration.listen)",
+            owner: "\(configuration.listen)",
             now: Timestamp.now
         )
         let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.loops ?? System.coreCount)

@@ -22,8 +22,8 @@ struct LinkBook: Sendable {
         func over(now: Int64) -> Int64? { self.link.revoked ?? self.share.over(of: self.link.file.size, now: now) }
     }
 
-    /// The maximum number of links.
-    static let most = 10_000
+    /// The maximum number of links of a receiver.
+    static let most = 100_000
     /// The time for which links are kept that cannot be used any more, in seconds.
     static let memory: Int64 = 30 * 86400
 
@@ -37,9 +37,13 @@ struct LinkBook: Sendable {
     private var forgotten: Set<String> = []
     /// The number of the batch that collects changes; see ``takeChanges()``.
     private(set) var batch: UInt64 = 1
+    private let most: Int
 
     /// Creates an empty book.
-    init(owner: String = "") { self.owner = owner }
+    init(owner: String = "", most: Int = LinkBook.most) {
+        self.owner = owner
+        self.most = most
+    }
 
     /// A link and its downloads.
     subscript(token: String) -> Entry? { self.entries[token] }
@@ -52,8 +56,8 @@ struct LinkBook: Sendable {
     /// Adds or changes a link; returns the batch with the change, or `nil` if there are too many links.
     mutating func put(_ link: StoredLink, now: Int64) -> UInt64? {
         if self.entries[link.token] == nil {
-            if self.entries.count >= Self.most { self.prune(now: now, keeping: Self.most - Self.most / 10) }
-            guard self.entries.count < Self.most else { return nil }
+            if self.entries.count >= self.most { self.prune(now: now, keeping: self.most - self.most / 10) }
+            guard self.entries.count < self.most else { return nil }
             self.entries[link.token] = Entry(link)
         }
         self.entries[link.token]?.link = link
@@ -95,10 +99,20 @@ struct LinkBook: Sendable {
     }
 
     /// Forgets links that could not be used for a month, and the oldest of these above a number of links.
-    mutating func prune(now: Int64, keeping most: Int = LinkBook.most) {
+    mutating func prune(now: Int64, keeping most: Int = .max) {
         var over = self.entries.compactMap { token, entry in entry.over(now: now).map { (token, $0) } }
         over.sort { $0.1 < $1.1 }
         for (token, since) in over where since + Self.memory <= now || self.entries.count > most { self.forget(token) }
+    }
+
+    /// Lowers the stored counts of all downloads to the bytes that were sent.
+    mutating func settle() {
+        for (token, entry) in self.entries where !entry.share.claims.isEmpty {
+            _ = self.use(token) { share in
+                share.settle()
+                return false
+            }
+        }
     }
 
     /// Continues after a restart.

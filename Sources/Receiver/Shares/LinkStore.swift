@@ -54,12 +54,18 @@ final class LinkStore: Sendable {
     /// Whether another process has written to the file; stat(2).
     var hasChanged: Bool { self.log.withLock { $0.hasChanged } }
 
-    /// Reads all records; empty if the file does not exist.
+    /// Reads all records.
+    ///
+    /// - Returns: The records; none if the file does not exist.
+    /// - Throws: `StorageError` if the file is damaged or cannot be read.
     func read() throws(StorageError) -> [[UInt8]] {
         try self.locked { (log) throws(StorageError) in try log.read() ?? [] }
     }
 
     /// Reads the records of other processes since the last call.
+    ///
+    /// - Returns: The records.
+    /// - Throws: `StorageError` if the file is damaged or cannot be read.
     func readAppended() throws(StorageError) -> [[UInt8]] {
         try self.locked { (log) throws(StorageError) in try log.readAppended() }
     }
@@ -78,6 +84,8 @@ final class LinkStore: Sendable {
     ///   - apply: Takes the records that other processes have appended meanwhile.
     ///   - change: Returns what to write, or `nil` for nothing; called after `apply`.
     ///   - snapshot: Returns all records, those of `change` included.
+    /// - Throws: `StorageError`; whether the record was written is then unknown, so that the next change must replace the
+    ///   file.
     func write(
         apply: ([[UInt8]]) throws(StorageError) -> Void,
         change: () -> Change?,
@@ -97,6 +105,7 @@ final class LinkStore: Sendable {
     /// Reads all records and appends one, without a receiver; never replaces the file.
     ///
     /// - Parameter record: Returns the record for the ones that were read, or `nil` to append none.
+    /// - Throws: `StorageError` if the file cannot be read or written, and the error of `record`.
     func append(_ record: ([[UInt8]]) throws(StorageError) -> [UInt8]?) throws(StorageError) {
         try self.locked { (log) throws(StorageError) in
             guard let records = try log.read(), let record = try record(records) else { return }

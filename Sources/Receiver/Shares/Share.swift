@@ -10,7 +10,7 @@ internal import HTTPServer
 /// such as a link preview's, is given to the next client; what such claims transferred is limited, too.
 ///
 /// A claim's stored count is an upper bound of the bytes that it has transferred; it is raised in steps before bytes are
-/// sent, and lowered when the claim rests. A share that is restored from its record therefore never permits more than
+/// sent, and lowered when the claim rests with much less. A share that is restored from its record therefore never permits more than
 /// one that was not interrupted.
 struct Share: Sendable {
     /// A client, as far as it can be recognized.
@@ -45,6 +45,8 @@ struct Share: Sendable {
         var sent: Int64 = 0
         /// The number of bytes that the record counts; at least ``sent`` when bytes are sent.
         var stored: Int64 = 0
+        /// The number of bytes by which the record may exceed ``sent`` while no response is running.
+        var slack: Int64 = 0
         /// The number of running responses.
         var running = 0
         /// The time of the last event, in seconds since 1970.
@@ -107,8 +109,10 @@ struct Share: Sendable {
             }
             self.claims[id]?.running += 1
             self.claims[id]?.last = now
-            if self.claims[id]?.ticket == client.ticket { self.claims[id]?.isProven = true }
-            self.changed.insert(id)
+            if self.claims[id]?.ticket == client.ticket, self.claims[id]?.isProven == false {
+                self.claims[id]?.isProven = true
+                self.changed.insert(id)
+            }
             return .claim(id)
         }
         let mayBecomeFree = self.claims.values.contains { $0.running > 0 || self.canSpill($0, downloads, length) }
@@ -141,14 +145,14 @@ struct Share: Sendable {
         guard let claim = self.claims[id], claim.stored < claim.sent || claim.stored == claim.sent && ahead > 0 else {
             return false
         }
-        self.claims[id]?.stored = min(Self.allowance(length), claim.sent + min(ahead, Self.step(length)))
+        // A sixteenth of the file: a copy needs few syncs, also in small ranges, and a crash counts few bytes wrongly.
+        let part = length / 16
+        let step = min(max(part, ahead), max(part, 64 << 10))
+        self.claims[id]?.stored = min(Self.allowance(length), claim.sent + step)
+        self.claims[id]?.slack = part
         self.changed.insert(id)
         return true
     }
-
-    /// The number of bytes for which a lease is raised: a sixteenth of the file, so that a copy needs few syncs, and the
-    /// bytes that a crash counts wrongly are few.
-    private static func step(_ length: Int64) -> Int64 { max(length / 16, 64 << 10) }
 
     /// A response on a claim has ended.
     ///
@@ -160,7 +164,17 @@ struct Share: Sendable {
         self.claims[id]?.running -= 1
         self.claims[id]?.sent -= unsent
         self.claims[id]?.last = now
-        guard let claim = self.claims[id], claim.running == 0, claim.stored > claim.sent else { return }
+        guard let claim = self.claims[id], claim.running == 0, claim.stored - claim.sent > claim.slack else { return }
+        self.settle(id)
+    }
+
+    /// Lowers the stored counts to the bytes that were sent.
+    mutating func settle() {
+        for (id, claim) in self.claims where claim.running == 0 && claim.stored > claim.sent { self.settle(id) }
+    }
+
+    private mutating func settle(_ id: ClaimID) {
+        guard let claim = self.claims[id] else { return }
         self.claims[id]?.stored = claim.sent
         self.changed.insert(id)
     }
@@ -168,6 +182,13 @@ struct Share: Sendable {
     /// The number of downloads that transferred the complete file.
     func completed(of length: Int64) -> Int {
         self.finished + self.claims.values.count { $0.sent >= length }
+    }
+
+    /// Whether another client may get a download, now or later.
+    func admitsOthers(of length: Int64) -> Bool {
+        guard let downloads else { return true }
+        return self.claims.count + self.finished < downloads
+            || self.claims.values.contains { $0.running > 0 || self.canSpill($0, downloads, length) }
     }
 
     /// The time since which nothing more is promised by the link, in seconds since 1970; `nil` if it can be used.

@@ -25,12 +25,15 @@ struct ShareRoutes {
         }
         let user = request.user
         let seesAll = self.core.access.rights(request.head.fields)?.rights == .all
-        let isOwn: @Sendable (StoredLink) -> Bool = { seesAll || $0.creator == user }
+        // Those of `--share` are for the user who runs the receiver: they may be for files outside the directory.
+        let isOwn: @Sendable (StoredLink) -> Bool = { $0.origin != .option && (seesAll || $0.creator == user) }
         let shares = self.core.shares
         switch method {
         case "GET", "HEAD":
             let snapshot = request
-            return BlockingHandler { Self.list(shares.list(now: Timestamp.now, where: isOwn), snapshot) }
+            // Credentials without a name are not told apart, so that they would list each other's files.
+            let isListed: @Sendable (StoredLink) -> Bool = { isOwn($0) && (seesAll || user != nil) }
+            return BlockingHandler { Self.list(shares.list(now: Timestamp.now, where: isListed), snapshot) }
         case "POST":
             guard let type = request.head.fields["Content-Type"], Self.isJSON(type) else {
                 return ImmediateHandler(.message(415, "describe the link as application/json"))
@@ -102,10 +105,9 @@ struct ShareRoutes {
     }
 
     private static func members(_ link: StoredLink, _ request: Request) -> [JSON.Member] {
-        let isOption = link.origin == .option
-        return [
+        [
             JSON.Member("link", .string(AbsoluteLocation.url(link.url, request))),
-            JSON.Member("path", .optional(isOption ? nil : TreePath(names: link.path).url)),
+            JSON.Member("path", .string(TreePath(names: link.path).url)),
             JSON.Member("name", .string(link.name)),
             JSON.Member("expires", .optional(link.expires.map { Timestamp.text($0) })),
             JSON.Member("count", .optional(link.downloads.map { Int64($0) })),

@@ -30,11 +30,13 @@ extension ShareTable {
         guard path.names.count == 3 else { return .failure(.notFound) }
         guard self.refresh() else { return Self.unavailable }
         let token = path.names[1]
-        let found = self.state.withLock { state in state.book[token].map { ($0.link, state.offered[token]) } }
-        guard let (link, offered) = found, link.name == path.names[2] else { return .failure(.notFound) }
+        let found = self.state.withLock { state in
+            state.book[token].map { ($0.link, state.offered[token], $0.over(now: now) != nil) }
+        }
+        guard let (link, offered, isOver) = found, link.name == path.names[2] else { return .failure(.notFound) }
         guard link.revoked == nil else { return Self.gone }
         // It continues when a receiver shares its file again.
-        guard link.origin != .option || offered != nil else { return .failure(.notFound) }
+        guard link.origin != .option || offered != nil else { return isOver ? Self.gone : .failure(.notFound) }
         guard let (file, facts) = self.open(link, offered) else {
             return .message(410, "the file of this link was removed or replaced")
         }

@@ -12,8 +12,10 @@ internal import TransferCore
 final class ShareTable: Sendable {
     struct State {
         var book: LinkBook
-        /// The files of this run's offers. They stay open: such a link refers to the file that was opened at the start,
-        /// even if it is renamed or replaced later.
+        /// The files of this run's offers.
+        ///
+        /// They stay open: such a link refers to the file that was opened at the start, even if it is renamed or replaced
+        /// later.
         var offered: [String: OpenFile] = [:]
         /// The last batch of the book that is stored.
         var durable: UInt64 = 0
@@ -35,7 +37,7 @@ final class ShareTable: Sendable {
     ///   - offers: The files to share.
     ///   - store: The store, or `nil` to keep links in memory.
     ///   - tree: The served directory, for links that are made by requests.
-    ///   - owner: The directory or address for which links are stored.
+    ///   - owner: The address for which links are stored if no directory is served.
     ///   - now: The current time, in seconds since 1970.
     /// - Throws: ``ReceiverError`` with `directory` if a file cannot be opened or is not a regular file, `links` if the
     ///   store is damaged or cannot be written.
@@ -46,7 +48,7 @@ final class ShareTable: Sendable {
         owner: String = "",
         now: Int64
     ) throws(ReceiverError) {
-        var book = LinkBook(owner: owner)
+        var book = LinkBook(owner: tree.map { Self.real($0.path) } ?? owner)
         if let store {
             do throws(StorageError) {
                 for record in try store.read() where !book.apply(record) { throw Self.unreadable }
@@ -95,27 +97,40 @@ final class ShareTable: Sendable {
             lifetime: offer.lifetime,
             downloads: offer.downloads
         )
+        var isFound = false
         let known = state.book.entries.values.filter { $0.link.origin == .option && $0.link.path == link.path }
-        for entry in known where state.offered[entry.link.token] == nil {
+        for entry in known.sorted(by: { $0.link.token < $1.link.token }) where state.offered[entry.link.token] == nil {
             let old = entry.link
+            guard entry.over(now: now) == nil else { continue }
             // The file may have been written to since: it is the same as long as it was not replaced.
-            guard old.file.inode == link.file.inode, old.downloads == link.downloads else { continue }
-            if old.lifetime == link.lifetime, entry.over(now: now) == nil {
-                link.token = old.token
-                link.created = old.created
-                link.expires = old.expires
-                break
+            let isSame = old.file.inode == link.file.inode && old.downloads == link.downloads
+            guard isSame, old.lifetime == link.lifetime else {
+                _ = state.book.revoke(old.token, now: now)
+                continue
             }
-        }
-        // A link with other limits is replaced by the new one.
-        for entry in known where state.offered[entry.link.token] == nil && entry.link.token != link.token {
-            if entry.over(now: now) == nil { _ = state.book.revoke(entry.link.token, now: now) }
+            guard entry.share.admitsOthers(of: old.file.size) else {
+                // It still works for the clients that have begun a download.
+                state.offered[old.token] = file
+                continue
+            }
+            guard !isFound else { continue }
+            isFound = true
+            link.token = old.token
+            link.created = old.created
+            link.expires = old.expires
         }
         guard state.book.put(link, now: now) != nil else { throw Self.full }
         return (file, link)
     }
 
+    /// The absolute path of a file, with the name that the user gave it, which is that of the link.
     private static func absolute(_ path: String) -> String {
+        guard let name = path.split(separator: "/").last else { return path }
+        let parent = String(path.dropLast(path.hasSuffix("/") ? 0 : name.count))
+        return self.real(parent.isEmpty ? "." : parent) + "/" + name
+    }
+
+    private static func real(_ path: String) -> String {
         guard let real = realpath(path, nil) else { return path }
         defer { free(real) }
         return String(cString: real)
@@ -152,21 +167,24 @@ final class ShareTable: Sendable {
             return
         }
         var written: UInt64 = 0
-        do throws(StorageError) {
-            try store.write(apply: { (records) throws(StorageError) in try self.apply(records) }) {
-                self.state.withLock { state in
-                    if state.mustReplace { return .replace }
-                    guard state.durable < batch, let record = state.book.takeChanges() else { return nil }
-                    written = state.book.batch - 1
-                    return .append(record)
-                }
-            } snapshot: {
-                self.state.withLock { state in
-                    let snapshot = state.book.takeSnapshot()
-                    written = state.book.batch - 1
-                    return snapshot
-                }
+        let change = {
+            self.state.withLock { state -> LinkStore.Change? in
+                if state.mustReplace { return .replace }
+                guard state.durable < batch, let record = state.book.takeChanges() else { return nil }
+                written = state.book.batch - 1
+                return .append(record)
             }
+        }
+        let snapshot = {
+            self.state.withLock { state in
+                let snapshot = state.book.takeSnapshot()
+                written = state.book.batch - 1
+                return snapshot
+            }
+        }
+        do throws(StorageError) {
+            let apply = { (records: [[UInt8]]) throws(StorageError) in try self.apply(records) }
+            try store.write(apply: apply, change: change, snapshot: snapshot)
         } catch {
             self.state.withLock { $0.mustReplace = true }
             throw error
@@ -207,6 +225,7 @@ final class ShareTable: Sendable {
 
     /// Stores what is left and releases the store.
     func close() {
+        self.state.withLock { $0.book.settle() }
         self.persistAll()
         self.store?.close()
     }

@@ -20,8 +20,10 @@ struct StoredLink: Sendable, Hashable {
     var origin: Origin
     /// The names of the file's path below the served directory; for ``Origin/option`` one absolute path.
     var path: [String]
-    /// The file: size, modification time and number. The device and the change time are not compared: the first may
-    /// differ after a reboot, the second after a chmod(2) or the rename(2) of an upload.
+    /// The file's size, modification time and number.
+    ///
+    /// The device and the change time are not compared: the first may differ after a reboot, the second after a chmod(2)
+    /// or the rename(2) of an upload.
     var file: FileIdentity
     /// The time of creation, in seconds since 1970.
     var created: Int64

@@ -20,8 +20,9 @@ final class RawClient {
     private var input: [UInt8] = []
 
     /// Connects; nothing that is read or written takes longer than 20 seconds.
-    init(port: Int, receiveBuffer: Int32? = nil) throws {
+    init(port: Int, receiveBuffer: Int32? = nil, from host: UInt8 = 1) throws {
         self.socket = Platform.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        if host != 1 { try Self.bind(self.socket, host) }
         if var size = receiveBuffer { setsockopt(self.socket, SOL_SOCKET, SO_RCVBUF, &size, 4) }
         var patience = timeval(tv_sec: 20, tv_usec: 0)
         setsockopt(self.socket, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
@@ -39,6 +40,19 @@ final class RawClient {
     }
 
     deinit { close(self.socket) }
+
+    /// Sends from 127.0.0.HOST.
+    private static func bind(_ socket: Int32, _ host: UInt8) throws {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = (UInt32(0x7F00_0000) + UInt32(host)).bigEndian
+        let result = withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Platform.bind(socket, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 else { throw TestSupportError("cannot bind: \(String(cString: strerror(errno)))") }
+    }
 
     /// Sends bytes; false where the server does not take them.
     @discardableResult

@@ -193,13 +193,14 @@ struct UploadMachineTests {
         var bench = Bench(try self.plan())
         #expect(bench.open() == ["PUT /f \(self.whole)"])
         bench.send()
-        #expect(bench.head(201, framing: .chunked) == ["report 201"])
+        #expect(bench.head(201, ["Share-Link": "http://host/link"], framing: .chunked) == ["report 201"])
         #expect(bench.body([1, 2]) == "deliver")
         #expect(bench.words(bench.machine.responseEnded(1)) == ["check"])
         #expect(bench.check() == ["release host", "finished"])
         guard case .finished(let completion) = bench.endings.first else { throw UploadFault(.busy, "not finished") }
         #expect(completion.status == 201 && completion.received == 2 && completion.sent == Bench.length)
         #expect(completion.length == Bench.length && bench.machine.hasAdvanced)
+        #expect(completion.link == "http://host/link")
     }
 
     @Test("a success whose body does not end is read to a limit, in bytes or time", arguments: [true, false])
