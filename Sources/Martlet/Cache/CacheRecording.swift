@@ -28,6 +28,7 @@ final class CacheRecording: Sendable {
     let selection: CacheSelection
     private let cache: ResponseCache
     private let limit: Int64
+    private let expected: Int64?
     private let state = Mutex(State())
     /// Created with the first block, on the key's line.
     private let writer = Mutex<(any CacheEntryWriter)?>(nil)
@@ -37,18 +38,21 @@ final class CacheRecording: Sendable {
     ///   - key: The key.
     ///   - response: The head to store.
     ///   - selection: The requests that select it.
+    ///   - expected: The length of the body in bytes, or `nil` if its end shows it.
     ///   - limit: The largest accepted body in bytes.
     init(
         _ cache: ResponseCache,
         _ key: CacheKey,
         _ response: StoredResponse,
         _ selection: CacheSelection,
+        expected: Int64?,
         limit: Int64
     ) {
         self.cache = cache
         self.key = key
         self.response = response
         self.selection = selection
+        self.expected = expected
         self.limit = limit
     }
 
@@ -124,6 +128,12 @@ final class CacheRecording: Sendable {
             try self.cache.commit(self, writer)
         }
         self.abandon()
+    }
+
+    /// Ends the recording of an exchange that was closed: the response is stored if it happens to be complete.
+    func close() {
+        let isComplete = self.state.withLock { $0.length == self.expected }
+        if isComplete { self.finish() } else { self.abandon() }
     }
 
     /// Stores nothing.

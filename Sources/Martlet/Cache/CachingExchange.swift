@@ -101,12 +101,12 @@ final class CachingExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
         }
     }
 
-    /// Releases everything; what was recorded is discarded unless it was finished.
+    /// Releases everything; an incomplete recording is discarded.
     private func end() {
         self.receiver = nil
         self.network = nil
         self.entry = nil
-        self.recording?.abandon()
+        self.recording?.close()
         self.recording = nil
     }
 

@@ -166,7 +166,7 @@ public final class ResponseCache: Sendable {
             state.logger = logger
             let most = state.limit / Self.shareOfEntry
             guard length ?? 0 <= most else { return nil }
-            let recording = CacheRecording(self, key, response, selection, limit: most)
+            let recording = CacheRecording(self, key, response, selection, expected: length, limit: most)
             state.recordings[ObjectIdentifier(recording)] = recording
             return recording
         }

@@ -56,7 +56,8 @@ package struct CacheMachine: Sendable {
         let isReading = (method == "GET" || method == "HEAD") && !hasContent
         let isConditional = Self.conditional.contains { fields.contains($0) }
         self.isBypassed = !isReading || isConditional || CacheControl(fields).has("no-store")
-        self.mayStore = method == "GET" && isReading && !fields.contains("Range")
+        self.mayStore =
+            method == "GET" && isReading && !fields.contains("Range") && !CacheControl(fields).has("no-store")
     }
 
     private static let conditional = [
@@ -88,7 +89,7 @@ package struct CacheMachine: Sendable {
         guard let found else { return self.mustNotConnect ? .fail : self.forward([:], now) }
         let isUsable =
             self.policy != .useProtocolCachePolicy || found.head.isUsable(for: self.fields, at: now)
-        if isUsable { return .serve(Self.head(found.head, found.length, .cache, now)) }
+        if isUsable { return .serve(self.head(found.head, found.length, .cache, now)) }
         if self.mustNotConnect { return .fail }
         self.stored = found
         // A 304 to HEAD would not say which fields the response has now.
@@ -116,7 +117,7 @@ package struct CacheMachine: Sendable {
                 self.requestTime = now
                 return .refetch
             }
-            var shown = Self.head(updated, stored.length, .validated, now)
+            var shown = self.head(updated, stored.length, .validated, now)
             // Not stored, but sent now.
             for value in head.fields.values("Set-Cookie") { shown.fields.append("Set-Cookie", value) }
             let isStorable = StorageRule.isStorable(shown, method: "GET", request: self.fields)
@@ -153,23 +154,24 @@ package struct CacheMachine: Sendable {
 
     private func stale(_ now: Int64) -> ResponseHead? {
         guard let stored, stored.head.isUsableAfterError(for: self.fields, at: now) else { return nil }
-        return Self.head(stored.head, stored.length, .cache, now)
+        return self.head(stored.head, stored.length, .cache, now)
     }
 
     /// The head of a stored response as it is delivered, with its age (RFC 9111 §5.1).
-    private static func head(
+    private func head(
         _ stored: StoredResponse,
         _ length: Int64,
         _ source: ResponseSource,
         _ now: Int64
     ) -> ResponseHead {
         var fields = stored.fields
-        if stored.status != 204 { fields["Content-Length"] = String(length) }
+        let hasNoContent = stored.status == 204
+        if !hasNoContent { fields["Content-Length"] = String(length) }
         fields["Age"] = String(stored.age(at: now) ?? 0)
         var head = ResponseHead(
             status: stored.status,
             fields: fields,
-            framing: stored.status == 204 ? .none : .length(length)
+            framing: hasNoContent || self.method == "HEAD" ? .none : .length(length)
         )
         head.source = source
         return head
