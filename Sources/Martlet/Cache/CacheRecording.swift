@@ -32,6 +32,10 @@ final class CacheRecording: Sendable {
     private let state = Mutex(State())
     /// Created with the first block, on the key's line.
     private let writer = Mutex<(any CacheEntryWriter)?>(nil)
+    /// The digests that the response declares.
+    private let claims: [ExpectedDigest]
+    /// Those of the bytes written so far, in the order of the claims.
+    private let digests: Mutex<[RunningDigest]>
 
     /// - Parameters:
     ///   - cache: The cache.
@@ -54,6 +58,8 @@ final class CacheRecording: Sendable {
         self.selection = selection
         self.expected = expected
         self.limit = limit
+        self.claims = DigestFields.representation(response.fields) + DigestFields.content(response.fields)
+        self.digests = Mutex(self.claims.map { RunningDigest($0.algorithm) })
     }
 
     /// Appends bytes of the body.
@@ -85,7 +91,7 @@ final class CacheRecording: Sendable {
     }
 
     private func write(_ block: [UInt8]) {
-        self.attempt { (writer) throws(StorageError) in try writer.write(block) }
+        self.attempt { (writer) throws(StorageError) in try self.write(block, writer) }
         let resume = self.state.withLock { state -> (@Sendable () -> Void)? in
             state.unwritten -= block.count
             guard state.unwritten <= Self.low || state.isOver else { return nil }
@@ -104,8 +110,8 @@ final class CacheRecording: Sendable {
         guard let rest else { return }
         self.cache.onLine(self.key) {
             self.attempt { (writer) throws(StorageError) in
-                if !rest.isEmpty { try writer.write(rest) }
-                try self.cache.commit(self, writer)
+                if !rest.isEmpty { try self.write(rest, writer) }
+                try self.commit(writer)
             }
             self.abandon()
         }
@@ -116,18 +122,33 @@ final class CacheRecording: Sendable {
         guard self.cache.isCurrent(entry, self.key) else { return self.abandon() }
         self.attempt { (writer) throws(StorageError) in
             if let bytes = entry.bytesInMemory {
-                try writer.write(bytes)
+                try self.write(bytes, writer)
             } else {
                 var offset: Int64 = 0
                 while offset < entry.length {
                     guard let bytes = entry.read(at: offset, atMost: Self.block), !bytes.isEmpty else { return }
-                    try writer.write(bytes)
+                    try self.write(bytes, writer)
                     offset += Int64(bytes.count)
                 }
             }
-            try self.cache.commit(self, writer)
+            try self.commit(writer)
         }
         self.abandon()
+    }
+
+    private func write(_ bytes: [UInt8], _ writer: any CacheEntryWriter) throws(StorageError) {
+        try writer.write(bytes)
+        self.digests.withLock { digests in
+            for index in digests.indices { bytes.withUnsafeBytes { digests[index].update($0) } }
+        }
+    }
+
+    /// Commits the response, unless it differs from the digests that it declares: its task fails.
+    private func commit(_ writer: any CacheEntryWriter) throws(StorageError) {
+        guard self.digests.withLock({ $0.map { $0.finalized() } }) == self.claims.map(\.bytes) else {
+            return self.cache.remove(self.key)
+        }
+        try self.cache.commit(self, writer)
     }
 
     /// Ends the recording of an exchange that was closed: the response is stored if it happens to be complete.

@@ -294,8 +294,9 @@ final class CachingExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
         case .confirmed(let head): self.serve(head)
         case .refetching: self.forward([:])
         case .waiting, .delivering:
-            // Without a declared end, a cut response looks like a complete one.
-            if cleanly { self.recording?.finish() } else { self.recording?.abandon() }
+            // Without a declared end, a cut response looks like a complete one. Digests in trailers are not verified.
+            let isVerified = (DigestFields.representation(trailers) + DigestFields.content(trailers)).isEmpty
+            if cleanly, isVerified { self.recording?.finish() } else { self.recording?.abandon() }
             self.recording = nil
             let receiver = self.receiver
             self.end()

@@ -20,7 +20,10 @@ struct CachePolicyTests {
         #expect(try await harness.data(server.text("a?q=2")).response.source == .network)
     }
 
-    @Test("A stale response is validated; the caller sees the stored one with new fields", arguments: CachePlace.allCases)
+    @Test(
+        "A stale response is validated; the caller sees the stored one with new fields",
+        arguments: CachePlace.allCases
+    )
     func validated(place: CachePlace) async throws {
         let server = try await ScriptedServer.start { request in
             let fields = [("Cache-Control", "max-age=60"), ("ETag", "\"v\""), ("X-Count", "\(request.targetIndex)")]
@@ -49,7 +52,11 @@ struct CachePolicyTests {
     @Test("A changed response replaces the stored one", arguments: CachePlace.allCases)
     func changed(place: CachePlace) async throws {
         let server = try await ScriptedServer.start { request in
-            .response(200, [("Cache-Control", "max-age=60"), ("ETag", "\"\(request.targetIndex)\"")], text: "\(request.targetIndex)")
+            .response(
+                200,
+                [("Cache-Control", "max-age=60"), ("ETag", "\"\(request.targetIndex)\"")],
+                text: "\(request.targetIndex)"
+            )
         }
         let harness = try CacheHarness(place)
         let url = server.text("a")

@@ -99,10 +99,34 @@ struct CacheSelectionTests {
         #expect(harness.files.isEmpty)
     }
 
+    @Test("A body that differs from its declared digest is not stored")
+    func wrongDigest() async throws {
+        // SHA-256 of "x".
+        let digest = "sha-256=:LXEWQrcmsEQBYnyp+6wy9chTD7GQPMTbAiWHF5IaSIE=:"
+        let server = try await ScriptedServer.start { request in
+            let isTrailer = request.path == "/trailer"
+            let text = request.targetIndex == 0 && !isTrailer ? "y" : "x"
+            if isTrailer {
+                return .raw(
+                    "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n\(text)\r\n0\r\n"
+                        + "Repr-Digest: \(digest)\r\n\r\n"
+                )
+            }
+            return .response(200, [("Cache-Control", "max-age=60"), ("Repr-Digest", digest)], text: text)
+        }
+        let harness = try CacheHarness()
+        #expect(await code { try await harness.data(server.text("a")) } == .checksumMismatch)
+        #expect(try await harness.data(server.text("a")).response.source == .network)
+        #expect(try await harness.data(server.text("a")).response.source == .cache)
+        for _ in 0..<2 { #expect(try await harness.data(server.text("trailer")).response.source == .network) }
+    }
+
     @Test("A chunked body is stored with its length")
     func chunked() async throws {
         let server = try await ScriptedServer.start { _ in
-            .raw("HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n")
+            .raw(
+                "HTTP/1.1 200 OK\r\nCache-Control: max-age=60\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n"
+            )
         }
         let harness = try CacheHarness()
         _ = try await harness.data(server.text("a"))

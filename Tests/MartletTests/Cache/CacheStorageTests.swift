@@ -89,7 +89,8 @@ struct CacheStorageTests {
     @Test("The least recently used responses are removed above the limit", arguments: CachePlace.allCases)
     func eviction(place: CachePlace) async throws {
         let body = [UInt8](repeating: 0x61, count: 4000)
-        let server = try await ScriptedServer.start { _ in .response(200, [("Cache-Control", "max-age=60")], body: body) }
+        let server = try await ScriptedServer.start { _ in .response(200, [("Cache-Control", "max-age=60")], body: body)
+        }
         let harness = try CacheHarness(place, limit: 100_000)
         for number in 0..<40 {
             _ = try await harness.data(server.text("\(number)"))
@@ -106,8 +107,10 @@ struct CacheStorageTests {
         #expect(harness.cache.size == 0)
     }
 
-    @Test("A response larger than a twentieth of the limit is not stored, and removes the smaller one",
-        arguments: CachePlace.allCases)
+    @Test(
+        "A response larger than a twentieth of the limit is not stored, and removes the smaller one",
+        arguments: CachePlace.allCases
+    )
     func tooLarge(place: CachePlace) async throws {
         let server = try await ScriptedServer.start { request in
             let fields = [("Cache-Control", "max-age=60")]

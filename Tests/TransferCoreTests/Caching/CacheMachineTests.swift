@@ -27,7 +27,8 @@ import TransferCore
     private func text(_ action: CacheMachine.Action) -> String {
         switch action {
         case .lookUp: "look up"
-        case .forward(let conditions): (["forward"] + conditions.map { "\($0.name): \($0.value)" }).joined(separator: " ")
+        case .forward(let conditions):
+            (["forward"] + conditions.map { "\($0.name): \($0.value)" }).joined(separator: " ")
         case .serve(let head): "serve \(head.status) \(head.source) age \(head.fields["Age"] ?? "")"
         case .fail: "fail"
         }

@@ -111,7 +111,8 @@ import TransferTesting
             if maybe(15) { current = version(step) }
             let isDown = maybe(15)
             let wish = Wish(
-                policy: maybe(70) ? .useProtocolCachePolicy : CachePolicy.allCases.randomElement(using: &random) ?? .returnCacheOnly,
+                policy: maybe(70)
+                    ? .useProtocolCachePolicy : CachePolicy.allCases.randomElement(using: &random) ?? .returnCacheOnly,
                 maxAge: maybe(20) ? seconds() : nil,
                 maxStale: maybe(20) ? seconds() : nil,
                 noCache: maybe(10),
