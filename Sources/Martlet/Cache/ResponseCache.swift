@@ -59,6 +59,7 @@ public final class ResponseCache: Sendable {
     ///   - directory: The path of the directory.
     ///   - limit: The maximum size in bytes.
     ///   - clock: Returns the seconds since 1970.
+    /// - Throws: ``TransferError`` with `file`.
     package convenience init(
         directory: String,
         limit: Int64,
@@ -146,7 +147,7 @@ public final class ResponseCache: Sendable {
         }
     }
 
-    /// Begins to store a response; `nil` if it is too large.
+    /// Begins to store a response.
     ///
     /// - Parameters:
     ///   - key: The key.
@@ -154,6 +155,7 @@ public final class ResponseCache: Sendable {
     ///   - request: The request's fields.
     ///   - length: The length of the body in bytes, or `nil` if it is unknown.
     ///   - logger: The logger for failures.
+    /// - Returns: The recording, or `nil` if the response is too large.
     func record(
         _ key: CacheKey,
         _ response: StoredResponse,
