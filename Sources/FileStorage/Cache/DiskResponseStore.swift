@@ -28,6 +28,8 @@ package final class DiskResponseStore: ResponseStore {
 
     /// Bodies up to this length are kept in memory once they were verified, and need not be read again.
     private static let largestInMemory: Int64 = 1 << 20
+    /// Not blocking: the name may be that of a pipe.
+    private static let readFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
     private static let blockLength = 256 << 10
     private static let temporaryLifetime: Int64 = 3600
 
@@ -45,7 +47,7 @@ package final class DiskResponseStore: ResponseStore {
     // MARK: Reading
 
     package func open(_ key: CacheKey) -> CachedEntry? {
-        let raw = Platform.open(self.path(key.fileName), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        let raw = Platform.open(self.path(key.fileName), Self.readFlags)
         guard raw >= 0 else { return nil }
         let file = FileDescriptor(raw)
         guard let entry = Self.read(file, key) else {
@@ -61,7 +63,7 @@ package final class DiskResponseStore: ResponseStore {
 
     /// The header of an entry, unverified.
     private func header(_ key: CacheKey) -> CacheEntryFormat.Header? {
-        let raw = Platform.open(self.path(key.fileName), O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        let raw = Platform.open(self.path(key.fileName), Self.readFlags)
         guard raw >= 0 else { return nil }
         return Self.read(FileDescriptor(raw), 0, CacheEntryFormat.headerLength)
             .flatMap { CacheEntryFormat.Header($0, key) }

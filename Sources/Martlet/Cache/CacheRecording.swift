@@ -113,13 +113,14 @@ final class CacheRecording: Sendable {
                 if !rest.isEmpty { try self.write(rest, writer) }
                 try self.commit(writer)
             }
-            self.abandon()
+            self.end()
         }
     }
 
     /// Stores the body of another entry with this recording's head, unless that was replaced; on the key's line.
     func copy(_ entry: CachedEntry) {
-        guard self.cache.isCurrent(entry, self.key) else { return self.abandon() }
+        defer { self.end() }
+        guard self.cache.isCurrent(entry, self.key) else { return }
         self.attempt { (writer) throws(StorageError) in
             if let bytes = entry.bytesInMemory {
                 try self.write(bytes, writer)
@@ -133,7 +134,6 @@ final class CacheRecording: Sendable {
             }
             try self.commit(writer)
         }
-        self.abandon()
     }
 
     private func write(_ bytes: [UInt8], _ writer: any CacheEntryWriter) throws(StorageError) {
@@ -165,12 +165,15 @@ final class CacheRecording: Sendable {
             defer { state.resume = nil }
             return state.resume
         }
-        self.cache.ended(self)
         resume?()
-        self.cache.onLine(self.key) { self.discard() }
+        self.cache.ended(self)
+        self.cache.onLine(self.key) { self.end() }
     }
 
-    private func discard() {
+    /// Deletes what was written and not committed; on the key's line.
+    private func end() {
+        self.state.withLock { $0.isOver = true }
+        self.cache.ended(self)
         let writer = self.writer.withLock { writer in
             defer { writer = nil }
             return writer

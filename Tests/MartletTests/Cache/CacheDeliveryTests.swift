@@ -209,4 +209,12 @@ struct CacheDeliveryTests {
         await observer.log.wait { $0.count { $0.contains("finish 5") } == 2 }
         #expect(server.requests.count == 1)
     }
+    @Test("A replaced transport has a cache as well")
+    func scripted() async throws {
+        let network = ScriptedResponses { _ in .response(200, ["Cache-Control": "max-age=60"], text: "x") }
+        let harness = try CacheHarness { $0.transport = network.transport }
+        #expect(try await harness.data("http://a.test/").response.source == .network)
+        #expect(try await harness.data("http://a.test/").response.source == .cache)
+        #expect(network.requests.count == 1)
+    }
 }

@@ -60,6 +60,36 @@ struct CacheStorageTests {
         #expect(try await harness.data(server.text("a"), .returnCacheOnly).text == "0")
     }
 
+    @Test("A long response with one wrong byte, or without its last one, is a miss as a whole")
+    func longDamage() async throws {
+        let pattern = TestPattern(seed: 2)
+        let server = try await ScriptedServer.start { _ in
+            let fields = [("Cache-Control", "max-age=60"), ("Content-Length", "2000000")]
+            return Reply([.head(Reply.headBytes(200, fields)), .pattern(pattern, 0..<2_000_000)])
+        }
+        let harness = try CacheHarness()
+        let expected = pattern.bytes(0..<2_000_000)
+        _ = try await harness.data(server.text("a"))
+        let name = "cache/" + (try #require(harness.files.first))
+        let whole = try harness.directory.read(name)
+        for index in [whole.count - 1, whole.count - 1_000_000] {
+            for isCut in [true, false] {
+                var bytes = isCut ? Array(whole[..<index]) : whole
+                if !isCut { bytes[index] ^= 1 }
+                try harness.directory.write(bytes, to: name)
+                let observer = Observer()
+                let task = try harness.session.dataTask(for: server.text("a"))
+                task.addDelegate(observer)
+                task.resume()
+                #expect(try await task.value.body == expected)
+                await observer.waitForEnds()
+                #expect(task.response?.source == .network && observer.bytes == expected)
+            }
+        }
+        #expect(server.requests.count == 5)
+        #expect(try await harness.data(server.text("a")).response.source == .cache)
+    }
+
     @Test("A response that is stored under the name of another is not used for it")
     func renamed() async throws {
         let server = try await self.server()
