@@ -35,8 +35,10 @@ struct CachePolicyTests {
         _ = try await harness.data(url)
         harness.clock.advance(60)
         let observer = Observer()
-        harness.session.addDelegate(observer)
-        let second = try await harness.data(url)
+        let task = try harness.session.dataTask(for: url)
+        task.addDelegate(observer)
+        task.resume()
+        let second = try await task.value
         #expect(second.text == "body" && second.status == 200 && !second.isNotModified)
         #expect(second.response.source == .validated && second.response.headers["X-Count"] == "1")
         #expect(second.response.age == 0 && server.requests.count == 2)
