@@ -103,6 +103,7 @@ final class CachingExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
 
     /// Releases everything; an incomplete recording is discarded.
     private func end() {
+        if case .waiting = self.phase { self.transport.cache.received(self) }
         self.receiver = nil
         self.network = nil
         self.entry = nil
@@ -145,6 +146,7 @@ final class CachingExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
         request.readQuantum = self.quantum
         for (name, value) in conditions { request.fields.append(name, value) }
         self.phase = .waiting
+        self.transport.cache.sent(self, self.key)
         self.network = self.transport.network.start(request, onLane: self.lane, receiver: self)
     }
 
@@ -236,9 +238,10 @@ final class CachingExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     func exchangeReceived(head: ResponseHead) -> ReadDecision {
         if self.isOver { return .close }
         let cache = self.transport.cache
+        let mayStore = cache.received(self)
         switch self.machine.headReceived(head, self.now) {
         case .deliver(let stored):
-            if let stored {
+            if let stored, mayStore {
                 self.recording = cache.record(
                     self.key,
                     stored,

@@ -23,6 +23,10 @@ internal import Platform
 public final class ResponseCache: Sendable {
     private struct State {
         var limit: Int64
+        /// The exchanges whose requests were sent, until their responses arrive.
+        ///
+        /// The response to one that was removed from here is not stored: it may be older than the cause of the removal.
+        var sent: [ObjectIdentifier: CacheKey] = [:]
         /// The responses that are being stored; one that was removed from here is not.
         var recordings: [ObjectIdentifier: CacheRecording] = [:]
         var hasWarned = false
@@ -70,7 +74,10 @@ public final class ResponseCache: Sendable {
             throw TransferError(.file, "cannot find '\(directory)': \(String(cString: strerror(errno)))")
         }
         defer { free(path) }
-        self.init(DiskResponseStore(path: String(cString: path)), limit: limit, clock)
+        let store = DiskResponseStore(path: String(cString: path))
+        self.init(store, limit: limit, clock)
+        // An earlier run may have had a higher limit, and may have left temporary files.
+        SharedRuntime.pool.run { store.trim(to: limit, added: 0) }
     }
 
     /// - Parameters:
@@ -108,7 +115,7 @@ public final class ResponseCache: Sendable {
     /// - Throws: ``TransferError`` with `badURL`.
     public func remove(for request: some RequestConvertible) throws(TransferError) {
         let key = CacheKey(try request.transferRequest().url)
-        self.drop { $0.key == key }
+        self.drop(key)
         self.store.remove(key)
     }
 
@@ -116,13 +123,13 @@ public final class ResponseCache: Sendable {
     ///
     /// - Parameter seconds: Seconds since 1970.
     public func removeAll(since seconds: Int64) {
-        self.drop { _ in true }
+        self.drop(nil)
         self.store.removeAll(since: seconds)
     }
 
     /// Removes all responses, including those that are being received now.
     public func removeAll() {
-        self.drop { _ in true }
+        self.drop(nil)
         self.store.removeAll(since: nil)
     }
 
@@ -145,6 +152,19 @@ public final class ResponseCache: Sendable {
             let entry = self.store.open(key)
             found(entry.flatMap { $0.selection.matches(request, $0.response.fields) ? $0 : nil })
         }
+    }
+
+    /// Notes that an exchange sends a request.
+    func sent(_ exchange: CachingExchange, _ key: CacheKey) {
+        self.state.withLock { $0.sent[ObjectIdentifier(exchange)] = key }
+    }
+
+    /// Notes that the response to a sent request has arrived, or will not.
+    ///
+    /// - Returns: Whether it may be stored.
+    @discardableResult
+    func received(_ exchange: CachingExchange) -> Bool {
+        self.state.withLock { $0.sent.removeValue(forKey: ObjectIdentifier(exchange)) != nil }
     }
 
     /// Begins to store a response.
@@ -188,7 +208,7 @@ public final class ResponseCache: Sendable {
 
     /// Removes the response of a key after the operations that were passed before.
     func remove(_ key: CacheKey) {
-        self.drop { $0.key == key }
+        self.drop(key)
         self.onLine(key) { self.store.remove(key) }
     }
 
@@ -203,9 +223,11 @@ public final class ResponseCache: Sendable {
         }
     }
 
-    private func drop(_ isDropped: (CacheRecording) -> Bool) {
+    /// Prevents that responses of a key, or all of them, are stored whose requests were already sent.
+    private func drop(_ key: CacheKey?) {
         self.state.withLock { state in
-            for (id, recording) in state.recordings where isDropped(recording) { state.recordings[id] = nil }
+            state.sent = state.sent.filter { key != nil && $0.value != key }
+            state.recordings = state.recordings.filter { key != nil && $0.value.key != key }
         }
     }
 

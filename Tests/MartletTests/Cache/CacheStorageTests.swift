@@ -191,6 +191,11 @@ struct CacheStorageTests {
         let gate = Gate()
         let server = try await ScriptedServer.start { request in
             guard request.method == "GET" else { return .response(200) }
+            if request.path == "/late" {
+                return Reply(
+                    [.waitUntil(gate)] + Reply.response(200, [("Cache-Control", "max-age=60")], text: "ab").steps
+                )
+            }
             return Reply([
                 .head(Reply.headBytes(200, [("Cache-Control", "max-age=60"), ("Content-Length", "2")])),
                 .bytes([0x61]), .waitUntil(gate), .bytes([0x62]),
@@ -206,9 +211,16 @@ struct CacheStorageTests {
             await observer.log.wait(for: "data")
             tasks.append(task)
         }
-        var request = try TransferRequest(server.text("a"))
-        request.method = "DELETE"
-        _ = try await harness.session.data(from: request)
+        // The server has read this request, and its response may be older than the removal.
+        let late = try harness.session.dataTask(for: server.text("late"))
+        late.resume()
+        tasks.append(late)
+        await server.waitForRequests(3)
+        for path in ["a", "late"] {
+            var request = try TransferRequest(server.text(path))
+            request.method = "DELETE"
+            _ = try await harness.session.data(from: request)
+        }
         try harness.cache.remove(for: server.text("b"))
         gate.open()
         for task in tasks { #expect(try await task.value.text == "ab") }
