@@ -101,7 +101,7 @@ final class CacheRecording: Sendable {
         resume?()
     }
 
-    /// Stores the response, which is complete; a search that begins afterwards finds it.
+    /// Stores the response, which is complete; a later search finds it.
     func finish() {
         let rest: [UInt8]? = self.state.withLock { state in
             defer { state.waiting = [] }

@@ -8,7 +8,7 @@ internal import TransferEngine
 ///
 /// Its variables are used on its event loop only; hence `@unchecked`.
 final class CachingExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
-    /// What the response from the network is for.
+    /// The use of the response from the network.
     private enum Phase {
         /// No response from the network has arrived.
         case waiting

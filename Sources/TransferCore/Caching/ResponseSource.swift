@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Where a response comes from.
+/// The source of a response: the network or the cache.
 public enum ResponseSource: Sendable, Hashable {
     /// The server, or a proxy.
     case network

@@ -161,7 +161,7 @@ package struct StoredResponse: Sendable, Equatable {
         return conditions.isEmpty ? nil : conditions
     }
 
-    /// The response after a 304; `nil` if the 304 has a validator that is not this response's.
+    /// The response after a 304; `nil` if the 304 has the validator of another response.
     ///
     /// - Parameters:
     ///   - fields: The fields of the 304.

@@ -18,7 +18,7 @@ public struct ResponseHead: Sendable {
     /// The framing of the body.
     public var framing: BodyFraming
 
-    /// Where the response comes from.
+    /// Whether the response is from the network or from a cache.
     public var source = ResponseSource.network
 
     /// Creates a response head.
