@@ -10,10 +10,12 @@ import TransferEngine
 
 // Downloads the URLs of a list into a directory, by the engine alone or through a session, so that what the library adds
 // to a small transfer can be measured:  OverheadBenchmark engine|session LIST DIRECTORY CONNECTIONS
+// Or loads the URLs into memory COUNT times, one after another, without a cache or with one in memory or in the directory:
+// OverheadBenchmark data|memory-cache|disk-cache LIST DIRECTORY COUNT
 
 let arguments = CommandLine.arguments
 guard arguments.count == 5, let connections = Int(arguments[4]) else {
-    print("usage: OverheadBenchmark engine|session LIST DIRECTORY CONNECTIONS")
+    print("usage: OverheadBenchmark engine|session|data|memory-cache|disk-cache LIST DIRECTORY CONNECTIONS|COUNT")
     exit(2)
 }
 let urls = try String(contentsOfFile: arguments[2], encoding: .utf8).split(separator: "\n").map(String.init)
@@ -48,8 +50,19 @@ case "session":
         }
     }
     await withCheckedContinuation { done in left.notify(queue: .global()) { @Sendable in done.resume() } }
+case "data", "memory-cache", "disk-cache":
+    var configuration = SessionConfiguration.ephemeral
+    if arguments[1] == "memory-cache" { configuration.cache = ResponseCache(memoryLimit: 1 << 30) }
+    if arguments[1] == "disk-cache" { configuration.cache = try ResponseCache(directory: directory, limit: 1 << 30) }
+    let session = try TransferSession(configuration: configuration)
+    var sources: [ResponseSource: Int] = [:]
+    let start = ContinuousClock.now
+    for _ in 0..<connections {
+        for url in urls { sources[try await session.data(from: url).response.source, default: 0] += 1 }
+    }
+    print(sources, (ContinuousClock.now - start) / (connections * urls.count))
 default:
-    print("there is no way '\(arguments[1])': write engine or session")
+    print("there is no way '\(arguments[1])': write engine, session, data, memory-cache or disk-cache")
     exit(2)
 }
 exit(failures.load(ordering: .relaxed) == 0 ? 0 : 1)

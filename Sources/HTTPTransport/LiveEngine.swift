@@ -18,16 +18,25 @@ package enum LiveEngine {
 
     /// Creates an engine on shared threads; `start()` starts it.
     ///
+    /// - Parameters:
+    ///   - configuration: The engine's configuration.
+    ///   - options: The transport's configuration.
+    ///   - loops: The threads.
+    ///   - store: The store of files.
+    ///   - pool: The threads for blocking calls.
+    ///   - wrap: Returns the transport that the engine uses, such as a cache in front of the given one.
+    /// - Returns: The engine.
     /// - Throws: ``TransportError`` as ``make(_:transport:store:)``.
     package static func make(
         _ configuration: TransferEngine.Configuration,
         transport options: HTTPTransport.Configuration,
         on loops: SharedLoops,
         store: any FileStore,
-        pool: NIOBlockingPool
+        pool: NIOBlockingPool,
+        wrapping wrap: (any Transport) -> any Transport = { $0 }
     ) throws -> TransferEngine {
         let transport = try HTTPTransport(configuration: options, on: loops)
-        return self.make(configuration, transport, transport.makeTimeSource(), store, pool)
+        return self.make(configuration, wrap(transport), transport.makeTimeSource(), store, pool)
     }
 
     /// Creates an engine on shared threads whose transport is replaced; `start()` starts it.
@@ -36,9 +45,10 @@ package enum LiveEngine {
         transport: TransportOverride,
         on loops: SharedLoops,
         store: any FileStore,
-        pool: NIOBlockingPool
+        pool: NIOBlockingPool,
+        wrapping wrap: (any Transport) -> any Transport = { $0 }
     ) -> TransferEngine {
-        self.make(configuration, transport.makeTransport(), loops.makeTimeSource(), store, pool)
+        self.make(configuration, wrap(transport.makeTransport()), loops.makeTimeSource(), store, pool)
     }
 
     private static func make(

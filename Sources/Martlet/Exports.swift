@@ -2,6 +2,7 @@
 // The field's own values (URLs, header fields, priorities, cookies) are part of this library's interface. Each one is
 // named, because TransferCore's other types are not part of it.
 @_exported public import enum TransferCore.ByteCount
+@_exported public import enum TransferCore.CachePolicy
 @_exported public import struct TransferCore.Cookie
 @_exported public import struct TransferCore.CookieError
 @_exported public import struct TransferCore.CookieFileProblem
@@ -21,6 +22,7 @@
 @_exported public import struct TransferCore.ProxyServer
 @_exported public import struct TransferCore.ProxySettings
 @_exported public import struct TransferCore.PublicSuffixes
+@_exported public import enum TransferCore.ResponseSource
 @_exported public import enum TransferCore.ResumableProtocol
 @_exported public import enum TransferCore.Scheme
 @_exported public import struct TransferCore.TLSOptions

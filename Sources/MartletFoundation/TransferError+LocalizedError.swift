@@ -28,6 +28,7 @@ extension TransferError: LocalizedError {
         case .cannotResume: "The transfer was interrupted and cannot be continued."
         case .bodyTooLarge:
             self.status == 413 ? "The file is too large for the server." : "The response of the server is too large."
+        case .notCached: "The content is not available without a connection to the server."
         case .cancelled: "The transfer was cancelled."
         case .becameDownload: "The transfer continues as a download."
         case .invalidated, .queueClosed: "No more transfers can be started."

@@ -4,7 +4,8 @@ internal import Control
 
 /// A background session's configuration in the daemon's format; see "configuration" in Docs/rpc.md.
 ///
-/// Parts that concern only the program are not encoded: conditions, logger, metrics, contexts and the directory.
+/// Parts that concern only the program are not encoded: conditions, logger, metrics, contexts and the directory. A
+/// session that is encoded has neither transport nor cache.
 extension SessionConfiguration {
     /// The configuration as an object.
     ///

@@ -41,6 +41,9 @@ public struct TransferRequest: Sendable {
     /// The rate limit in bytes per second, or `nil`.
     public var rateLimit: Int64?
 
+    /// How the session's cache is used, for data tasks; `nil` for the configuration's policy.
+    public var cachePolicy: CachePolicy?
+
     /// The expected digests of a downloaded file.
     public var expectedDigests: [ExpectedDigest] = []
 

@@ -13,6 +13,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
             case cancelled, becameDownload, invalidated, queueClosed, fileWasHandedOut, wouldDeadlock, unknown
             case listDamaged, listInUse, listTooNew
             case sessionInUse, daemonUnavailable
+            case notCached
         }
 
         private let value: Value
@@ -58,6 +59,8 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         public static let cannotResume = Code(.cannotResume)
         /// The body is larger than the task may keep in memory.
         public static let bodyTooLarge = Code(.bodyTooLarge)
+        /// The cache policy does not allow a request to the server, and no usable response is stored.
+        public static let notCached = Code(.notCached)
         /// The task was cancelled.
         public static let cancelled = Code(.cancelled)
         /// The data task continued as a download task.
@@ -180,7 +183,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
 
     init(_ failure: TransferFailure) {
         let isStatus = failure.response.map { !(200..<300).contains($0.head.status) } ?? (failure.status != nil)
-        let code = Self.code(failure.code, isStatus: isStatus)
+        let code = failure.isNotCached ? .notCached : Self.code(failure.code, isStatus: isStatus)
         self.contents = Contents(
             code,
             failure.message,

@@ -14,11 +14,14 @@ public struct TransferResponse: Sendable {
     ///
     /// For `HEAD` it is the length that the body of a `GET` would have.
     public let expectedLength: Int64?
+    /// Whether the response comes from the server or from the session's cache.
+    public let source: ResponseSource
 
     init(url: HTTPURL, head: ResponseHead, expectedLength: Int64?) {
         self.url = url
         self.status = head.status
         self.headers = head.fields
+        self.source = head.source
         self.expectedLength = expectedLength
     }
 
@@ -47,6 +50,10 @@ public struct TransferResponse: Sendable {
 
     /// The entity tag as sent, for ``TransferRequest/ifNoneMatch(_:)``.
     public var entityTag: String? { self.headers["ETag"] }
+
+    /// The seconds since the origin server sent or confirmed the response, if the session's cache or another one
+    /// reports them (RFC 9111 §5.1).
+    public var age: Int64? { self.headers["Age"].flatMap { DeltaSeconds.parse($0) } }
 
     /// When the representation was last modified, seconds since 1970, for
     /// ``TransferRequest/ifModified(since:)-(Int64)``.

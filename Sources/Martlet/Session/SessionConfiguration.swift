@@ -35,6 +35,14 @@ public struct SessionConfiguration: Sendable {
     /// The credentials for servers that require authentication.
     public var credentials = Credentials()
 
+    /// The cache of responses to data tasks; `nil`, the default, stores no response and answers none from a cache.
+    ///
+    /// Several sessions can share a cache. Background sessions do not accept one.
+    public var cache: ResponseCache?
+
+    /// How the cache is used for requests without a policy of their own.
+    public var cachePolicy = CachePolicy.useProtocolCachePolicy
+
     // MARK: Limits
 
     /// The maximum number of tasks that run at once, at least 1; a waiting task does not time out.

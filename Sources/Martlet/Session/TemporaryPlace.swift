@@ -10,15 +10,23 @@ enum TemporaryPlace {
         return (base.hasSuffix("/") ? base : base + "/") + "martlet-\(geteuid())"
     }
 
-    /// Creates the directory, accessible to its owner only, and refuses one that belongs to another user.
+    /// Creates a directory, accessible to its owner only, and refuses one that belongs to another user.
     ///
+    /// - Parameters:
+    ///   - path: The directory.
+    ///   - purpose: What it is for.
+    ///   - remedy: What to do if it cannot be used.
     /// - Throws: ``TransferError`` with `file`.
-    static func prepare(_ path: String) throws(TransferError) {
+    static func prepare(
+        _ path: String,
+        for purpose: String = "temporary files",
+        remedy: String = "set another directory in the session's configuration"
+    ) throws(TransferError) {
         if mkdir(path, 0o700) != 0, errno != EEXIST {
             throw TransferError(
                 .file,
-                "cannot create the directory for temporary files '\(path)': \(String(cString: strerror(errno)))",
-                remedy: "set another directory in the session's configuration"
+                "cannot create the directory for \(purpose) '\(path)': \(String(cString: strerror(errno)))",
+                remedy: remedy
             )
         }
         var status = stat()
@@ -26,8 +34,8 @@ enum TemporaryPlace {
         guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid() else {
             throw TransferError(
                 .file,
-                "'\(path)', for temporary files, is not a directory owned by this user",
-                remedy: "remove it, or set another directory in the session's configuration"
+                "'\(path)', for \(purpose), is not a directory owned by this user",
+                remedy: "remove it, or \(remedy)"
             )
         }
     }

@@ -7,8 +7,19 @@ internal import TransferEngine
 extension TransferSession {
     /// Submits a task to the runner.
     func submit(_ task: TransferTask) throws(TransferError) -> TransferID {
+        if self.configuration.cache == nil, task is DataTask, self.cachePolicy(of: task) == .returnCacheOnly {
+            throw TransferError(
+                .notCached,
+                "\(task.request.url.redacted): the response may come only from the cache, and the session has none",
+                remedy: "set the cache of the session's configuration"
+            )
+        }
         self.registry.keep(task)
         return try self.runner(of: task).add(task)
+    }
+
+    private func cachePolicy(of task: TransferTask) -> CachePolicy {
+        task.request.cachePolicy ?? self.configuration.cachePolicy
     }
 
     func options(of task: TransferTask) -> DownloadOptions {
@@ -39,6 +50,7 @@ extension TransferSession {
         case let data as DataTask:
             request.options.destination = .memory(DataSink(data))
             request.options.connections = .fixed(1)
+            if self.configuration.cache != nil { request.cachePolicy = self.cachePolicy(of: data) }
         default: break
         }
         return request

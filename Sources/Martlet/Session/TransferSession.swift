@@ -11,8 +11,7 @@ internal import TransferEngine
 /// A session lives as long as its tasks. Releasing it does not cancel any of them; it is deinitialized after the last
 /// task has ended, and need not be invalidated. Every method may be called from any thread.
 ///
-/// Responses are not cached: a program that has a copy makes the request conditional
-/// (``TransferRequest/ifNoneMatch(_:)``, ``TransferRequest/ifModified(since:)-(Int64)``). Bodies are stored as the
+/// Responses are not cached unless the configuration has a ``SessionConfiguration/cache``. Bodies are stored as the
 /// server sends them: no content coding is requested, and none is decoded.
 public final class TransferSession: Sendable {
     /// A session with the default configuration for the whole program.
@@ -56,7 +55,8 @@ public final class TransferSession: Sendable {
     ///
     /// - Parameter configuration: The configuration; later changes to the value have no effect on the session.
     /// - Throws: ``TransferError`` with `badConfiguration` if certificates or keys cannot be read, or if a header field
-    ///   has an invalid name or contains a line break, or if a background session has a ``SessionConfiguration/transport``.
+    ///   has an invalid name or contains a line break, or if a background session has a ``SessionConfiguration/transport``
+    ///   or a ``SessionConfiguration/cache``.
     public convenience init(configuration: SessionConfiguration = .default) throws(TransferError) {
         try self.init(configuration) { _ in }
     }
@@ -90,6 +90,13 @@ public final class TransferSession: Sendable {
                 throw TransferError(
                     .badConfiguration,
                     "a background session's requests are made by the daemon, so its transport cannot be replaced"
+                )
+            }
+            if configuration.cache != nil {
+                throw TransferError(
+                    .badConfiguration,
+                    "a background session has no data tasks, so it cannot use a response cache",
+                    remedy: "set the cache of the configuration to nil"
                 )
             }
             let background = try BackgroundRunner(place, configuration)
@@ -126,7 +133,8 @@ public final class TransferSession: Sendable {
                 transport: transport,
                 on: SharedRuntime.loops,
                 store: store,
-                pool: SharedRuntime.pool
+                pool: SharedRuntime.pool,
+                wrapping: { Self.caching($0, configuration) }
             )
         }
         do {
@@ -135,11 +143,18 @@ public final class TransferSession: Sendable {
                 transport: configuration.forTransport,
                 on: SharedRuntime.loops,
                 store: store,
-                pool: SharedRuntime.pool
+                pool: SharedRuntime.pool,
+                wrapping: { Self.caching($0, configuration) }
             )
         } catch {
             throw TransferError(.badConfiguration, "\(error)")
         }
+    }
+
+    /// The transport with the configuration's cache in front of it; without a cache, the transport itself.
+    private static func caching(_ transport: any Transport, _ configuration: SessionConfiguration) -> any Transport {
+        guard let cache = configuration.cache else { return transport }
+        return CachingTransport(transport, cache, configuration.logger)
     }
 
     private func observe(_ engine: TransferEngine, _ policy: SessionPolicy) {

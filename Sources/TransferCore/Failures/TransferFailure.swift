@@ -85,6 +85,8 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
     package var evidence: OutageEvidence?
     /// Whether this machine had too few file descriptors or ports for it: fewer concurrent transfers need fewer.
     package var isShortage = false
+    /// Whether the response is not in the library's cache, and the network must not be used; the code is `unknown`.
+    package var isNotCached = false
     /// The response that caused it, if the transfer has a policy that may need it.
     public var response: FailedResponse?
 
@@ -172,12 +174,14 @@ extension TransferFailure {
             case .proxySettings: (.badOption, false)
             case .proxyAuthentication: (.authentication, false)
             case .content: (.fileIO, false)
+            case .notCached: (.unknown, false)
             case .malformed, .headTooLarge: (.badResponse, true)
             case .connect, .broken, .truncated, .localResource, .cancelled, .proxyRefused: (.network, true)
             }
         self.init(code, error.message, remedy: error.remedy, setting: error.setting, isRetryable: isRetryable)
         self.evidence = OutageCause(error.code).map { OutageEvidence($0, peer: error.peer) }
         self.isShortage = error.code == .localResource
+        self.isNotCached = error.code == .notCached
     }
 }
 
@@ -193,7 +197,7 @@ extension OutageCause {
         case .reset, .broken, .truncated: self = .broken
         case .unknownName, .tls, .certificateExpired, .certificateWrongHost, .certificateUnknownAuthority,
             .certificate, .malformed, .headTooLarge, .cancelled, .localResource, .proxyAuthentication, .proxyRefused,
-            .proxySettings, .content:
+            .proxySettings, .content, .notCached:
             return nil
         }
     }

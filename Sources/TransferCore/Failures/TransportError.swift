@@ -47,6 +47,8 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         case proxySettings
         /// The request's content could not be provided; its source has the reason.
         case content
+        /// The response is not in the cache, and the network must not be used.
+        case notCached
     }
 
     /// The kind of failure.

@@ -18,6 +18,9 @@ public struct ResponseHead: Sendable {
     /// The framing of the body.
     public var framing: BodyFraming
 
+    /// Whether the response is from the network or from a cache.
+    public var source = ResponseSource.network
+
     /// Creates a response head.
     public init(
         status: Int,

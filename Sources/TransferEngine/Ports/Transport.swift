@@ -53,6 +53,8 @@ public struct ExchangeRequest: Sendable {
     public var connectTimeout: Int64
     /// The maximum size of one read from the socket, in bytes, or `nil` for the transport's default.
     public var readQuantum: Int?
+    /// How a cache in front of the network is used; `nil` does not use it for this request.
+    public var cachePolicy: CachePolicy?
 
     /// Creates a request.
     public init(

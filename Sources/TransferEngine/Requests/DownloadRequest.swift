@@ -46,6 +46,9 @@ package struct DownloadRequest: Sendable {
     /// Sent only with requests for the whole representation; the transfer then finishes on 304.
     package var conditions: [(String, String)] = []
 
+    /// How a cache in front of the network is used; `nil` does not use it.
+    package var cachePolicy: CachePolicy?
+
     /// The policy hooks for requests and responses, or `nil`.
     package var policy: (any TransferPolicy)?
 

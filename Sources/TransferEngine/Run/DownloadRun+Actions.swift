@@ -175,7 +175,7 @@ extension DownloadRun {
     }
 
     private func exchangeRequest(_ plan: FetchPlan, _ count: Int) -> ExchangeRequest {
-        ExchangeRequest(
+        var request = ExchangeRequest(
             method: plan.method,
             url: plan.url,
             fields: self.request.fields(for: plan, of: self.transfer.origin) { self.requestFacts(plan) },
@@ -183,6 +183,8 @@ extension DownloadRun {
             connectTimeout: self.options.connectTimeout.inNanoseconds,
             readQuantum: self.host.readQuantum(for: self.transfer, attempts: count)
         )
+        request.cachePolicy = self.request.cachePolicy
+        return request
     }
 
     func requestFacts(_ plan: FetchPlan) -> RequestFacts {

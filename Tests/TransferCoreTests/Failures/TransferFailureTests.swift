@@ -37,9 +37,11 @@ import TransferCore
             case .proxyAuthentication: (.authentication, false)
             case .proxySettings: (.badOption, false)
             case .content: (.fileIO, false)
+            case .notCached: (.unknown, false)
             }
         let failure = TransferFailure(TransportError(code, "m", remedy: "r", setting: .trust))
         #expect(failure.code == expected && failure.isRetryable == isRetryable)
+        #expect(failure.isNotCached == (code == .notCached))
         #expect(failure.message == "m" && failure.remedy == "r" && failure.setting == .trust)
     }
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Logging
+internal import TransferCore
+internal import TransferEngine
+
+/// A transport with a response cache in front of it.
+///
+/// Only exchanges of data tasks are answered from the cache; every exchange with an unsafe method removes the responses
+/// that it makes invalid.
+final class CachingTransport: Transport {
+    let network: any Transport
+    let cache: ResponseCache
+    let logger: Logger?
+
+    init(_ network: any Transport, _ cache: ResponseCache, _ logger: Logger?) {
+        self.network = network
+        self.cache = cache
+        self.logger = logger
+    }
+
+    var laneCount: Int { self.network.laneCount }
+
+    func execute(onLane lane: Int, _ work: @escaping @Sendable () -> Void) {
+        self.network.execute(onLane: lane, work)
+    }
+
+    func proxy(for url: HTTPURL) -> Origin? { self.network.proxy(for: url) }
+
+    func start(_ request: ExchangeRequest, onLane lane: Int, receiver: any ExchangeReceiver) -> any Exchange {
+        let isUnsafe = !["GET", "HEAD", "OPTIONS", "TRACE"].contains(request.method)
+        let receiver = isUnsafe ? InvalidatingReceiver(receiver, self.cache, request.url) : receiver
+        guard let policy = request.cachePolicy else {
+            return self.network.start(request, onLane: lane, receiver: receiver)
+        }
+        let exchange = CachingExchange(self, request, policy, lane: lane, receiver: receiver)
+        exchange.begin()
+        return exchange
+    }
+
+    func shutdown() async { await self.network.shutdown() }
+}
