@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Platform
-public import TransferCore
+package import TransferCore
 
 /// A file of lines with checksums: a snapshot, to which changes are appended.
 ///
