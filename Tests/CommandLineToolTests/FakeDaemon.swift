@@ -126,8 +126,9 @@ final class FakeDaemon: Sendable {
         case "martlet.list":
             let offset = Int(params["offset"]?.integer ?? 0)
             let limit = Int(params["limit"]?.integer ?? 1000)
-            let records = queue.records.withLock { $0 }
-            return .success(.array(records.dropFirst(offset).prefix(limit).map(\.json)))
+            let records = queue.records.withLock { offset < 0 ? $0.reversed() : $0 }
+            let skipped = offset < 0 ? -1 - offset : offset
+            return .success(.array(records.dropFirst(skipped).prefix(limit).map(\.json)))
         case "martlet.openList":
             let count = queue.records.withLock { records in
                 queue.listOffset.withLock { $0 = 0 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
+import TransferCore
 
 /// Formats transfers as lines of a table.
 ///
@@ -45,7 +46,7 @@ struct TransferTable {
     }
 
     /// A few words on why the transfer waits, other than for its turn, or why it failed; for a held host, its state.
-    private func reason(of record: TransferRecord) -> String {
+    func reason(of record: TransferRecord) -> String {
         if let hold = record.hold { return hold.text(now: self.now, since: TransferText.timeOfDay(hold.since)) }
         if let waitingFor = record.waitingFor { return waitingFor.rawValue }
         guard let failure = record.failure else { return "" }
@@ -62,7 +63,8 @@ struct TransferTable {
         let parts = url.split(separator: "/")
         // Without a path, only the host is left; the part before an @ may be a password.
         guard let last = parts.last, parts.count > 1 else { return "?" }
-        return String(parts.count == 2 ? last.split(separator: "@").last ?? last : last)
+        let name = parts.count == 2 ? last.split(separator: "@").last ?? last : last
+        return String(validating: PercentEncoding.decode(name.utf8), as: UTF8.self) ?? String(name)
     }
 
     private func line(
