@@ -17,8 +17,9 @@ package enum SignalDisposition {
 
     /// Calls a function at the next delivery of a signal, which has its default effect afterwards.
     ///
-    /// - Parameter handler: Called on any thread; it may only call what is safe in a signal handler
-    ///   (signal-safety(7)).
+    /// - Parameters:
+    ///   - number: The signal.
+    ///   - handler: Called on any thread; it may only call what is safe in a signal handler (signal-safety(7)).
     package static func handleOnce(_ number: Int32, _ handler: @escaping @convention(c) (Int32) -> Void) {
         var action = sigaction()
         #if canImport(Darwin)

@@ -5,36 +5,34 @@ import Control
 extension TopModel {
     /// Pauses the targets that can be.
     mutating func pause(_ targets: [TopMarks.Target]) {
-        self.apply(targets, where: { $0.state == .waiting || $0.state == .active }, "running or waiting") { .pause($0) }
+        let suitable = targets.filter { $0.state == .waiting || $0.state == .active }
+        self.apply(suitable, of: targets, TopCall.pause, "running or waiting")
     }
 
     /// Resumes paused targets, and tries again at once what waits for its host.
     mutating func resume(_ targets: [TopMarks.Target]) {
-        self.apply(targets, where: { $0.state == .paused || ($0.isHeld && !$0.state.isEnd) }, "paused") { .resume($0) }
+        let suitable = targets.filter { $0.state == .paused || ($0.isHeld && !$0.state.isEnd) }
+        self.apply(suitable, of: targets, TopCall.resume, "paused")
     }
 
     /// Queues failed and removed targets again, and tries again at once what waits for its host.
     mutating func retry(_ targets: [TopMarks.Target]) {
-        self.apply(
-            targets,
-            where: { $0.state == .failed || $0.state == .removed || ($0.isHeld && !$0.state.isEnd) },
-            "failed or removed"
-        ) { .retry($0) }
+        let suitable = targets.filter { $0.state == .failed || $0.state == .removed || ($0.isHeld && !$0.state.isEnd) }
+        self.apply(suitable, of: targets, TopCall.retry, "failed or removed")
     }
 
     private mutating func apply(
-        _ targets: [TopMarks.Target],
-        where isSuitable: (TopMarks.Target) -> Bool,
-        _ suitable: String,
-        _ call: (TopSelection) -> TopCall
+        _ suitable: [TopMarks.Target],
+        of targets: [TopMarks.Target],
+        _ call: (TopSelection) -> TopCall,
+        _ condition: String
     ) {
         guard !targets.isEmpty else { return self.say("no transfer is selected", isError: true) }
-        let ids = targets.filter(isSuitable).map(\.id)
-        guard !ids.isEmpty else {
+        guard !suitable.isEmpty else {
             let which = targets.count == 1 ? "the transfer is not" : "none of the transfers is"
-            return self.say("\(which) \(suitable)", isError: true)
+            return self.say("\(which) \(condition)", isError: true)
         }
-        self.call([call(.ids(ids))])
+        self.call([call(.ids(suitable.map(\.id)))])
     }
 
     // MARK: The order

@@ -10,7 +10,7 @@ struct TopPainter {
 
     /// Switches to the alternate screen, hides the cursor, ends automatic wrapping and begins bracketed paste.
     static let enter = "\u{1B}[?1049h\u{1B}[?25l\u{1B}[?7l\u{1B}[?2004h\u{1B}[0m\u{1B}[2J"
-    /// Restores the terminal. A terminal without an alternate screen is cleared.
+    /// Restores the terminal; one without an alternate screen is cleared.
     static let leave = "\u{1B}[0m\u{1B}[2J\u{1B}[H\u{1B}[?2004l\u{1B}[?7h\u{1B}[?25h\u{1B}[?1049l"
 
     /// Creates a painter of an empty terminal.
@@ -18,7 +18,10 @@ struct TopPainter {
 
     /// The bytes that show a frame.
     ///
-    /// - Parameter repaints: Whether every line is written, because the terminal's content is not known.
+    /// - Parameters:
+    ///   - frame: The frame.
+    ///   - repaints: Whether every line is written, because the terminal's content is not known.
+    /// - Returns: The bytes; empty if nothing has changed.
     mutating func text(for frame: TopFrame, repaints: Bool = false) -> String {
         var text = ""
         let all = repaints || frame.lines.count != self.shown.lines.count

@@ -24,7 +24,9 @@ final class TopRun: Sendable {
 
     /// Creates a run.
     ///
-    /// - Parameter interval: The time between two requests, in seconds.
+    /// - Parameters:
+    ///   - client: The daemon's client.
+    ///   - interval: The time between two requests, in seconds.
     /// - Throws: ``BadValue`` if no descriptor is available.
     init(_ client: TopClient, interval: Double) throws(BadValue) {
         self.client = client
@@ -36,6 +38,7 @@ final class TopRun: Sendable {
     ///
     /// - Parameter signals: The watcher of ``signals``.
     /// - Returns: The exit status.
+    /// - Throws: `ControlError` without a daemon, ``BadValue`` if no thread can be created.
     func run(_ signals: SignalWatcher) async throws -> Int32 {
         // Before the screen is shown: without a daemon there is nothing to show.
         let features = try await self.client.features()
@@ -58,7 +61,7 @@ final class TopRun: Sendable {
     // MARK: Signals
 
     private func end(_ status: Int32) {
-        self.terminal.leaveSoon()
+        self.terminal.close()
         self.inbox.withLock { $0.end = status }
         self.wakeUp.wake()
     }
@@ -99,7 +102,7 @@ final class TopRun: Sendable {
 
     private func show() -> Int32 {
         self.terminal.enter()
-        defer { self.terminal.leaveSoon() }
+        defer { self.terminal.close() }
         var model = TopModel(interval: self.interval, time: self.time)
         var painter = TopPainter(colour: Terminal.allowsColour)
         var parser = TopKeyParser()

@@ -6,9 +6,15 @@ import Synchronization
 ///
 /// Thread-safe: the thread of the signals restores the terminal while another one may be drawing.
 final class TopTerminal: Sendable {
+    private struct State {
+        /// The settings to restore while the screen is shown; otherwise `nil`.
+        var original: TerminalMode?
+        /// Whether the run is ending, so that the screen is not shown again.
+        var isClosed = false
+    }
+
     private let output = OutputStream(STDOUT_FILENO)
-    /// The settings to restore while the screen is shown; otherwise `nil`.
-    private let original = Mutex<TerminalMode?>(nil)
+    private let state = Mutex(State())
 
     /// Why `martlet top` cannot run here, or `nil` if it can.
     static var problem: String? {
@@ -33,40 +39,40 @@ final class TopTerminal: Sendable {
     /// Whether the terminal is gone.
     var isBroken: Bool { self.output.isBroken }
 
-    /// Shows the screen; does nothing but set the mode again if it is shown already.
+    /// Shows the screen; if it is shown already, sets the mode again.
     func enter() {
-        self.original.withLock { original in
-            let isShown = original != nil
-            guard let mode = original ?? TerminalMode(of: STDIN_FILENO) else { return }
+        self.state.withLock { state in
+            guard !state.isClosed, let mode = state.original ?? TerminalMode(of: STDIN_FILENO) else { return }
             // First, because it stops a background job before that writes to the terminal.
             mode.forKeys.apply(to: STDIN_FILENO)
-            if !isShown {
-                mode.restoreAfterCrash(STDOUT_FILENO, text: TopPainter.leave)
-                original = mode
-            }
+            if state.original == nil { mode.restoreAfterCrash(STDOUT_FILENO, text: TopPainter.leave) }
+            state.original = mode
             self.output.write(TopPainter.enter)
         }
     }
 
     /// Restores the terminal; later texts are dropped until ``enter()``.
-    func leave() {
-        self.original.withLock { original in
-            guard let mode = original else { return }
-            original = nil
-            self.output.write(TopPainter.leave)
-            mode.apply(to: STDIN_FILENO)
-        }
-    }
+    func leave() { self.state.withLock { self.leave(&$0) } }
 
     /// Restores the terminal at the end of the run, without waiting long for one that does not read.
-    func leaveSoon() {
+    func close() {
         self.output.hurry()
-        self.leave()
+        self.state.withLock { state in
+            state.isClosed = true
+            self.leave(&state)
+        }
     }
 
     /// Writes to the screen, if it is shown.
     func write(_ text: String) {
         guard !text.isEmpty else { return }
-        self.original.withLock { if $0 != nil { self.output.write(text) } }
+        self.state.withLock { if $0.original != nil { self.output.write(text) } }
+    }
+
+    private func leave(_ state: inout State) {
+        guard let mode = state.original else { return }
+        state.original = nil
+        self.output.write(TopPainter.leave)
+        mode.apply(to: STDIN_FILENO)
     }
 }

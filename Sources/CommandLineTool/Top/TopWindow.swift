@@ -86,7 +86,9 @@ struct TopWindow: Equatable {
     /// at its index.
     ///
     /// - Parameters:
-    ///   - records: The rows from `offset`, fewer than `limit` only at the end.
+    ///   - records: The rows, fewer than `limit` only at the end.
+    ///   - offset: The index of the first one.
+    ///   - limit: The number of rows that were requested.
     ///   - count: The number of rows of the list.
     mutating func loaded(_ records: [TransferRecord], offset: Int, limit: Int, count: Int) {
         let wasEnded = self.current?.state.isEnd ?? true
