@@ -36,7 +36,7 @@ package struct TerminalMode {
 
     // MARK: Crashes
 
-    /// What ``restoreAfterCrash(_:text:)`` needs, allocated once: a signal handler must not allocate.
+    /// The data of ``restoreAfterCrash(_:text:)``, allocated once: a signal handler must not allocate.
     private struct Restoration {
         var descriptor: Int32
         var attributes: termios

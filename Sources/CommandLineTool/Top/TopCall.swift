@@ -39,7 +39,7 @@ enum TopSelection: Equatable, Sendable {
 /// A place in the queue.
 enum TopPlace: Equatable, Sendable {
     case first, last
-    /// That of another transfer, which moves by one.
+    /// The place of another transfer, which moves by one.
     case of(GID)
     /// A number of places further back; negative for further to the front.
     case relative(Int)

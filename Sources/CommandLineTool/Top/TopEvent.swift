@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// What happens to the screen.
+/// An input of ``TopModel``.
 enum TopEvent: Sendable {
     case key(TopKey)
     /// The terminal has this size.
@@ -18,7 +18,7 @@ enum TopEvent: Sendable {
     case tick(TopTime)
 }
 
-/// What the driver is to do.
+/// A request of ``TopModel`` to its driver.
 enum TopAction: Equatable, Sendable {
     /// Ask the daemon, and report ``TopEvent/loaded(_:)`` or ``TopEvent/loadFailed(_:)``; one at a time.
     case load(TopRequest)

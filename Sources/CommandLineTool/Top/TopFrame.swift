@@ -3,7 +3,7 @@
 struct TopFrame: Equatable {
     /// The lines, from the top.
     var lines: [TopLine] = []
-    /// Where text is entered, if it is: row and column, from 0.
+    /// The place where text is entered; `nil` without a text field.
     var cursor: Cursor?
 
     /// A place on the screen.

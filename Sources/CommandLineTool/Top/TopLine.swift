@@ -10,7 +10,7 @@ struct TopLine: Equatable {
         var style: TopStyle
     }
 
-    /// Where a text is placed in its columns.
+    /// The side of its columns on which a text starts.
     enum Alignment { case left, right }
 
     /// The texts.

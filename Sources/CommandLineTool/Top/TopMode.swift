@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// What the body of the screen shows.
+/// The content of the body of the screen.
 enum TopMode: Equatable {
     case list
     case details(TopDetails)
@@ -16,7 +16,7 @@ struct TopDetails: Equatable {
     var id: GID
     /// The transfer as it was last reported.
     var record: TransferRecord
-    /// Why there are no newer details, such as that it is no longer in the history.
+    /// The reason for the lack of newer details, such as that the transfer has left the history.
     var problem: String?
     /// The number of lines scrolled.
     var scroll = 0

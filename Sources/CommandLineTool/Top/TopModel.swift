@@ -37,7 +37,7 @@ struct TopModel {
     var query = TopQuery()
     /// The marked transfers.
     var marks = TopMarks()
-    /// What the body shows.
+    /// The content of the body.
     var mode = TopMode.list
     /// The question, or the text being entered.
     var prompt: TopPrompt?
@@ -45,7 +45,7 @@ struct TopModel {
     var message: Message?
     /// The number of transfers in each state.
     private(set) var counts = QueueCounts()
-    /// What the daemon can do.
+    /// The features of the daemon.
     private(set) var features = TopFeatures()
     /// The programs by session.
     private(set) var programs: [String: String] = [:]
@@ -66,7 +66,8 @@ struct TopModel {
     private var wantsLoad = true
     private var sessionsRequested: Double?
     private var calls: [TopCall] = []
-    private var isCalling = false
+    /// When the current change was requested, by the steady clock; `nil` if there is none.
+    private(set) var calling: Double?
     private var effects: [TopAction] = []
 
     /// Creates the state at the start.
@@ -164,7 +165,7 @@ struct TopModel {
     }
 
     private mutating func called(_ result: Result<String, ControlError>) {
-        self.isCalling = false
+        self.calling = nil
         self.wantsLoad = true
         switch result {
         case .success(let text): if !text.isEmpty { self.say(text) }
@@ -208,8 +209,8 @@ struct TopModel {
     }
 
     private mutating func addDueActions() {
-        if !self.isCalling, !self.calls.isEmpty {
-            self.isCalling = true
+        if self.calling == nil, !self.calls.isEmpty {
+            self.calling = self.time.steady
             self.effects.append(.call(self.calls.removeFirst()))
         }
         guard self.loading == nil else { return }

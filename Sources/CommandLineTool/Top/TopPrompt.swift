@@ -3,7 +3,7 @@ import Control
 
 /// A question in the status line, or a text that is being entered there.
 struct TopPrompt: Equatable {
-    /// What is asked for.
+    /// The subject of a question.
     enum Purpose: Equatable {
         case search
         /// The new first URL of a transfer, and its other URLs.
@@ -18,7 +18,7 @@ struct TopPrompt: Equatable {
         case forgetAll
     }
 
-    /// What is asked for.
+    /// The subject.
     var purpose: Purpose
     /// The question, or the label of the text.
     var label: String

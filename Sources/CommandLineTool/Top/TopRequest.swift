@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
 
-/// What the screen shows and therefore what the daemon is asked for, once per interval.
+/// The data for the screen, requested from the daemon once per interval.
 struct TopRequest: Equatable, Sendable {
     /// The rows of the table.
     var query = TopQuery()
@@ -70,7 +70,7 @@ enum TopOrder: CaseIterable, Sendable {
     }
 }
 
-/// What the daemon can do; older ones lack some of it.
+/// The features that older daemons lack.
 struct TopFeatures: Equatable, Sendable {
     /// Whether `martlet.list` and `martlet.counts` search.
     var canSearch = false
@@ -86,9 +86,9 @@ struct TopSnapshot: Sendable {
     var records: [TransferRecord] = []
     /// The number of transfers in each state, and the rate.
     var counts = QueueCounts()
-    /// What the daemon can do.
+    /// The features of the daemon.
     var features = TopFeatures()
-    /// The details, or why there are none; `nil` if they were not requested.
+    /// The details or the error; `nil` if they were not requested.
     var details: Result<TransferRecord, ControlError>?
     /// The limits, if they were requested.
     var limits: TopLimits?

@@ -41,7 +41,7 @@ enum TopText {
         }
     }
 
-    /// What the status line says about the selected transfer: why it waits or failed and how to fix it, or its place.
+    /// The status line of the selected transfer: why it waits or failed and how to fix it, or its URL and path.
     static func explanation(of record: TransferRecord, now: Double) -> [String] {
         if let failure = record.failure {
             return [failure.message, failure.remedy].filter { !$0.isEmpty }

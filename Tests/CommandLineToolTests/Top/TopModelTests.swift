@@ -271,6 +271,20 @@ import TransferTesting
         #expect(world.hasQuit)
     }
 
+    @Test func changesArePerformedOneAfterAnotherAndASlowOneIsShown() throws {
+        var world = self.world(.waiting, .paused)
+        world.type("p")
+        world.press(.down)
+        world.type("r")
+        #expect(world.calls == [.pause(.ids([try self.id(1)]))])
+        world.tick()
+        world.tick()
+        #expect(world.lines()[0].hasSuffix("waiting for the last change "))
+        world.answerCall()
+        #expect(world.calls.last == .resume(.ids([try self.id(2)])))
+        #expect(!world.lines()[0].contains("waiting"))
+    }
+
     @Test func aPasteIsNeverACommand() {
         var world = self.world(.waiting)
         world.press(.paste("Dyq"))
