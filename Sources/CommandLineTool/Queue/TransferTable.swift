@@ -32,14 +32,13 @@ struct TransferTable {
     func line(_ record: TransferRecord) -> String {
         let isActive = record.state == .active
         let percent = record.state == .finished ? 100 : Quantity.percent(record.bytes, of: record.total)
-        let left = record.total.map { Double($0 - record.bytes) / Double(max(1, record.rate)) }
         return self.line(
             String(record.id.description.prefix(Self.shortDigits)),
             record.state.rawValue,
             percent.map { "\($0)%" } ?? (record.bytes > 0 ? Quantity.bytes(record.bytes) : "-"),
             record.total.map { Quantity.bytes($0) } ?? "-",
             isActive ? Quantity.rate(Double(record.rate)) : "-",
-            isActive && record.rate > 0 ? Quantity.time(left) : "-",
+            isActive && record.rate > 0 ? Quantity.time(TransferText.secondsLeft(of: record)) : "-",
             (record.upload == nil ? "" : self.asciiOnly ? "> " : "↑ ") + Self.name(of: record),
             self.reason(of: record)
         )

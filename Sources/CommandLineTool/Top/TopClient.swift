@@ -57,7 +57,15 @@ struct TopClient: Sendable {
         params += Self.searching(query)
         if let sort = query.order.parameter { params.append(.init("sort", .string(sort))) }
         let answer = try await self.client.call("martlet.list", .object(params))
-        return (answer.array ?? []).compactMap { TransferRecord(json: $0) }
+        let records = (answer.array ?? []).compactMap { TransferRecord(json: $0) }
+        guard records.count == answer.array?.count else {
+            throw ControlError(
+                .protocolMismatch,
+                "the daemon's list has another form than this version knows",
+                remedy: "stop the daemon and start it again from this version"
+            )
+        }
+        return records
     }
 
     private static func searching(_ query: TopQuery) -> [JSON.Member] {

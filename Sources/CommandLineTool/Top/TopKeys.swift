@@ -64,7 +64,7 @@ enum TopKeys {
         case .list:
             [
                 ("q", "quit"), ("?", "keys"), ("p", "pause"), ("r", "resume"), ("t", "retry"), ("d", "remove"),
-                ("+-", "move"), ("/", "filter"), ("l", "limits"), ("enter", "details"), ("space", "mark"),
+                ("enter", "details"), ("/", "filter"), ("+-", "move"), ("l", "limits"), ("space", "mark"),
                 ("u", "new URL"), ("s", "sort: newest first, by name, largest first"), ("P R", "all"),
             ]
         case .details:

@@ -77,7 +77,10 @@ extension TopModel {
         if !calls.isEmpty { return self.call(calls) }
         if self.targets.isEmpty { return self.say("no transfer is selected", isError: true) }
         if self.targets.allSatisfy({ $0.state.isEnd }) {
-            self.say("transfers that have ended are not in the queue", isError: true)
+            return self.say("transfers that have ended are not in the queue", isError: true)
+        }
+        if !self.targets.contains(where: { target in self.window.records.contains { $0.id == target.id } }) {
+            self.say("the marked transfers are not on the screen", isError: true)
         }
     }
 }

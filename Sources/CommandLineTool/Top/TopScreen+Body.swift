@@ -124,7 +124,7 @@ extension TopScreen {
         }
         if columns.showsLeft {
             line.add(" ")
-            line.add(Quantity.time(TopText.secondsLeft(of: record)), in: TopColumns.left, .right)
+            line.add(Quantity.time(TransferText.secondsLeft(of: record)), in: TopColumns.left, .right)
         }
         let used = TopColumns.marks + columns.name + (columns.host > 0 ? columns.host + 1 : 0) + 1 + columns.standing
         if used - line.columns >= 18, record.connections > 0 {

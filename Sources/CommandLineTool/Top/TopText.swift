@@ -10,12 +10,6 @@ enum TopText {
         return (try? HTTPURL(url))?.hostField ?? ""
     }
 
-    /// The time left of a running transfer in seconds, or `nil` if it is unknown.
-    static func secondsLeft(of record: TransferRecord) -> Double? {
-        guard record.rate > 0, let total = record.total else { return nil }
-        return max(0, Double(total) - Double(record.bytes)) / Double(record.rate)
-    }
-
     /// The share that is complete, from 0 to 1, or `nil` if the length is unknown.
     static func share(of record: TransferRecord) -> Double? {
         guard let total = record.total, total > 0 else { return nil }
