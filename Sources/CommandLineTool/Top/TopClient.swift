@@ -140,8 +140,26 @@ struct TopClient: Sendable {
         _ done: String,
         _ more: [JSON.Member] = []
     ) async throws(ControlError) -> String {
-        let count = try await self.client.perform(method, on: selection.control, more)
+        var count = 0
+        do throws(ControlError) {
+            count = try await self.client.perform(method, on: selection.control, more)
+        } catch {
+            guard case .ids(let ids) = selection, ids.count > 1, Self.isAboutState(error) else { throw error }
+            // Nothing was changed. One that ended in the meantime must not keep the others from being changed.
+            for id in ids {
+                do throws(ControlError) {
+                    count += try await self.client.perform(method, on: .ids([id.description]), more)
+                } catch {
+                    guard Self.isAboutState(error) else { throw error }
+                }
+            }
+            if count == 0 { throw error }
+        }
         return "\(TopText.count(count)) \(done)"
+    }
+
+    private static func isAboutState(_ error: ControlError) -> Bool {
+        error.code == .wrongState || error.code == .notFound
     }
 
     private func limit(_ option: OptionName, _ value: String) async throws(ControlError) {

@@ -9,13 +9,13 @@ struct TopCommand: QueueCommand {
         abstract: "Watch and control the daemon's transfers on the terminal.",
         discussion: """
             Shows the transfers with their progress, the reasons why they wait or failed, and the total rate of the last \
-            minutes. The most important keys are in the last line; ? shows all. Ids of other commands are in the \
-            details (enter).
+            minutes. The most important keys are in the last line; ? shows all. The details (enter) have the ids for \
+            other commands.
             """
     )
 
     @Option(
-        help: ArgumentHelp("Seconds between two updates, from 0.2 to 3600.", valueName: "seconds"),
+        help: ArgumentHelp("Seconds between two updates, from 0.2 to 3600. (default: 1)", valueName: "seconds"),
         transform: { try TopCommand.interval($0) }
     )
     var interval = 1.0

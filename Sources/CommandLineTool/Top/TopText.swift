@@ -5,9 +5,11 @@ import TransferCore
 /// Texts about transfers, as `martlet top` shows them.
 enum TopText {
     /// The host of a transfer, without user information; empty if the URL is not valid.
-    static func host(of record: TransferRecord) -> String {
-        guard let url = record.urls.first, url.utf8.count <= 8192 else { return "" }
-        return (try? HTTPURL(url))?.hostField ?? ""
+    static func host(of record: TransferRecord) -> String { self.url(of: record)?.hostField ?? "" }
+
+    private static func url(of record: TransferRecord) -> HTTPURL? {
+        guard let url = record.urls.first, url.utf8.count <= 8192 else { return nil }
+        return try? HTTPURL(url)
     }
 
     /// The share that is complete, from 0 to 1, or `nil` if the length is unknown.
@@ -46,7 +48,8 @@ enum TopText {
                 + (hold.message == hold.cause ? [] : [hold.message])
         }
         if let reason = record.waitingFor { return [self.sentence(for: reason)] }
-        return [record.urls.first ?? "", record.path ?? record.directory].filter { !$0.isEmpty }
+        // The parts of the URL that may be secret are in the details only.
+        return [self.url(of: record)?.redacted ?? "", record.path ?? record.directory].filter { !$0.isEmpty }
     }
 
     private static func sentence(for reason: TransferRecord.WaitReason) -> String {

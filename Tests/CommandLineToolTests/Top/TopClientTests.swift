@@ -42,6 +42,25 @@ import TransferTesting
         )
     }
 
+    @Test func aTransferThatEndedDoesNotKeepTheOthersFromBeingChanged() async throws {
+        let daemon = try await FakeDaemon.start()
+        let ids = (1...3).compactMap { GID(rawValue: $0) }
+        daemon.answer("martlet.pause") { params in
+            let named = params["ids"]?.array?.compactMap(\.string) ?? []
+            return named.contains(ids[1].description)
+                ? .failure(ControlError(.wrongState, "it is finished"))
+                : .success(["changed": .integer(Int64(named.count))])
+        }
+        let client = TopClient(ControlClient(daemon.state))
+        #expect(try await client.perform(.pause(.ids(ids))) == "2 transfers paused")
+        await #expect(throws: ControlError(.wrongState, "it is finished")) {
+            try await client.perform(.pause(.ids([ids[1]])))
+        }
+        daemon.answer("martlet.pause", .failure(ControlError(.storage, "broken")))
+        await #expect(throws: ControlError(.storage, "broken")) { try await client.perform(.pause(.ids(ids))) }
+        #expect(daemon.calls(of: "martlet.pause").count == 6)
+    }
+
     @Test func aRequestLoadsWhatTheScreenShows() async throws {
         let daemon = try await FakeDaemon.start()
         let id = try #require(self.id)

@@ -49,6 +49,16 @@ import Testing
         #expect(world.lines()[22].hasPrefix(" check the URL "))
     }
 
+    @Test func theListShowsNoSecretsOfAURL() {
+        var world = self.world(columns: 120, rows: 24)
+        world.records[0].urls = ["http://user:password@host1.example/a.iso?token=secret"]
+        world.tick()
+        world.settle()
+        let text = world.lines().joined(separator: "\n")
+        #expect(text.contains("http://host1.example/a.iso"))
+        #expect(!text.contains("password") && !text.contains("secret"))
+    }
+
     @Test func smallTerminalsKeepWhatIsMostImportant() {
         let lines = self.world(columns: 40, rows: 10).lines()
         #expect(lines.count == 10)
