@@ -20,7 +20,7 @@ extension TopModel {
     private mutating func pressedInList(_ key: TopKey) {
         if self.movesCursor(key) { return }
         switch key {
-        case .character("q"): self.perform(.quit)
+        case .character("q"): self.quit()
         case .enter:
             if let record = self.window.current { self.mode = .details(TopDetails(id: record.id, record: record)) }
         case .character("l"): self.mode = .limits(TopLimitsPage(targets: self.targets))

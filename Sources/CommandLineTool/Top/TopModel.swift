@@ -68,6 +68,7 @@ struct TopModel {
     private var calls: [TopCall] = []
     /// When the current change was requested, by the steady clock; `nil` if there is none.
     private(set) var calling: Double?
+    private var isQuitting = false
     private var effects: [TopAction] = []
 
     /// Creates the state at the start.
@@ -105,6 +106,13 @@ struct TopModel {
 
     /// Requests an action.
     mutating func perform(_ action: TopAction) { self.effects.append(action) }
+
+    /// Quits when the requested changes have been performed, or at once when called again.
+    mutating func quit() {
+        if self.isQuitting || (self.calling == nil && self.calls.isEmpty) { return self.perform(.quit) }
+        self.isQuitting = true
+        self.say("waiting for the last change; q: quit at once")
+    }
 
     /// Requests changes; they are performed one after another.
     mutating func call(_ calls: [TopCall]) {
@@ -168,10 +176,13 @@ struct TopModel {
         self.calling = nil
         self.wantsLoad = true
         switch result {
-        case .success(let text): if !text.isEmpty { self.say(text) }
+        case .success(let text):
+            if !text.isEmpty { self.say(text) }
+            if self.isQuitting, self.calls.isEmpty { self.perform(.quit) }
         case .failure(let error):
             // The rest of a group would probably fail for the same reason.
             self.calls = []
+            self.isQuitting = false
             self.say(error.description, isError: true)
         }
     }

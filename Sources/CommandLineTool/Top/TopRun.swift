@@ -40,14 +40,14 @@ final class TopRun: Sendable {
     /// - Returns: The exit status.
     /// - Throws: `ControlError` without a daemon, ``BadValue`` if no thread can be created.
     func run(_ signals: SignalWatcher) async throws -> Int32 {
-        // Before the screen is shown: without a daemon there is nothing to show.
-        let features = try await self.client.features()
-        self.features.withLock { $0 = features }
         try signals.start(
             stop: { self.end(ExitStatus.interrupted) },
             resized: { self.wakeUp.wake() },
             other: { self.handle($0) }
         )
+        // Before the screen is shown: without a daemon there is nothing to show.
+        let features = try await self.client.features()
+        self.features.withLock { $0 = features }
         return await withCheckedContinuation { continuation in
             do throws(BadValue) {
                 try PosixThread.start { continuation.resume(returning: self.show()) }
@@ -61,6 +61,7 @@ final class TopRun: Sendable {
     // MARK: Signals
 
     private func end(_ status: Int32) {
+        guard self.terminal.hasBegun else { _exit(status) }
         self.terminal.close()
         self.inbox.withLock { $0.end = status }
         self.wakeUp.wake()
@@ -73,15 +74,19 @@ final class TopRun: Sendable {
             self.terminal.leave()
             SignalDisposition.stop()
             // Continued, or not stopped, because no shell would continue the process.
-            self.terminal.enter()
-            self.post(.disturbed)
+            self.resume()
             return false
         case SIGCONT:
-            self.terminal.enter()
-            self.post(.disturbed)
+            self.resume()
             return false
         default: return true
         }
+    }
+
+    private func resume() {
+        guard self.terminal.hasBegun else { return }
+        self.terminal.enter()
+        self.post(.disturbed)
     }
 
     // MARK: The loop

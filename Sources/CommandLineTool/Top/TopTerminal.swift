@@ -9,6 +9,8 @@ final class TopTerminal: Sendable {
     private struct State {
         /// The settings to restore while the screen is shown; otherwise `nil`.
         var original: TerminalMode?
+        /// Whether the screen has been shown.
+        var hasBegun = false
         /// Whether the run is ending, so that the screen is not shown again.
         var isClosed = false
     }
@@ -36,6 +38,9 @@ final class TopTerminal: Sendable {
     /// The size in columns and rows.
     var size: (columns: Int, rows: Int) { Terminal.size(STDOUT_FILENO) }
 
+    /// Whether the screen has been shown.
+    var hasBegun: Bool { self.state.withLock { $0.hasBegun } }
+
     /// Whether the terminal is gone.
     var isBroken: Bool { self.output.isBroken }
 
@@ -47,6 +52,7 @@ final class TopTerminal: Sendable {
             mode.forKeys.apply(to: STDIN_FILENO)
             if state.original == nil { mode.restoreAfterCrash(STDOUT_FILENO, text: TopPainter.leave) }
             state.original = mode
+            state.hasBegun = true
             self.output.write(TopPainter.enter)
         }
     }

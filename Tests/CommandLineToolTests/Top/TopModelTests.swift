@@ -285,6 +285,27 @@ import TransferTesting
         #expect(!world.lines()[0].contains("waiting"))
     }
 
+    @Test func quittingWaitsForTheRequestedChanges() {
+        var world = self.world(.waiting, .waiting)
+        world.type("p")
+        world.press(.down)
+        world.type("pq")
+        #expect(!world.hasQuit && world.lines()[21].contains("q: quit at once"))
+        world.answerCall()
+        #expect(!world.hasQuit && world.openCalls == 1)
+        world.answerCall()
+        #expect(world.hasQuit)
+        var other = self.world(.waiting)
+        other.type("pq")
+        other.answerCall(.failure(ControlError(.storage, "broken")))
+        #expect(!other.hasQuit && other.model.message?.text == "broken")
+        other.type("q")
+        #expect(other.hasQuit)
+        var hasty = self.world(.waiting)
+        hasty.type("pqq")
+        #expect(hasty.hasQuit)
+    }
+
     @Test func aPasteIsNeverACommand() {
         var world = self.world(.waiting)
         world.press(.paste("Dyq"))
