@@ -19,7 +19,7 @@ final class FakeDaemon: Sendable {
         let calls = Mutex<[(method: String, params: JSON)]>([])
         /// How many of the list that is read were given.
         let listOffset = Mutex(0)
-        let answers = Mutex<[String: Result<JSON, ControlError>]>([:])
+        let answers = Mutex<[String: @Sendable (JSON) -> Result<JSON, ControlError>]>([:])
         /// What `/events` gives, and whether it ends then.
         let events = Mutex<[[JSON]]>([])
     }
@@ -64,8 +64,11 @@ final class FakeDaemon: Sendable {
     func forgetAll() { self.queue.records.withLock { $0 = [] } }
 
     /// Answers a method so from now on.
-    func answer(_ method: String, _ result: Result<JSON, ControlError>) {
-        self.queue.answers.withLock { $0[method] = result }
+    func answer(_ method: String, _ result: Result<JSON, ControlError>) { self.answer(method) { _ in result } }
+
+    /// Answers a method so from now on, by its parameters.
+    func answer(_ method: String, by decide: @escaping @Sendable (JSON) -> Result<JSON, ControlError>) {
+        self.queue.answers.withLock { $0[method] = decide }
     }
 
     /// The next readers of `/events` get these, each until it has them all; the last connection stays open.
@@ -78,7 +81,7 @@ final class FakeDaemon: Sendable {
         }
         let params = call["params"] ?? .null
         queue.calls.withLock { $0.append((method, params)) }
-        switch queue.answers.withLock({ $0[method] }) ?? self.answer(method, params, queue) {
+        switch queue.answers.withLock({ $0[method] })?(params) ?? self.answer(method, params, queue) {
         case .success(let result):
             return .response(200, text: JSON.object([.init("id", 1), .init("result", result)]).text)
         case .failure(let error):
@@ -126,8 +129,9 @@ final class FakeDaemon: Sendable {
         case "martlet.list":
             let offset = Int(params["offset"]?.integer ?? 0)
             let limit = Int(params["limit"]?.integer ?? 1000)
-            let records = queue.records.withLock { $0 }
-            return .success(.array(records.dropFirst(offset).prefix(limit).map(\.json)))
+            let records = queue.records.withLock { offset < 0 ? $0.reversed() : $0 }
+            let skipped = offset < 0 ? -1 - offset : offset
+            return .success(.array(records.dropFirst(skipped).prefix(limit).map(\.json)))
         case "martlet.openList":
             let count = queue.records.withLock { records in
                 queue.listOffset.withLock { $0 = 0 }

@@ -13,7 +13,8 @@ struct MartletCommand: ParsableCommand {
             CommandGroup(
                 name: "The daemon's queue:",
                 subcommands: [
-                    DaemonCommand.self, AddCommand.self, ListCommand.self, ShowCommand.self, WaitCommand.self,
+                    DaemonCommand.self, AddCommand.self, ListCommand.self, ShowCommand.self, TopCommand.self,
+                    WaitCommand.self,
                     PauseCommand.self, ResumeCommand.self, RetryCommand.self, RemoveCommand.self, ForgetCommand.self,
                     MoveCommand.self, LimitCommand.self, StopCommand.self,
                 ]

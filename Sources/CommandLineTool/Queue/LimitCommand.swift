@@ -59,13 +59,7 @@ struct LimitCommand: QueueCommand {
             guard let rate = self.rate, self.downloads == nil, hosts.isEmpty, schedule == nil else {
                 throw BadValue("only --rate applies to single transfers; write martlet limit ID --rate SIZE")
             }
-            for id in self.ids {
-                // Only the limit for the transfer's direction has an effect.
-                let options: JSON = [
-                    "max-download-limit": .string("\(rate)"), "max-upload-limit": .string("\(rate)"),
-                ]
-                _ = try await client.call("martlet.setOptions", ["id": .string(id), "options": options])
-            }
+            for id in self.ids { try await Self.limit(id, rate: rate, client) }
             return ExitStatus.success
         }
         var options: [JSON.Member] = []
@@ -86,16 +80,26 @@ struct LimitCommand: QueueCommand {
         return ExitStatus.success
     }
 
+    /// Limits the rate of a transfer, in bytes per second; 0 removes the limit.
+    static func limit(_ id: String, rate: Int64, _ client: ControlClient) async throws(ControlError) {
+        // Only the limit for the transfer's direction has an effect.
+        let options: JSON = ["max-download-limit": .string("\(rate)"), "max-upload-limit": .string("\(rate)")]
+        _ = try await client.call("martlet.setOptions", ["id": .string(id), "options": options])
+    }
+
     private func hosts() throws(BadValue) -> [(String, Int)] {
         var hosts: [(String, Int)] = []
-        for text in self.host {
-            guard let equals = text.lastIndex(of: "="), equals != text.startIndex else {
-                throw BadValue("--host \"\(DisplayText.clean(text))\" is not a limit; write HOST=NUMBER")
-            }
-            let number = try WholeNumber.parse(String(text[text.index(after: equals)...]), in: 0...10000)
-            hosts.append((String(text[..<equals]), number))
-        }
+        for text in self.host { hosts.append(try Self.hostLimit(text)) }
         return hosts
+    }
+
+    /// Parses `HOST=NUMBER`.
+    static func hostLimit(_ text: String) throws(BadValue) -> (host: String, connections: Int) {
+        guard let equals = text.lastIndex(of: "="), equals != text.startIndex else {
+            throw BadValue("\"\(DisplayText.clean(text))\" is not the limit of a host; write HOST=NUMBER")
+        }
+        let number = try WholeNumber.parse(String(text[text.index(after: equals)...]), in: 0...10000)
+        return (String(text[..<equals]), number)
     }
 
     /// The parameter of `martlet.schedule`, or `nil` if no schedule is given.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Control
+import TransferCore
 
 /// Formats transfers as lines of a table.
 ///
@@ -31,21 +32,20 @@ struct TransferTable {
     func line(_ record: TransferRecord) -> String {
         let isActive = record.state == .active
         let percent = record.state == .finished ? 100 : Quantity.percent(record.bytes, of: record.total)
-        let left = record.total.map { Double($0 - record.bytes) / Double(max(1, record.rate)) }
         return self.line(
             String(record.id.description.prefix(Self.shortDigits)),
             record.state.rawValue,
             percent.map { "\($0)%" } ?? (record.bytes > 0 ? Quantity.bytes(record.bytes) : "-"),
             record.total.map { Quantity.bytes($0) } ?? "-",
             isActive ? Quantity.rate(Double(record.rate)) : "-",
-            isActive && record.rate > 0 ? Quantity.time(left) : "-",
+            isActive && record.rate > 0 ? Quantity.time(TransferText.secondsLeft(of: record)) : "-",
             (record.upload == nil ? "" : self.asciiOnly ? "> " : "↑ ") + Self.name(of: record),
             self.reason(of: record)
         )
     }
 
     /// A few words on why the transfer waits, other than for its turn, or why it failed; for a held host, its state.
-    private func reason(of record: TransferRecord) -> String {
+    func reason(of record: TransferRecord) -> String {
         if let hold = record.hold { return hold.text(now: self.now, since: TransferText.timeOfDay(hold.since)) }
         if let waitingFor = record.waitingFor { return waitingFor.rawValue }
         guard let failure = record.failure else { return "" }
@@ -62,7 +62,8 @@ struct TransferTable {
         let parts = url.split(separator: "/")
         // Without a path, only the host is left; the part before an @ may be a password.
         guard let last = parts.last, parts.count > 1 else { return "?" }
-        return String(parts.count == 2 ? last.split(separator: "@").last ?? last : last)
+        let name = parts.count == 2 ? last.split(separator: "@").last ?? last : last
+        return String(validating: PercentEncoding.decode(name.utf8), as: UTF8.self) ?? String(name)
     }
 
     private func line(

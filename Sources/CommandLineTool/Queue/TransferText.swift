@@ -28,6 +28,7 @@ enum TransferText {
         lines.append(("bytes", Quantity.bytes(record.bytes, of: record.total)))
         if record.state == .active {
             lines.append(("rate", Quantity.rate(Double(record.rate))))
+            if let left = self.secondsLeft(of: record) { lines.append(("time left", Quantity.time(left))) }
             lines.append(("connections", "\(record.connections)"))
         }
         if record.priority != 0 { lines.append(("priority", "\(record.priority)")) }
@@ -46,6 +47,12 @@ enum TransferText {
         return lines.map { name, value in
             name + ":" + String(repeating: " ", count: max(1, 13 - name.utf8.count)) + DisplayText.clean(value)
         }
+    }
+
+    /// The time left of a running transfer in seconds, or `nil` if it is unknown.
+    static func secondsLeft(of record: TransferRecord) -> Double? {
+        guard record.state == .active, record.rate > 0, let total = record.total else { return nil }
+        return max(0, Double(total) - Double(record.bytes)) / Double(record.rate)
     }
 
     private static func state(_ record: TransferRecord) -> String {

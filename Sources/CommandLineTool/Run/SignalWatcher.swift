@@ -7,15 +7,16 @@ struct SignalWatcher {
 
     /// Blocks the signals in this thread and in all threads that it starts.
     ///
+    /// - Parameter more: Further signals, for `other` of ``start(stop:resized:other:)``.
     /// - Precondition: No other thread is running.
-    init() {
+    init(more: [Int32] = []) {
         signal(SIGPIPE, SIG_IGN)
         // Writes beyond RLIMIT_FSIZE fail with an error that is reported, instead of ending the process.
         signal(SIGXFSZ, SIG_IGN)
         self.signals = sigset_t()
         sigemptyset(&self.signals)
         // Signals that the parent ignores, as nohup and background jobs do, stay ignored.
-        for number in [SIGINT, SIGTERM, SIGHUP] where !SignalDisposition.isIgnored(number) {
+        for number in [SIGINT, SIGTERM, SIGHUP] + more where !SignalDisposition.isIgnored(number) {
             sigaddset(&self.signals, number)
         }
         sigaddset(&self.signals, SIGWINCH)
@@ -27,8 +28,13 @@ struct SignalWatcher {
     /// - Parameters:
     ///   - stop: Called at the first terminating signal; the second one ends the process immediately.
     ///   - resized: Called when the size of the terminal has changed.
+    ///   - other: Called with the number of any of the further signals; returns true if it terminates the run.
     /// - Throws: ``BadValue`` if no thread can be created.
-    func start(stop: @escaping @Sendable () -> Void, resized: @escaping @Sendable () -> Void) throws(BadValue) {
+    func start(
+        stop: @escaping @Sendable () -> Void,
+        resized: @escaping @Sendable () -> Void,
+        other: @escaping @Sendable (Int32) -> Bool = { _ in true }
+    ) throws(BadValue) {
         let signals = self.signals
         try PosixThread.start {
             var signals = signals
@@ -38,6 +44,8 @@ struct SignalWatcher {
                 guard sigwait(&signals, &number) == 0 else { continue }
                 if number == SIGWINCH {
                     resized()
+                } else if ![SIGINT, SIGTERM, SIGHUP].contains(number), !other(number) {
+                    continue
                 } else if stopping {
                     _exit(ExitStatus.interrupted)
                 } else {

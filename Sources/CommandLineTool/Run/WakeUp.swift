@@ -40,8 +40,16 @@ final class WakeUp: Sendable {
     func wait(milliseconds: Int32) -> Bool {
         var ready = pollfd(fd: self.reading, events: Int16(POLLIN), revents: 0)
         guard poll(&ready, 1, milliseconds) > 0 else { return false }
+        self.clear()
+        return true
+    }
+
+    /// The descriptor that is readable after ``wake()``, for a thread that waits for other descriptors too.
+    var descriptor: Int32 { self.reading }
+
+    /// Removes the wake-ups so far.
+    func clear() {
         var bytes = [UInt8](repeating: 0, count: 64)
         while read(self.reading, &bytes, bytes.count) == bytes.count {}
-        return true
     }
 }
