@@ -269,6 +269,11 @@ struct WakeTests {
         _ = try await before.download(from: server.text("one"), to: .file(bench.harness.directory.path("one")))
         await before.close()
         let observer = Completing()
+        // A delegate without the method does not say that the events are handled.
+        let first = try await TransferSession.open(configuration, delegate: Silent())
+        try await first.handOver()
+        await first.close()
+        #expect(await bench.harness.core.sessions["s"]?.wake.standing != .idle)
         let session = try await TransferSession.open(configuration, delegate: observer)
         await observer.gate.wait()
         #expect(try await Self.summary(bench.harness) { $0.state == .idle }.failures == 0)
@@ -310,6 +315,9 @@ struct WakeTests {
         await harness.stop()
     }
 }
+
+/// Has no methods of its own.
+private final class Silent: TransferDelegate {}
 
 /// Completes the events at once.
 private final class Completing: TransferDelegate {
