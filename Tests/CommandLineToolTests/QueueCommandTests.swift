@@ -213,7 +213,7 @@ import TransferTesting
             ["move", "ab", "3", "--top"], ["limit", "--host", "h"], ["limit", "--schedule", "22:00"],
             ["limit", "--schedule", "24:00-07:00"], ["limit", "--days", "mon"],
             ["limit", "--schedule", "22:00-07:00", "--days", "mon-"],
-            ["limit", "ab", "--downloads", "3"], ["wait"],
+            ["limit", "ab", "--downloads", "3"], ["wait"], ["limit", "ab", "--notify", "none"],
             ["wait", "ab", "--all"],
         ]
     )
@@ -294,6 +294,8 @@ import TransferTesting
                 [["start": "22:00", "end": "07:30", "days": ["mon", "wed", "fri", "sat", "sun"]]],
             ]
         )
+        _ = try await daemon.run("limit", "--notify", "finished,failed,finished")
+        #expect(daemon.calls(of: "martlet.setLimits").last == ["options": ["notify": "finished,failed"]])
         _ = try await daemon.run("limit", "ab", "--rate", "2K")
         #expect(
             daemon.calls(of: "martlet.setOptions")
@@ -499,14 +501,15 @@ import TransferTesting
                 "token",
                 "--insecure-notifications", "--rpc-allow-host", "h", "--on-download-complete", "./done",
                 "--save-session",
-                "session", "--save-session-interval", "60",
+                "session", "--save-session-interval", "60", "--notify", "done,failed",
             ]) as? DaemonCommand
         )
         #expect(
             command.arguments == [
                 "--dir=" + PosixPath.absolute("down"), "--save-session=" + PosixPath.absolute("session"),
                 "--save-session-interval=60", "--allow-dir=/a", "--allow-dir=" + PosixPath.absolute("b"),
-                "--listen=none", "--rpc-allow-host=h", "--max-concurrent-downloads=3", "--on-start=--dashes",
+                "--listen=none", "--rpc-allow-host=h", "--notify=failed,done", "--max-concurrent-downloads=3",
+                "--on-start=--dashes",
                 "--on-finish=echo done", "--on-download-complete=./done", "--log-level=debug",
                 "--insecure-notifications",
             ]

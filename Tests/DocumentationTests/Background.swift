@@ -75,10 +75,54 @@ enum Background {
         // snippet: background-acknowledge
         var configuration = SessionConfiguration.background(identifier: "org.example.reader")
         configuration.acknowledgesEvents = .manually
-        configuration.wakeCommand = ["/usr/bin/reader", "--fetch-events"]
         let session = try TransferSession(configuration: configuration)
         if let number = task.eventNumber { session.acknowledge(upTo: number) }
         // end
+    }
+
+    static func wake() {
+        // snippet: background-wake
+        var configuration = SessionConfiguration.background(identifier: "org.example.reader")
+        configuration.wakeCommand = ["/usr/bin/reader", "--fetch-events"]
+        // end
+        // snippet: background-wake-systemd
+        configuration.wakeCommand = [
+            "/usr/bin/systemd-run", "--user", "--wait", "--collect", "--setenv=MARTLET_SESSION",
+            "--setenv=MARTLET_STATE_DIR", "/usr/bin/reader", "--fetch-events",
+        ]
+        // end
+    }
+
+    // snippet: background-woken
+    final class Fetcher: TransferDelegate {
+        let (finished, finish) = AsyncStream.makeStream(of: Void.self)
+
+        func task(_ task: DownloadTask, didEndWith result: Result<DownloadedFile, TransferError>) {
+            // Store the result.
+        }
+
+        func sessionDidFinishEvents(_ session: TransferSession, completion: @escaping @Sendable () -> Void) {
+            completion()
+            self.finish.yield()
+        }
+    }
+    // end
+
+    static func fetchEvents(_ configuration: SessionConfiguration) async throws {
+        // snippet: background-fetch
+        let fetcher = Fetcher()
+        let session = try await TransferSession.open(configuration, delegate: fetcher)
+        for await _ in fetcher.finished { break }
+        await session.close()
+        // end
+    }
+
+    static func notify() {
+        // snippet: background-notifications
+        var configuration = SessionConfiguration.background(identifier: "org.example.reader")
+        configuration.notifications = [.allDone, .failed]
+        // end
+        _ = configuration
     }
 
     static func handOver(_ session: TransferSession) async throws {

@@ -84,6 +84,7 @@ struct DaemonCommand: QueueCommand {
         settings.allowsOpenNotifications = self.remote.insecureNotifications
         settings.options[.maxConcurrentDownloads] = self.queue.maxConcurrentDownloads.map { "\($0)" }
         settings.options[.maxDownloadResult] = self.queue.maxDownloadResult.map { "\($0)" }
+        settings.options[.notify] = self.queue.notify
         settings.options[.outageTimeout] = self.queue.outageTimeout
         settings.options[.saveSession] = self.directories.saveSession.map(PosixPath.absolute)
         settings.options[.saveSessionInterval] = self.directories.saveSessionInterval.map { "\($0)" }

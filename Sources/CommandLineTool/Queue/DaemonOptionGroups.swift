@@ -164,10 +164,24 @@ struct QueueOptions: ParsableArguments {
     )
     var outageTimeout: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Desktop notifications: finished, failed and done, separated by commas. (default: none, or the last setting)",
+            discussion: """
+                done is when no transfer waits or runs any more. The notifications are for transfers of the queue; \
+                background sessions have their own setting. They are posted on the D-Bus session bus, if there is one.
+                """,
+            valueName: "events"
+        ),
+        completion: .list(TransferNotification.allCases.map(\.word)),
+        transform: { try NotificationWords.parse($0) }
+    )
+    var notify: String?
+
     /// The options with values, for another process.
     var words: [OptionWord] {
         [
-            ("max-concurrent-downloads", self.maxConcurrentDownloads.map { "\($0)" }),
+            ("notify", self.notify), ("max-concurrent-downloads", self.maxConcurrentDownloads.map { "\($0)" }),
             ("max-download-result", self.maxDownloadResult.map { "\($0)" }), ("outage-timeout", self.outageTimeout),
         ]
         .compactMap { name, value in value.map { (name, $0) } }

@@ -48,6 +48,16 @@ struct LimitCommand: QueueCommand {
     )
     var days: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Desktop notifications: finished, failed and done, separated by commas, or none.",
+            valueName: "events"
+        ),
+        completion: .list(TransferNotification.allCases.map(\.word)),
+        transform: { try NotificationWords.parse($0) }
+    )
+    var notify: String?
+
     @OptionGroup(title: "Daemon")
     var daemon: DaemonOptions
 
@@ -56,7 +66,7 @@ struct LimitCommand: QueueCommand {
         let schedule = try self.hours()
         let client = try self.daemon.client()
         guard self.ids.isEmpty else {
-            guard let rate = self.rate, self.downloads == nil, hosts.isEmpty, schedule == nil else {
+            guard let rate = self.rate, self.downloads == nil, hosts.isEmpty, schedule == nil, self.notify == nil else {
                 throw BadValue("only --rate applies to single transfers; write martlet limit ID --rate SIZE")
             }
             for id in self.ids { try await Self.limit(id, rate: rate, client) }
@@ -67,6 +77,7 @@ struct LimitCommand: QueueCommand {
         if let downloads = self.downloads {
             options.append(.init("max-concurrent-downloads", .string("\(downloads)")))
         }
+        if let notify = self.notify { options.append(.init("notify", .string(notify))) }
         if !options.isEmpty { _ = try await client.call("martlet.setLimits", ["options": .object(options)]) }
         for (host, connections) in hosts {
             let limit: JSON = connections == 0 ? .null : .integer(Int64(connections))
@@ -147,7 +158,7 @@ struct LimitCommand: QueueCommand {
 
     private static let shown: Set<String> = [
         "max-concurrent-downloads", "max-connection-per-server", "max-download-limit", "max-overall-download-limit",
-        "max-upload-limit",
+        "max-upload-limit", "notify",
     ]
 
     private static func lines(_ limits: JSON) -> [String] {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import TransferCore
+
 /// Makes untrusted text safe for a terminal, and shortens text to a number of columns.
 enum DisplayText {
     /// Replaces all control, format and line-separating characters.
@@ -8,7 +10,7 @@ enum DisplayText {
         if text.utf8.allSatisfy({ $0 >= 0x20 && $0 < 0x7F }) { return text }
         var cleaned = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
-            if self.isHarmless(scalar) && (!asciiOnly || scalar.isASCII) {
+            if scalar.isDisplayable && (!asciiOnly || scalar.isASCII) {
                 cleaned.append(scalar)
             } else {
                 cleaned.append(asciiOnly ? "?" : "\u{FFFD}")
@@ -55,14 +57,5 @@ enum DisplayText {
             kept.append(character)
         }
         return String(kept.reversed())
-    }
-
-    private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: false
-        // The zero-width joiner combines emoji; other format characters hide or reverse text.
-        case .format: scalar.value == 0x200D
-        default: true
-        }
     }
 }

@@ -130,6 +130,8 @@ public enum OptionName: String, Sendable, Hashable, CaseIterable {
     // The URL whose last segment names the file: first, or last after redirects, as in aria2.
     case nameFrom = "name-from"
     case priority
+    // The queue's desktop notifications: finished, failed and done, separated by commas, or none.
+    case notify
     // A text for display; any JSON text of the caller.
     case description
     case userInfo = "user-info"

@@ -18,6 +18,8 @@ package struct CoreConfiguration: Sendable {
     package var historyAge: Double = 30 * 86_400
     /// Observes all events of transfers; must return immediately.
     package var onEvent: (@Sendable (ServiceEvent) -> Void)?
+    /// Posts desktop notifications; `nil` for none.
+    package var notifier: DesktopNotifier?
     /// The logger; messages never contain a URL's query, user information or a header field.
     package var logger = Logger(label: "martletd")
     /// The power and network conditions of the machine.

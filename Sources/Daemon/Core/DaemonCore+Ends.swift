@@ -125,6 +125,7 @@ extension DaemonCore {
             self.machine.stored()
             self.storeWorks()
             for (item, outcome) in zip(batch.items, outcomes) { self.settle(item, outcome) }
+            self.notify(batch, outcomes)
         case .failure(let error):
             guard error.code != .closed else { return }
             if error.code == .full, !self.isFull {

@@ -91,6 +91,7 @@ package enum DaemonProcess {
         var configuration = CoreConfiguration(stateDirectory: settings.state.path, directory: settings.directory)
         configuration.options = settings.options
         configuration.logger = logger
+        configuration.notifier = DesktopNotifier(environment: StateDirectory.environment, logger: logger)
         configuration.mostAtOnce = Self.mostTransfers
         if !settings.hooks.isEmpty { configuration.onEvent = { hooks.handle($0) } }
         let store: QueueStore

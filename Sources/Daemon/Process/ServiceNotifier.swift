@@ -32,22 +32,12 @@ struct ServiceNotifier: Sendable {
 
     private func send(_ text: String) {
         guard let path = self.path else { return }
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        var bytes = Array(path.utf8)
-        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { return }
-        // A leading '@' represents the zero byte of an abstract name.
-        if bytes[0] == 0x40 { bytes[0] = 0 }
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-        let length = socklen_t(MemoryLayout.offset(of: \sockaddr_un.sun_path).map { $0 + bytes.count } ?? 0)
         let descriptor = socket(AF_UNIX, SocketType.datagram, 0)
         guard descriptor >= 0 else { return }
         defer { _ = close(descriptor) }
         // Errors are ignored: systemd's own timeouts detect a lost notification.
-        _ = withUnsafePointer(to: address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                Array(text.utf8).withUnsafeBytes { sendto(descriptor, $0.baseAddress, $0.count, 0, pointer, length) }
-            }
+        _ = UnixSocketAddress.with(path) { address, length in
+            Array(text.utf8).withUnsafeBytes { sendto(descriptor, $0.baseAddress, $0.count, 0, address, length) }
         }
     }
 }

@@ -20,8 +20,8 @@ extension BackgroundRunner {
             return backlog
         }
         guard let due else { return }
-        let batch = EventsBatch(members.count) { [weak self] in
-            if case .events(let end) = due { self?.finishEvents(upTo: end) }
+        let batch = EventsBatch(members.count) { [weak self] isExplicit in
+            if case .events(let end) = due { self?.finishEvents(upTo: isExplicit ? end : 0) }
         }
         for member in members {
             let completion = EventsCompletion(self.identifier, self.logger, batch)
@@ -30,7 +30,7 @@ extension BackgroundRunner {
         }
     }
 
-    /// Reports to the daemon that the program has handled the events from before the opening.
+    /// Reports to the daemon that the program has handled events: those up to a number, and the acknowledged ones.
     ///
     /// The report survives the end of the program: it is in the spool when this returns. So is the acknowledgement,
     /// which otherwise is sent some time later.
@@ -42,7 +42,7 @@ extension BackgroundRunner {
             }
             let acknowledged = self.mode == .automatically ? state.handled.handled : state.wish
             let parameters: JSON = [
-                "identifier": .string(self.identifier), "upTo": .integer(number),
+                "identifier": .string(self.identifier), "upTo": .integer(max(number, acknowledged)),
                 "acknowledged": .integer(acknowledged),
             ]
             self.putChange(.finishEvents(parameters), &state)
@@ -53,25 +53,36 @@ extension BackgroundRunner {
 
 /// Counts the delegates that have not completed their events.
 final class EventsBatch: Sendable {
-    private let remaining: Mutex<Int>
-    private let onEnd: @Sendable () -> Void
+    private struct State {
+        var remaining: Int
+        var isExplicit = true
+    }
 
-    init(_ count: Int, onEnd: @escaping @Sendable () -> Void) {
-        self.remaining = Mutex(count)
+    private let state: Mutex<State>
+    private let onEnd: @Sendable (_ isExplicit: Bool) -> Void
+
+    init(_ count: Int, onEnd: @escaping @Sendable (_ isExplicit: Bool) -> Void) {
+        self.state = Mutex(State(remaining: count))
         self.onEnd = onEnd
     }
 
-    func completed() {
-        let isLast = self.remaining.withLock { remaining in
-            remaining -= 1
-            return remaining == 0
+    /// A delegate completed its events; implicitly, if it does not implement the method.
+    func completed(isImplicit: Bool) {
+        let state = self.state.withLock { state in
+            state.remaining -= 1
+            if isImplicit { state.isExplicit = false }
+            return state
         }
-        if isLast { self.onEnd() }
+        if state.remaining == 0 { self.onEnd(state.isExplicit) }
     }
 }
 
 /// One delegate's completion of its events; warns if the delegate does not call it.
 final class EventsCompletion: Sendable {
+    /// Whether the default implementation of the delegate's method calls: then the program has not said that it has
+    /// handled more than it has acknowledged.
+    @TaskLocal static var isImplicit = false
+
     private let identifier: String
     private let logger: Logger?
     private let batch: EventsBatch
@@ -86,7 +97,9 @@ final class EventsCompletion: Sendable {
 
     deinit { self.report("was released without being called") }
 
-    func called() { if !self.isDone.exchange(true, ordering: .relaxed) { self.batch.completed() } }
+    func called() {
+        if !self.isDone.exchange(true, ordering: .relaxed) { self.batch.completed(isImplicit: Self.isImplicit) }
+    }
 
     /// Checks after 10 seconds.
     func watch() {

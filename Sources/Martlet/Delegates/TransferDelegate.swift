@@ -154,9 +154,9 @@ extension TransferDelegate {
     /// Does nothing.
     public func sessionDidBecomeInvalid(_ session: TransferSession) {}
 
-    /// Calls `completion`.
+    /// Calls `completion`; events that are not acknowledged are still not handled.
     public func sessionDidFinishEvents(_ session: TransferSession, completion: @escaping @Sendable () -> Void) {
-        completion()
+        EventsCompletion.$isImplicit.withValue(true) { completion() }
     }
 
     /// Does nothing.

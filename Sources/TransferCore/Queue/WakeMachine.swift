@@ -88,6 +88,12 @@ package struct WakeMachine: Hashable, Sendable {
         self.hasProgressed = false
     }
 
+    /// A program runs that was started for an earlier session of the same name, which it has ended.
+    package mutating func inherited() {
+        self.isRunning = true
+        self.hasProgressed = true
+    }
+
     /// The program could not be started.
     package mutating func startFailed(at now: Int64) { self.failed(at: now) }
 

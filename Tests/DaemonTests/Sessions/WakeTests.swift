@@ -187,6 +187,28 @@ struct WakeTests {
         await harness.stop()
     }
 
+    @Test("A program that deleted its session, which is then created again, has not failed")
+    func recreated() async throws {
+        let server = try await ScriptedServer.start { _ in .response(200, text: "x") }
+        let harness = try await Self.harness { $0.wake.firstPause = 3_600_000_000_000 }
+        let program = try Program(harness.directory)
+        defer { program.close() }
+        try await Self.configure(harness, program.command)
+        try await Self.transfer(harness, server.text("one"))
+        #expect(try await program.reports.messages(1).count == 1)
+        let last = try await Self.last(harness)
+        try await harness.core.finishEvents("s", upTo: last, acknowledging: last)
+        try await harness.core.closeSession("s", instance: "a", keepsTransfers: true)
+        #expect(try await harness.core.sessions().isEmpty)
+        try await Self.configure(harness, program.command)
+        try await Self.transfer(harness, server.text("two"))
+        program.release()
+        let messages = try await program.reports.messages(2)
+        #expect(messages.first == "end" && messages.last?.hasPrefix("start") == true)
+        program.release()
+        await harness.stop()
+    }
+
     @Test("A program that is still running when the daemon starts again is not started a second time")
     func restart() async throws {
         let server = try await ScriptedServer.start { _ in .response(200, text: "x") }
@@ -247,6 +269,11 @@ struct WakeTests {
         _ = try await before.download(from: server.text("one"), to: .file(bench.harness.directory.path("one")))
         await before.close()
         let observer = Completing()
+        // A delegate without the method does not say that the events are handled.
+        let first = try await TransferSession.open(configuration, delegate: Silent())
+        try await first.handOver()
+        await first.close()
+        #expect(await bench.harness.core.sessions["s"]?.wake.standing != .idle)
         let session = try await TransferSession.open(configuration, delegate: observer)
         await observer.gate.wait()
         #expect(try await Self.summary(bench.harness) { $0.state == .idle }.failures == 0)
@@ -288,6 +315,9 @@ struct WakeTests {
         await harness.stop()
     }
 }
+
+/// Has no methods of its own.
+private final class Silent: TransferDelegate {}
 
 /// Completes the events at once.
 private final class Completing: TransferDelegate {

@@ -54,7 +54,7 @@ struct LaneSettings: Sendable {
         self.defaults = options
         for name in [
             OptionName.dir, .out, .gid, .pause, .position, .maxConcurrentDownloads, .maxOverallDownloadLimit,
-            .maxDownloadResult, .saveSession, .saveSessionInterval,
+            .maxDownloadResult, .saveSession, .saveSessionInterval, .notify,
         ] {
             self.defaults[name] = nil
         }

@@ -13,7 +13,7 @@ extension DaemonCore {
     func newSession(_ identifier: String, _ text: String) -> SessionState {
         var state = SessionState(text: text, limits: self.configuration.wake)
         // The session may have been deleted while the program that was woken for it was running.
-        if self.woken[identifier] != nil { state.wake.started() }
+        if self.woken[identifier] != nil { state.wake.inherited() }
         return state
     }
 

@@ -18,12 +18,13 @@ enum OptionDefaults {
     /// The defaults of options of the queue only.
     static let queue: [(OptionName, String)] = [
         (.maxConcurrentDownloads, "5"), (.maxDownloadResult, "1000"), (.maxOverallDownloadLimit, "0"),
-        (.saveSessionInterval, "0"),
+        (.saveSessionInterval, "0"), (.notify, "none"),
     ]
 
     /// The options that apply to the queue and not to one transfer.
     static let queueNames: Set<OptionName> = [
         .maxConcurrentDownloads, .maxDownloadResult, .maxOverallDownloadLimit, .saveSession, .saveSessionInterval,
+        .notify,
     ]
 
     /// Returns all of aria2's options of a transfer, in aria2's form.

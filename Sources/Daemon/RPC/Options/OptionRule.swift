@@ -22,6 +22,8 @@ enum OptionRule: Sendable {
     case path
     /// One of the given words.
     case words([String])
+    /// Names of notifications, separated by commas.
+    case notifications
     /// A header field: name, colon, value.
     case field
     /// A text for a header field, without control characters.
@@ -56,6 +58,7 @@ enum OptionRule: Sendable {
         case .saveSessionInterval: .number(0...1_000_000_000)
         case .nameFrom: .words(["first", "last"])
         case .ifExists: .words(["auto", "skip", "resume", "rename", "overwrite", "fail"])
+        case .notify: .notifications
         case .priority: .number(-1_000_000...1_000_000)
         case .method: .token
         case .body: .base64
@@ -108,6 +111,11 @@ enum OptionRule: Sendable {
         case .words(let words):
             guard words.contains(text) else { throw OptionProblem(words.joined(separator: ", ")) }
             return text
+        case .notifications:
+            guard let events = Set<TransferNotification>(words: text) else {
+                throw OptionProblem("finished, failed and done, separated by commas, or none")
+            }
+            return events.words
         case .field:
             guard Self.isLine(text), let colon = text.utf8.firstIndex(of: 0x3A), colon > text.utf8.startIndex else {
                 throw OptionProblem("a header field such as \"Name: value\"")
