@@ -43,7 +43,7 @@ enum BackgroundImage {
         var configuration = SessionConfiguration.background(identifier: "example.background-image")
         configuration.rateLimit = 1_000_000
         configuration.wakeCommand = [Stage.executable, "background-image", "--program", "woken", directory]
-        //NOTIFY
+        configuration.notifications = [.finished, .failed]
         return configuration
     }
 
@@ -78,7 +78,7 @@ enum BackgroundImage {
         try stage.write("www/swift.png", picture)
         let journal = try stage.write("gallery/journal", [])
         let server = try await stage.serve("www")
-        //NOTIFY2
+        let desktop = try stage.desktop()
         let directory = stage.directory + "/gallery"
 
         stage.say("the program starts a download of \(ByteCount.compact(Int64(picture.count))), and exits")
@@ -94,7 +94,7 @@ enum BackgroundImage {
             try await Task.sleep(for: .milliseconds(20))
         }
         for line in try self.lines(journal) { stage.say("journal: \(line)") }
-        let notification = ""
+        let notification = await desktop.notification()
         stage.say("notification: \(notification)")
 
         try stage.check(

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import Crypto
 import Foundation
+import TransferTesting
 
 /// What an example has around it: a temporary directory, servers, programs to start and to kill, checks, and an end.
 ///
@@ -13,6 +14,8 @@ final class Stage {
     private let begun = Date.now
     private var programs: [Program] = []
     private var checks = 0
+    /// The variables of programs that differ from those of this process.
+    private var environment: [String: String] = [:]
 
     private init(_ name: String) throws {
         self.name = name
@@ -20,6 +23,9 @@ final class Stage {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
         // Without links in it, as the programs print it.
         self.directory = URL(filePath: path).resolvingSymlinksInPath().path
+        self.environment = [
+            "MARTLET_STATE_DIR": self.directory + "/state", "MARTLET_DAEMON": Self.martlet, "TMPDIR": self.directory,
+        ]
     }
 
     /// Runs an example, removes what it made, and ends the process: with 0 if all checks held.
@@ -160,6 +166,25 @@ final class Stage {
         while !FileManager.default.fileExists(atPath: path) { try await Task.sleep(for: .milliseconds(20)) }
     }
 
+    /// Starts a message bus with a desktop's notification service, for the programs and the daemon of this example.
+    ///
+    /// Where there is no desktop, the notification is seen all the same; yours appears on the bus of your session.
+    func desktop() throws -> Desktop {
+        let bus = try StubBus(self.directory + "/bus")
+        self.environment["DBUS_SESSION_BUS_ADDRESS"] = bus.variable("DBUS_SESSION_BUS_ADDRESS")
+        return Desktop(bus: bus)
+    }
+
+    /// A desktop's notification service.
+    struct Desktop {
+        fileprivate let bus: StubBus
+
+        /// Waits for the next notification: its title and text.
+        func notification() async -> String {
+            await self.bus.next().first.map { "\($0.summary): \($0.body)" } ?? "none"
+        }
+    }
+
     // MARK: Programs
 
     /// Starts `martlet serve` on a free port of this machine, and returns its URL, without a slash at its end.
@@ -178,11 +203,7 @@ final class Stage {
     }
 
     private func start(_ path: String, _ words: [String], as title: String?) throws -> Program {
-        let environment = [
-            "MARTLET_STATE_DIR": self.directory + "/state", "MARTLET_DAEMON": Self.martlet,
-            "TMPDIR": self.directory,
-        ]
-        let program = try Program(path, words, environment: environment, title: title)
+        let program = try Program(path, words, environment: self.environment, title: title)
         self.programs.append(program)
         return program
     }

@@ -1,23 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
-import Dispatch
-import Platform
-import Synchronization
-import TransferTesting
-
-@testable import TransferCore
+internal import Dispatch
+internal import Platform
+internal import Synchronization
+internal import TransferCore
 
 /// A D-Bus message bus with a notification service, of which it knows the few messages that the daemon sends.
-final class StubBus: Sendable {
+package final class StubBus: Sendable {
     /// A notification as the service received it.
-    struct Posted: Hashable {
-        var application: String
-        var replaced: UInt32
-        var summary: String
-        var body: String
+    package struct Posted: Hashable {
+        package var application: String
+        package var replaced: UInt32
+        package var summary: String
+        package var body: String
+
+        package init(application: String, replaced: UInt32, summary: String, body: String) {
+            self.application = application
+            self.replaced = replaced
+            self.summary = summary
+            self.body = body
+        }
     }
 
     /// What the bus does with connections.
-    enum Behaviour: Sendable {
+    package enum Behaviour: Sendable {
         case works
         case hasNoService
         case isSilent
@@ -25,7 +30,7 @@ final class StubBus: Sendable {
         case sendsNoise
     }
 
-    let path: String
+    package let path: String
     private let behaviour: Behaviour
     private let descriptor: Int32
     private let posted = Mutex<[Posted]>([])
@@ -33,7 +38,7 @@ final class StubBus: Sendable {
     private let continuation: AsyncStream<Posted>.Continuation
 
     /// Listens on a path, or in the abstract namespace if the name begins with `@`.
-    init(_ path: String, _ behaviour: Behaviour = .works) throws {
+    package init(_ path: String, _ behaviour: Behaviour = .works) throws {
         self.path = path
         self.behaviour = behaviour
         (self.stream, self.continuation) = AsyncStream.makeStream()
@@ -51,20 +56,20 @@ final class StubBus: Sendable {
     }
 
     /// To be called at the end.
-    func stop() {
+    package func stop() {
         shutdown(self.descriptor, Int32(SHUT_RDWR))
         _ = close(self.descriptor)
         self.continuation.finish()
     }
 
     /// The environment in which this is the session bus.
-    func variable(_ name: String) -> String? {
+    package func variable(_ name: String) -> String? {
         guard name == "DBUS_SESSION_BUS_ADDRESS" else { return nil }
         return self.path.hasPrefix("@") ? "unix:abstract=\(self.path.dropFirst())" : "unix:path=\(self.path)"
     }
 
     /// Waits for the next notifications.
-    func next(_ count: Int = 1) async -> [Posted] {
+    package func next(_ count: Int = 1) async -> [Posted] {
         var all: [Posted] = []
         for await posted in self.stream {
             all.append(posted)
