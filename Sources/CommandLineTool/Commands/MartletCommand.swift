@@ -15,7 +15,7 @@ struct MartletCommand: ParsableCommand {
                 subcommands: [
                     DaemonCommand.self, AddCommand.self, ListCommand.self, ShowCommand.self, WaitCommand.self,
                     PauseCommand.self, ResumeCommand.self, RetryCommand.self, RemoveCommand.self, ForgetCommand.self,
-                    MoveCommand.self, LimitCommand.self, StopCommand.self,
+                    MoveCommand.self, LimitCommand.self, WebCommand.self, StopCommand.self,
                 ]
             )
         ]

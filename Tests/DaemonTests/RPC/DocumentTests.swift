@@ -31,7 +31,7 @@ struct DocumentTests {
         let schema = try Self.schema()
         let text = String(decoding: try Self.file("Docs/rpc.md"), as: UTF8.self)
         let names = RPCMethods.standard.all.map(\.name).filter { $0.hasPrefix("martlet.") }
-        #expect(names.count == 26)
+        #expect(names.count == 27)
         for name in names {
             #expect(schema["$defs"]?["\(name).params"] != nil, "\(name)")
             #expect(schema["$defs"]?["\(name).result"] != nil, "\(name)")
@@ -78,7 +78,9 @@ struct DocumentTests {
                     ], "position": 0,
                 ]
             ), ("martlet.show", ["ids": ["00000000000000ab"]]), ("martlet.list", ["states": ["paused"], "limit": 3]),
-            ("martlet.counts", [:]), ("martlet.resume", ["ids": ["0000"]]), ("martlet.pause", ["all": true]),
+            ("martlet.list", ["search": "h/", "sort": "name", "offset": -1]),
+            ("martlet.counts", [:]), ("martlet.counts", ["search": "x", "session": .null]),
+            ("martlet.resume", ["ids": ["0000"]]), ("martlet.pause", ["all": true]),
             ("martlet.setPriority", ["ids": ["0000"], "priority": 3]),
             ("martlet.move", ["id": "0000", "position": 0, "how": "POS_END"]),
             ("martlet.setOptions", ["id": "0000", "options": ["split": "2"]]),
