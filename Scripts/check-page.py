@@ -413,6 +413,30 @@ def check_restart(page, server):
     until(lambda: page.has("restart.bin", "Finished"), "the transfer continues", 40)
 
 
+def check_news(page, server):
+    """The ends of transfers: announced, and notified if the page is hidden."""
+    page.script("""
+        window.notes = [];
+        window.Notification = class {
+          static permission = 'granted';
+          static requestPermission = async () => 'granted';
+          constructor(title, {body}) { notes.push(body); }
+        };
+        Object.defineProperty(document, 'hidden', {get: () => window.isAway});""")
+    page.daemon.add(f"{server.base}/fast/seen.bin")
+    until(lambda: "Finished: seen.bin (3.00 MiB)" in page.find("#announcements").get_attribute("textContent"),
+          "an end is announced")
+    expect(page.script("return notes") == [], "a visible page sends no notification")
+    page.find("#limits").click()
+    page.dialog("limits-dialog")
+    page.script("document.querySelector('#limits-dialog .body > .check input').click(); window.isAway = true")
+    page.keys(Keys.ESCAPE)
+    page.closed()
+    page.daemon.add(f"{server.base}/missing/gone.bin", options={"max-tries": "1"})
+    until(lambda: page.script("return notes") == ["Failed: gone.bin"], "a hidden page notifies")
+    page.script("localStorage.clear(); window.isAway = false")
+
+
 def check_narrow(page):
     """320 pixels."""
     page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
@@ -476,6 +500,31 @@ def check_many(page):
     expect(count == 100, f"and counts them: {count}")
     page.find("#search").clear()
     page.script("document.querySelector('#search').dispatchEvent(new Event('input'))")
+    for start in range(100_000, 140_000, 2000):
+        page.daemon.call("add", entries=[
+            {"urls": [f"http://127.0.0.1:9/many/file-{number:06}.bin"], "paused": True}
+            for number in range(start, start + 2000)])
+    next(one for one in page.all("#states button") if one.text.startswith("Paused")).click()
+    until(lambda: page.script("return +document.querySelector('#list').getAttribute('aria-rowcount')") >= 140_000,
+          "140,000 rows are listed, in proportion")
+    page.script("document.querySelector('#list').focus()")
+    page.keys(Keys.END)
+    until(lambda: page.find(".row.current").text.startswith("file-139999.bin"), "End reaches the last one")
+    box, last = page.find("#list").rect, page.find(".row.current").rect
+    expect(abs(last["y"] + last["height"] - box["y"] - box["height"]) < 4, "the last one is at the end")
+    page.keys(Keys.ARROW_UP)
+    until(lambda: page.find(".row.current").text.startswith("file-139998.bin"), "and an arrow the one before")
+    page.keys(Keys.HOME)
+    until(lambda: page.find(".row.current").get_attribute("aria-rowindex") == "1", "Home the first one")
+    page.find("#states button").click()
+    begun = time.monotonic()
+    page.button("Select all").click()
+    page.button("Resume").click()
+    until(lambda: "changed" in page.toast(), "all are resumed at once", 60)
+    figures.append(f"resuming 140,000 transfers: {time.monotonic() - begun:.1f} s")
+    page.button("Select all").click()
+    page.button("Pause").click()
+    until(lambda: page.daemon.call("counts")["paused"] >= 139_000, "and paused", 60)
     for parameters in ({"search": "0777"}, {"sort": "name", "offset": 50_000}, {"sort": "size", "offset": -1}):
         begun = time.monotonic()
         page.daemon.call("list", limit=100, **parameters)
@@ -570,6 +619,7 @@ def main():
         "filters": lambda: check_filters(page, server),
         "sessions": lambda: check_sessions(page, server),
         "hostile": lambda: check_hostile(page, server),
+        "news": lambda: check_news(page, server),
         "restart": lambda: check_restart(page, server),
         "narrow": lambda: check_narrow(page),
         "main": lambda: page.axe("the list"),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The part of Scripts/screenshots that drives the browser."""
 import base64
+import math
 import os
 import sys
 import time
@@ -8,8 +9,8 @@ import time
 from page_run import Daemon, Files, Server, browser
 
 SIZES = {"debian-13.2.0-amd64-netinst.iso": 734, "ubuntu-26.04-desktop-amd64.iso": 5873, "linux-6.18.tar.xz": 146,
-         "planet-251117.osm.pbf": 84_000, "gutenberg-books.tar": 61, "big-buck-bunny-4k.mkv": 673, "weights.safetensors": 4960}
-RATES = {"debian-13.2.0-amd64-netinst.iso": 9.4, "ubuntu-26.04-desktop-amd64.iso": 24, "planet-251117.osm.pbf": 5.1,
+         "berlin-251117.osm.pbf": 2140, "gutenberg-books.tar": 61, "big-buck-bunny-4k.mkv": 673, "weights.safetensors": 4960}
+RATES = {"debian-13.2.0-amd64-netinst.iso": 9.4, "ubuntu-26.04-desktop-amd64.iso": 24, "berlin-251117.osm.pbf": 5.1,
          "big-buck-bunny-4k.mkv": 3.2}
 
 
@@ -36,12 +37,14 @@ class Proxy(Files):
         self.send_header("Content-Length", str(last - first + 1))
         self.end_headers()
         begun, sent, block = time.monotonic(), 0, bytes(1 << 18)
-        rate = RATES.get(name, 1000) * (1 << 20)
+        rate = RATES.get(name, 40) * (1 << 20)
         while sent < last - first + 1:
             count = min(len(block), last - first + 1 - sent)
             self.wfile.write(block[:count])
             sent += count
-            time.sleep(max(0, begun + sent / rate - time.monotonic()))
+            # Rates that rise and fall, as those of real servers.
+            swing = 1 + 0.25 * math.sin((time.monotonic() - begun) / 3 + len(name))
+            time.sleep(min(1, len(block) / (rate * swing)))
         return None
 
 
@@ -68,14 +71,14 @@ def main():
         daemon.start()
         daemon.call("setLimits", options={"http-proxy": server.base, "split": "1"})
         daemon.add("http://ftp.gnu.example/gutenberg-books.tar", "http://kernel.example/pub/linux-6.18.tar.xz")
-        time.sleep(2)
-        daemon.add("http://deb.example/cd/debian-13.2.0-amd64-netinst.iso", "http://ubuntu.example/26.04/ubuntu-26.04-desktop-amd64.iso",
-                   "http://osm.example/pbf/planet-251117.osm.pbf", "http://video.example/big-buck-bunny-4k.mkv",
-                   "http://old.example/archive/moved-away.zip", options={"max-tries": "1"})
-        daemon.add("http://models.example/weights.safetensors", paused=True)
         driver = browser(size=(1100, 760))
         driver.get(daemon.link())
-        time.sleep(22)
+        time.sleep(6)
+        daemon.add("http://deb.example/cd/debian-13.2.0-amd64-netinst.iso", "http://ubuntu.example/26.04/ubuntu-26.04-desktop-amd64.iso",
+                   "http://osm.example/pbf/berlin-251117.osm.pbf", "http://video.example/big-buck-bunny-4k.mkv",
+                   "http://old.example/archive/moved-away.zip", options={"max-tries": "1"})
+        daemon.add("http://models.example/weights.safetensors", paused=True)
+        time.sleep(60)
         os.makedirs("Docs/Images", exist_ok=True)
         media(driver, "light", (1000, 660))
         picture(driver, "Docs/Images/page-light.png")
