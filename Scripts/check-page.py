@@ -35,7 +35,7 @@ def expect(condition, text):
 def until(condition, text, seconds=20):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
-        with contextlib.suppress(WebDriverException, IndexError):
+        with contextlib.suppress(WebDriverException, IndexError, TypeError):
             if condition():
                 return expect(True, text)
         time.sleep(0.05)
@@ -88,6 +88,11 @@ class Page:
             const row = [...document.querySelectorAll('.row:not([hidden])')]
               .find((row) => row.querySelector('span').textContent === arguments[0]);
             row.click(); document.querySelector('#list').focus();""", name)
+
+    def search(self, text):
+        self.script("""
+            const field = document.querySelector('#search');
+            field.value = arguments[0]; field.dispatchEvent(new Event('input'));""", text)
 
     def button(self, text, within="#actions"):
         return next(button for button in self.all(f"{within} button") if button.text == text)
@@ -172,7 +177,7 @@ def check_adding(page, server):
     page.closed()
     until(lambda: page.has("one.bin", "Finished"), "a pasted URL is downloaded while one watches")
     until(lambda: re.search(r"Active \d", page.row("two.bin")[1]) and "/s" in page.row("two.bin")[3], "progress is live")
-    expect(re.match(r"\d+ % · 1 — Martlet", page.driver.title), f"the title counts: {page.driver.title}")
+    until(lambda: re.match(r"\d+ % · 1 — Martlet", page.driver.title), "the title has the share and the count")
     until(lambda: "KiB/s" in page.find("#rate").text and page.find("#plot path").get_attribute("d"), "the rate is plotted")
     until(lambda: page.has("two.bin", "Finished"), "the second one finishes", 30)
     with open(os.path.join(page.daemon.files, "one.bin"), "rb") as file:
@@ -272,8 +277,7 @@ def check_keyboard(page, server):
     until(lambda: page.has("key2.bin", "Finished"), "and it finishes", 40)
     page.keys("/", "key2")
     until(lambda: [row[0] for row in page.rows()] == ["key2.bin"], "the search finds one")
-    page.find("#search").clear()
-    page.script("document.querySelector('#search').dispatchEvent(new Event('input'))")
+    page.search("")
     until(lambda: len(page.rows()) > 3, "an empty search shows all")
     page.find("#help").click()
     page.dialog("help-dialog")
@@ -364,10 +368,9 @@ def check_sessions(page, server):
 
     threading.Thread(target=listen, daemon=True).start()
     local(daemon, "add", entries=[{"urls": [f"{server.base}/slow/photo.raw"], "session": "photos"}])
-    page.driver.refresh()
     until(lambda: page.has("photo.raw", "Active"), "a session's transfer is listed")
-    expect("photos" in page.row("photo.raw")[2], "under the session's name")
-    expect("camera roll" in page.find("#session").text, "the menu has the program's name")
+    until(lambda: "camera roll · photos" in page.row("photo.raw")[2], "under the names of program and session")
+    until(lambda: "camera roll" in page.find("#session").text, "the menu has them")
     page.choose("photo.raw")
     page.button("Pause").click()
     until(lambda: "paused" in heard, f"pausing here reaches the program: {heard}")
@@ -377,6 +380,13 @@ def check_sessions(page, server):
     page.button("Resume").click()
     until(lambda: page.has("photo.raw", "Active"), "the whole session is resumed")
     page.script("const s = document.querySelector('#session'); s.value = ''; s.dispatchEvent(new Event('change'))")
+    source = os.path.join(daemon.files, "upload.bin")
+    with open(source, "wb") as file:
+        file.write(BODY)
+    daemon.call("add", entries=[{"urls": [f"{server.base}/in/film.mp4"], "upload": {"file": source}}])
+    page.search("film")
+    until(lambda: "↑ upload" in page.row("upload.bin")[2] and page.has("upload.bin", "Finished"), "uploads are listed too")
+    page.search("")
     local(daemon, "closeSession", identifier="photos", instance=instance, keepTransfers=False)
 
 
@@ -498,8 +508,7 @@ def check_many(page):
     figures.append(f"a search among 100,000, with 0.25 s of patience for typing: {time.monotonic() - begun:.2f} s")
     count = page.script("return +document.querySelector('#list').getAttribute('aria-rowcount')")
     expect(count == 100, f"and counts them: {count}")
-    page.find("#search").clear()
-    page.script("document.querySelector('#search').dispatchEvent(new Event('input'))")
+    page.search("")
     for start in range(100_000, 140_000, 2000):
         page.daemon.call("add", entries=[
             {"urls": [f"http://127.0.0.1:9/many/file-{number:06}.bin"], "paused": True}

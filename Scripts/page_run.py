@@ -54,6 +54,14 @@ class Files(http.server.BaseHTTPRequestHandler):
                 time.sleep(0.1 if slow else 0.005)
         return None
 
+    def do_PUT(self):
+        left = int(self.headers.get("Content-Length", "0"))
+        while left > 0:
+            left -= len(self.rfile.read(min(left, 1 << 16)))
+        self.send_response(201)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
     def log_message(self, *arguments):
         pass
 

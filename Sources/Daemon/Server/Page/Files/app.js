@@ -93,6 +93,11 @@ function handle(event) {
 	}
 	if (event.transfer) {
 		list.update([event.transfer]);
+		const { session } = event.transfer;
+		if (session !== null && !list.programs.has(session)) {
+			list.programs.set(session, null);
+			showSessions().catch(failed);
+		}
 		if (event.kind === "finished" || event.kind === "failed") {
 			running = running.filter((one) => one.id !== event.transfer.id);
 			news.push(t(`news.${event.kind}`, { name: name(event.transfer), size: bytes(event.transfer.bytes) }));
@@ -131,6 +136,7 @@ function failed(error) {
 
 async function showSessions() {
 	const sessions = await call("sessions");
+	list.programs = new Map(sessions.map(({ identifier, program }) => [identifier, program]));
 	const menu = byID("session");
 	menu.hidden = sessions.length === 0;
 	const chosen = menu.value;

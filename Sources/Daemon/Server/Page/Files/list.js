@@ -17,6 +17,8 @@ export class TransferList {
 		this.space = byID("space");
 		this.query = { states: [], sort: "queue", isBackward: false, search: "", session: undefined };
 		this.rows = [];
+		/** The programs of the sessions, by the session's name. */
+		this.programs = new Map();
 		this.selected = new Set();
 		this.isAllSelected = false;
 		this.current = -1;
@@ -204,7 +206,7 @@ export class TransferList {
 		const state = record ? `${t(`state.${record.state}`)}${percent}` : "";
 		set("State", state, (text) => (row.state.textContent = text));
 		const upload = record?.upload ? `↑ ${t("upload")}` : "";
-		const sub = record ? [upload, record.session, host(record), reason].filter(Boolean).join(" · ") : "";
+		const sub = record ? [upload, this.programs.get(record.session), record.session, host(record), reason].filter(Boolean).join(" · ") : "";
 		set("Sub", sub, (text) => (row.sub.textContent = text));
 		set("Note", kind, (text) => (row.sub.className = text ? `note ${text}` : ""));
 		set("Side", record ? quantities(record) : "", (text) => (row.side.textContent = text));
