@@ -8,10 +8,10 @@ import { TransferList } from "/page/list.js";
 const states = ["waiting", "active", "paused", "finished", "failed", "removed"];
 const ended = ["finished", "failed", "removed"];
 const sorts = { queue: [], added: ["added", true], name: ["name", false], size: ["size", true] };
-/** The actions: the method, the key, the states in which it is possible, and whether it is confirmed. */
+/** The actions: the method, the key, the states in which it is possible, and whether it is confirmed or ends holds. */
 const actions = [
 	{ method: "pause", key: "p", states: ["waiting", "active"] },
-	{ method: "resume", key: "r", states: ["paused", "waiting"] },
+	{ method: "resume", key: "r", states: ["paused"], endsHolds: true },
 	{ method: "retry", key: "t", states: ["failed", "removed"] },
 	{ method: "remove", key: "Delete", states: ["waiting", "active", "paused"], isConfirmed: true },
 	{ method: "forget", key: "f", states: ended, isConfirmed: true },
@@ -174,7 +174,8 @@ async function act(action) {
 			changed += (await call(action.method, selection)).changed;
 		}
 	} else {
-		const records = (await list.selection()).filter((one) => one && action.states.includes(one.state));
+		const isPossible = ({ state, hold }) => !state || action.states.includes(state) || (action.endsHolds && hold);
+		const records = (await list.selection()).filter(isPossible);
 		changed = records.length ? await perform(action.method, records.map((one) => one.id), more) : 0;
 	}
 	toast(t("changed", { n: changed }));
@@ -273,6 +274,7 @@ async function dropped(event) {
 	document.body.classList.remove("drop");
 	if (event.dataTransfer.types.includes("application/x-martlet") || document.querySelector("dialog")) return;
 	event.preventDefault();
+	if (byID("app").hidden) return;
 	const files = await Promise.all([...event.dataTransfer.files].map((file) => file.text()));
 	const text = files.join("\n") || event.dataTransfer.getData("text/uri-list") || event.dataTransfer.getData("text");
 	if (text) openAdd(text);
@@ -285,6 +287,7 @@ async function start() {
 		open: openDetails,
 		changed: showCounts,
 		move: (...all) => move(...all).catch(failed),
+		failed,
 	});
 	makeTools();
 	byID("expired").hidden = location.search !== "?expired";

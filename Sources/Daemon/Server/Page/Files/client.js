@@ -14,7 +14,9 @@ async function post(body) {
 	const response = await fetch("/jsonrpc", { method: "POST", body: JSON.stringify(body) }).catch(() => {
 		throw new RPCError({ message: t("unreachable"), data: { reason: "unreachable" } });
 	});
-	return response.json();
+	return response.json().catch(() => {
+		throw new RPCError({ message: `${response.status} ${response.statusText}` });
+	});
 }
 
 const message = (method, params, id) => ({ jsonrpc: "2.0", id, method: `martlet.${method}`, params: [params] });

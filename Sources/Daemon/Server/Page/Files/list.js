@@ -11,8 +11,8 @@ const mostHeight = 8_000_000;
 
 /** Shows the transfers of a query in `#list`. */
 export class TransferList {
-	constructor({ open, changed, move }) {
-		Object.assign(this, { open, changed, move });
+	constructor({ open, changed, move, failed }) {
+		Object.assign(this, { open, changed, move, failed });
 		this.grid = byID("list");
 		this.space = byID("space");
 		this.query = { states: [], sort: "queue", isBackward: false, search: "", session: undefined };
@@ -249,20 +249,25 @@ export class TransferList {
 		return this.isAllSelected ? this.total : this.selected.size;
 	}
 
-	/** The selected transfers; those of the whole list are read page by page. */
+	/** The selected transfers; those that are not loaded have only an identifier. */
 	async selection() {
-		if (!this.isAllSelected) {
-			const unknown = [...this.selected].filter((id) => !this.known.has(id));
-			const read = unknown.length ? await call("show", { ids: unknown }) : [];
-			return [...this.selected].map((id) => this.known.get(id) ?? read.find((record) => record.id === id));
+		if (this.isAllSelected) return this.range(0, this.total);
+		return [...this.selected].map((id) => this.known.get(id) ?? { id });
+	}
+
+	/** Returns the transfers in a range of rows; those that are not loaded are read. */
+	async range(start, end) {
+		const found = [];
+		while (start + found.length < end) {
+			const place = start + found.length;
+			const limit = Math.min(5000, end - place);
+			const offset = this.query.isBackward ? -(place + 1) : place;
+			const record = this.at(place);
+			const page = record ? [record] : await call("list", { ...this.parameters(), offset, limit });
+			found.push(...page);
+			if (!page.length) break;
 		}
-		const all = [];
-		while (true) {
-			const limit = 5000;
-			const page = await call("list", { ...this.parameters(), sort: "queue", offset: all.length, limit });
-			all.push(...page);
-			if (page.length < limit) return all;
-		}
+		return found;
 	}
 
 	toggle(id) {
@@ -271,12 +276,11 @@ export class TransferList {
 		this.select(ids);
 	}
 
-	/** Selects from the anchor to a row, as far as the rows are loaded. */
-	extend(index) {
+	/** Selects from the anchor to a row. */
+	async extend(index) {
 		const [from, to] = [this.anchor ?? index, index].sort((one, other) => one - other);
-		const ids = [];
-		for (let place = from; place <= to; place += 1) if (this.at(place)) ids.push(this.at(place).id);
-		this.select(ids);
+		const found = await this.range(from, to + 1).catch(this.failed);
+		if (found) this.select(found.map(({ id }) => id));
 	}
 
 	// The keyboard and the pointer.
