@@ -67,7 +67,7 @@ function refreshSoon() {
 	refreshing ??= setTimeout(() => {
 		refreshing = undefined;
 		list.refresh().catch(failed);
-	}, 400);
+	}, Math.max(400, list.cost * 6));
 }
 
 const news = [];

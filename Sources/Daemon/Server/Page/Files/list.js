@@ -22,6 +22,8 @@ export class TransferList {
 		this.selected = new Set();
 		this.isAllSelected = false;
 		this.current = -1;
+		/** The milliseconds that the last reading took; the page reads expensive lists less often. */
+		this.cost = 0;
 		this.clear();
 		this.grid.addEventListener("scroll", () => this.schedule(), { passive: true });
 		this.grid.addEventListener("keydown", (event) => this.pressed(event));
@@ -85,11 +87,13 @@ export class TransferList {
 		page.isStale = false;
 		this.pages.set(number, page);
 		const version = this.version;
+		const begun = performance.now();
 		const start = number * pageSize;
 		const offset = this.query.isBackward ? -(start + 1) : start;
 		try {
 			const records = await call("list", { ...this.parameters(), offset, limit: pageSize });
 			if (version !== this.version) return;
+			this.cost = performance.now() - begun;
 			page.records = records.map((record) => this.remember(record));
 			this.forgetPages(number);
 		} catch {
