@@ -13,3 +13,4 @@ if ! "$page_python" -c 'import selenium, axe_playwright_python' 2>/dev/null; the
     # Without its dependencies: only its copy of axe-core is used.
     .build/page/bin/pip install --quiet --disable-pip-version-check --no-deps 'axe-playwright-python==0.1.*'
 fi
+export PYTHONDONTWRITEBYTECODE=1
