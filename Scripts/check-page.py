@@ -6,6 +6,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import socket
 import sys
 import threading
@@ -17,7 +18,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from page_run import BODY, Daemon, Server, browser
+from page_run import BODY, Daemon, Firefox, Server, browser
 
 AXE = os.path.join(os.path.dirname(axe_playwright_python.__file__), "axe.min.js")
 EVIL = "<img src=x onerror=alert(1)>"
@@ -537,6 +538,7 @@ def check_many(page):
     page.script("document.querySelector('#list').focus()")
     page.keys(Keys.END)
     until(lambda: page.find(".row.current").text.startswith("file-139999.bin"), "End reaches the last one")
+    until(lambda: page.find(".row.current").get_attribute("aria-selected") == "true", "and selects it when it is loaded")
     box, last = page.find("#list").rect, page.find(".row.current").rect
     expect(abs(last["y"] + last["height"] - box["y"] - box["height"]) < 4, "the last one is at the end")
     page.keys(Keys.ARROW_UP)
@@ -594,6 +596,29 @@ class Quitting:
 
     def close(self):
         self.driver.quit()
+
+
+def check_firefox(daemon, server):
+    """The same page in Firefox, if there is one."""
+    program = shutil.which("firefox-esr") or shutil.which("firefox")
+    if not program:
+        return print("firefox: skipped: it is not installed")
+    with contextlib.closing(Firefox(program)) as firefox:
+        firefox.open(daemon.link())
+        begun = time.monotonic()
+        until(lambda: firefox.script("!document.querySelector('#app').hidden"), "Firefox opens the page")
+        expect(time.monotonic() - begun < 5, "at once")
+        daemon.add(f"{server.base}/slow/fire.bin")
+        seen = "[...document.querySelectorAll('.row')].map((row) => row.textContent).find((text) => text.startsWith('fire'))"
+        until(lambda: "KiB/s" in firefox.script(seen), "progress is live in Firefox")
+        until(lambda: "Finished" in firefox.script(seen), "and the end", 40)
+        firefox.script("document.querySelector('#add').click()")
+        until(lambda: firefox.script("document.querySelector('#add-dialog').open"), "the dialog opens in Firefox")
+        daemon.stop()
+        until(lambda: firefox.script("!document.querySelector('#lost').hidden"), "Firefox is disconnected")
+        daemon.start()
+        until(lambda: firefox.script("document.querySelector('#lost').hidden"), "Firefox connects again", 30)
+        expect(not firefox.problems, f"Firefox complains: {firefox.problems}")
 
 
 def check_strings():
@@ -654,6 +679,7 @@ def main():
         "narrow": lambda: check_narrow(page),
         "main": lambda: page.axe("the list"),
         "languages": lambda: check_other_browsers(daemon),
+        "firefox": lambda: check_firefox(daemon, server),
         "many": lambda: check_many(page),
         "origins": lambda: origins(page),
     }

@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 
+import websocket
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
@@ -168,3 +169,63 @@ def browser(language="en", size=(1200, 800), dark=False, reduced=False):
     driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
     driver.set_page_load_timeout(30)
     return driver
+
+
+class Firefox:
+    """A headless Firefox, driven by WebDriver BiDi, which needs no other program."""
+
+    settings = {
+        "datareporting.policy.dataSubmissionEnabled": "false", "toolkit.telemetry.enabled": "false",
+        "app.update.enabled": "false", "browser.shell.checkDefaultBrowser": "false",
+        "network.captive-portal-service.enabled": "false", "network.connectivity-service.enabled": "false",
+        "services.settings.server": '"http://127.0.0.1:9/"',
+    }
+
+    def __init__(self, program):
+        self.profile, self.number, self.problems = tempfile.mkdtemp(prefix="martlet-page-"), 0, []
+        with open(os.path.join(self.profile, "user.js"), "w") as file:
+            file.writelines(f'user_pref("{name}", {value});\n' for name, value in self.settings.items())
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.process = subprocess.Popen(
+            [program, "--headless", "--no-remote", "--profile", self.profile, f"--remote-debugging-port={port}"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        for _ in range(100):
+            with contextlib.suppress(OSError, websocket.WebSocketException):
+                self.socket = websocket.create_connection(
+                    f"ws://127.0.0.1:{port}/session", timeout=60, suppress_origin=True)
+                break
+            time.sleep(0.3)
+        self.command("session.new", capabilities={})
+        self.command("session.subscribe", events=["log.entryAdded"])
+        self.context = self.command("browsingContext.getTree")["contexts"][0]["context"]
+
+    def command(self, method, **parameters):
+        self.number += 1
+        self.socket.send(json.dumps({"id": self.number, "method": method, "params": parameters}))
+        while True:
+            answer = json.loads(self.socket.recv())
+            if answer.get("method") == "log.entryAdded" and answer["params"].get("level") == "error":
+                self.problems.append(answer["params"].get("text"))
+            if answer.get("id") == self.number:
+                if "error" in answer:
+                    raise RuntimeError(answer)
+                return answer["result"]
+
+    def open(self, url):
+        self.command("browsingContext.navigate", context=self.context, url=url, wait="complete")
+
+    def script(self, text):
+        result = self.command("script.evaluate", expression=text, target={"context": self.context}, awaitPromise=True)
+        return result["result"].get("value")
+
+    def close(self):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGTERM)
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        shutil.rmtree(self.profile, ignore_errors=True)

@@ -96,6 +96,7 @@ export class TransferList {
 			this.cost = performance.now() - begun;
 			page.records = records.map((record) => this.remember(record));
 			this.forgetPages(number);
+			if (this.awaited !== undefined && this.awaited === this.current && this.at(this.awaited)) this.selectCurrent();
 		} catch {
 			page.isStale = true;
 			return;
@@ -274,6 +275,13 @@ export class TransferList {
 		return found;
 	}
 
+	/** Selects the current row alone, once it is loaded. */
+	selectCurrent() {
+		const record = this.at(this.current);
+		this.awaited = record ? undefined : this.current;
+		this.select(record ? [record.id] : []);
+	}
+
 	toggle(id) {
 		const ids = new Set(this.isAllSelected ? [] : this.selected);
 		if (!ids.delete(id)) ids.add(id);
@@ -322,7 +330,7 @@ export class TransferList {
 				this.extend(this.current);
 			} else {
 				this.anchor = this.current;
-				if (!isCommand && this.at(this.current)) this.select([this.at(this.current).id]);
+				if (!isCommand) this.selectCurrent();
 			}
 		} else if (event.key === " " && record) {
 			this.toggle(record.id);
