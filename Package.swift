@@ -12,6 +12,9 @@ let settings: [SwiftSetting] = [
 let platformSettings =
     Context.environment["MARTLET_PORTABLE"] == "1" ? settings + [.define("PORTABLE_CALLS")] : settings
 
+/// Files of web pages, which become arrays of bytes in the executable: it remains a single file.
+func pageFiles(_ folder: String, _ names: [String]) -> [Resource] { names.map { .embedInCode("\(folder)/\($0)") } }
+
 let package = Package(
     name: "martlet",
     platforms: [.macOS(.v15)],
@@ -112,6 +115,11 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
+            resources: pageFiles(
+                "Server/Page/Files",
+                ["index.html", "app.js", "client.js", "dialogs.js", "list.js"]
+                    + ["en", "ja", "zh"].map { "strings.\($0).js" }
+            ),
             swiftSettings: settings
         ),
         .target(name: "MartletFoundation", dependencies: ["Martlet"], swiftSettings: settings),
@@ -125,6 +133,7 @@ let package = Package(
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
                 .product(name: "NIOWebSocket", package: "swift-nio"),
             ],
+            resources: pageFiles("Pages/Files", ["style.css", "common.js", "icon.svg"]),
             swiftSettings: settings
         ),
         .target(

@@ -46,6 +46,19 @@ import TransferTesting
         )
     }
 
+    @Test func webPrintsTheLinkOrSaysWhyThereIsNone() async throws {
+        let daemon = try await FakeDaemon.start()
+        daemon.answer("martlet.pageTicket", .success(["url": "http://127.0.0.1:6800/?ticket=ab", "expires": 60]))
+        let result = try await daemon.run("web", "--no-open")
+        #expect(result.status == 0 && result.errors == "")
+        #expect(result.output == "http://127.0.0.1:6800/?ticket=ab\n")
+        let error = ControlError(.wrongState, "the daemon does not listen on TCP", remedy: "start it with --listen")
+        daemon.answer("martlet.pageTicket", .failure(error))
+        let refused = try await daemon.run("web", "--no-open")
+        #expect(refused.status != 0 && refused.output == "")
+        #expect(refused.errors.contains("does not listen on TCP") && refused.errors.contains("--listen"))
+    }
+
     @Test func addPrintsTheIdsAndSendsWhatTheOptionsSay() async throws {
         let daemon = try await FakeDaemon.start()
         let digest = String(repeating: "ab", count: 32)

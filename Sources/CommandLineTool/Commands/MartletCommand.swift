@@ -16,7 +16,7 @@ struct MartletCommand: ParsableCommand {
                     DaemonCommand.self, AddCommand.self, ListCommand.self, ShowCommand.self, TopCommand.self,
                     WaitCommand.self,
                     PauseCommand.self, ResumeCommand.self, RetryCommand.self, RemoveCommand.self, ForgetCommand.self,
-                    MoveCommand.self, LimitCommand.self, StopCommand.self,
+                    MoveCommand.self, LimitCommand.self, WebCommand.self, StopCommand.self,
                 ]
             )
         ]

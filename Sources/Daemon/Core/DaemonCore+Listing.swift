@@ -34,6 +34,7 @@ extension DaemonCore {
     /// A running transfer is stored as waiting: a query for waiting transfers without active ones skips the places of
     /// running transfers.
     package func list(_ query: ListQuery) async throws(ControlError) -> [TransferRecord] {
+        if !query.words.isEmpty || query.order != .queue { return try await self.search(query) }
         let states = query.states.isEmpty ? Set(TransferRecord.State.allCases) : query.states
         let limit = max(0, query.limit)
         let (offset, isBackward) = query.offset < 0 ? (-(query.offset + 1), true) : (query.offset, false)
@@ -71,7 +72,8 @@ extension DaemonCore {
         )
     }
 
-    private func activeIDs(_ session: String??) -> Set<GID> {
+    /// Returns the running transfers of a session, of the shared queue, or of all.
+    func activeIDs(_ session: String??) -> Set<GID> {
         var ids: Set<GID> = []
         for lane in self.lanes.values where session == nil || session == .some(lane.session) {
             for (id, entry) in self.machine[lane: lane.session]?.entries ?? [:] where entry.isActive {

@@ -30,6 +30,7 @@ struct DaemonListeners: Sendable {
                 throw self.error(error, listen)
             }
             bound.listen = listen
+            parts.page?.bound(listen)
         }
         var socket = parts.configuration.socketPath.map { LocalSocket($0) }
         do {

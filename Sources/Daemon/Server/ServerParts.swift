@@ -11,6 +11,8 @@ final class ServerParts: Sendable {
     let service: any TransferService
     let policy: RequestPolicy
     let access: TokenCheck?
+    /// The access to the daemon's page; `nil` without a token, and therefore without TCP.
+    let page: PageAccess?
     let metrics = ServerMetrics()
     let dispatcher: RPCDispatcher
     let bodies: ByteBudget
@@ -34,20 +36,23 @@ final class ServerParts: Sendable {
             hearsExtensions: true
         )
         self.access = configuration.token.map { TokenCheck($0) }
+        self.page = configuration.token.map { PageAccess(token: $0) }
         self.dispatcher = RPCDispatcher(
             service: service,
             configuration: configuration,
             access: self.access,
-            metrics: self.metrics
+            metrics: self.metrics,
+            page: self.page
         )
         self.bodies = ByteBudget(limit: configuration.limits.bodies)
         self.health = health
         self.logger = logger
     }
 
-    /// Returns whether a request is permitted: always over the Unix socket, otherwise with the token in its head.
+    /// Returns whether a request is permitted: always over the Unix socket, otherwise with the token in its head or the
+    /// cookie of the page.
     func isAuthenticated(_ request: RoutedRequest) async -> Bool {
-        if request.isLocal || self.hasCredential(request) { return true }
+        if request.isLocal || self.hasCredential(request) || self.page?.accepts(request) == true { return true }
         await self.failedAuthentication(request)
         return false
     }

@@ -54,6 +54,11 @@ package protocol TransferService: AnyObject, Sendable {
     /// The current counts of the shared queue and all sessions together; performs no I/O.
     var counts: QueueCounts { get }
 
+    /// Returns the counts of the transfers that match a query's session and words; its other properties are ignored.
+    ///
+    /// `endedInAll` and `rate` are those of ``counts``.
+    func counts(of query: ListQuery) async throws(ControlError) -> QueueCounts
+
     // MARK: Changing
 
     /// Performs an action on each selected transfer.
@@ -176,33 +181,6 @@ package struct PlacedTransfer: Sendable, Hashable {
     package init(_ transfer: NewTransfer, at position: Int? = nil) {
         self.transfer = transfer
         self.position = position
-    }
-}
-
-/// Selects the transfers to list.
-package struct ListQuery: Sendable, Hashable {
-    /// The states; empty means all.
-    package var states: Set<TransferRecord.State> = []
-    /// The session: `.some(nil)` means the shared queue alone, `nil` everything.
-    package var session: String??
-    /// The number of transfers to skip; a negative offset lists backwards from the end, -1 from the last one (aria2).
-    package var offset = 0
-    /// The maximum number of transfers.
-    package var limit = 1000
-
-    /// Creates a query; by default for everything, at most a thousand transfers.
-    ///
-    /// Order: unfinished transfers in queue order, then ended ones by the time of their end, oldest first.
-    package init(
-        states: Set<TransferRecord.State> = [],
-        session: String?? = nil,
-        offset: Int = 0,
-        limit: Int = 1000
-    ) {
-        self.states = states
-        self.session = session
-        self.offset = offset
-        self.limit = limit
     }
 }
 

@@ -62,7 +62,7 @@ package struct RequestPolicy: Sendable, Hashable {
         }
         guard origins.count <= 1 else { return .refused("more than one Origin field") }
         guard let origin = origins.first else { return .heard(origin: nil) }
-        if let host = hosts.first, self.isSame(origin, as: host) { return .heard(origin: origin) }
+        if let host = hosts.first, Self.isSame(origin, as: host) { return .heard(origin: origin) }
         if self.isAllowed(origin) || self.hearsExtensions && Self.isExtension(origin) { return .heard(origin: origin) }
         return .refused("the page's origin is not allowed; allow it with \(self.optionPrefix)-origin")
     }
@@ -124,7 +124,8 @@ package struct RequestPolicy: Sendable, Hashable {
         return origin
     }
 
-    private func isSame(_ origin: String, as host: String) -> Bool {
+    /// Whether an origin is that of the `Host` field of its request.
+    package static func isSame(_ origin: String, as host: String) -> Bool {
         let origin = origin.lowercased()
         return origin == "http://\(host.lowercased())" || origin == "https://\(host.lowercased())"
     }

@@ -78,7 +78,9 @@ struct DocumentTests {
                     ], "position": 0,
                 ]
             ), ("martlet.show", ["ids": ["00000000000000ab"]]), ("martlet.list", ["states": ["paused"], "limit": 3]),
-            ("martlet.counts", [:]), ("martlet.resume", ["ids": ["0000"]]), ("martlet.pause", ["all": true]),
+            ("martlet.list", ["search": "h/", "sort": "name", "offset": -1]),
+            ("martlet.counts", [:]), ("martlet.counts", ["search": "x", "session": .null]),
+            ("martlet.resume", ["ids": ["0000"]]), ("martlet.pause", ["all": true]),
             ("martlet.setPriority", ["ids": ["0000"], "priority": 3]),
             ("martlet.move", ["id": "0000", "position": 0, "how": "POS_END"]),
             ("martlet.setOptions", ["id": "0000", "options": ["split": "2"]]),

@@ -131,6 +131,7 @@ final class MemoryService: TransferService {
             var all = (state.line + state.ended)
                 .filter { query.states.isEmpty || query.states.contains($0.state) }
                 .filter { record in query.session.map { $0 == record.session } ?? true }
+                .filter { record in query.words.allSatisfy { record.urls.joined().contains($0) } }
             var offset = query.offset
             if offset < 0 {
                 all.reverse()
@@ -139,6 +140,8 @@ final class MemoryService: TransferService {
             return Array(all.dropFirst(offset).prefix(query.limit))
         }
     }
+
+    func counts(of query: ListQuery) async throws(ControlError) -> QueueCounts { self.counts }
 
     var counts: QueueCounts {
         self.state.withLock { state in

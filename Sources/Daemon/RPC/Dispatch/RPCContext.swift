@@ -13,6 +13,8 @@ struct RPCContext: Sendable {
     let methods: RPCMethods
     /// The subscription of the calling WebSocket; `nil` for other connections.
     let subscription: EventSubscription?
+    /// The access to the daemon's page, if it has one.
+    var page: PageAccess?
 
     /// Throws `forbidden` unless the call arrived over the Unix socket.
     func requireLocal(_ what: String) throws(ControlError) {

@@ -10,6 +10,8 @@ struct RPCDispatcher: Sendable {
     let access: TokenCheck?
     let metrics: ServerMetrics
     var methods = RPCMethods.standard
+    /// The access to the daemon's page, if it has one.
+    var page: PageAccess?
 
     /// Performs the calls of one JSON message.
     ///
@@ -89,7 +91,8 @@ struct RPCDispatcher: Sendable {
             configuration: self.configuration,
             caller: run.caller,
             methods: self.methods,
-            subscription: run.subscription
+            subscription: run.subscription,
+            page: self.page
         )
         return .success(AdmittedCall(method: method, parameters: parameters, context: context))
     }

@@ -19,6 +19,18 @@ enum OwnDaemon {
                 "started": .number(configuration.started),
             ]
         },
+        RPCMethod("martlet.pageTicket") { context, _ async throws(ControlError) in
+            try context.requireLocal("opening the page")
+            guard let link = context.page?.link() else {
+                throw ControlError(
+                    .wrongState,
+                    "the page is not available: the daemon does not listen on TCP",
+                    remedy:
+                        "stop the daemon, and start it with martlet daemon --listen 127.0.0.1:6800, or another free port"
+                )
+            }
+            return ["url": .string(link), "expires": .integer(Int64(TicketBook.lifetime))]
+        },
         RPCMethod("martlet.stop") { context, arguments async throws(ControlError) in
             context.service.stop(isForced: try arguments.flag(named: "force", default: false))
             return .object([])

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import TransferCore
 internal import Control
+internal import QueueStore
 
 /// Martlet's own methods that list transfers.
 enum OwnListing {
@@ -23,13 +24,26 @@ enum OwnListing {
                 try await context.service.readList(try arguments.string(named: "list"), limit: limit).map(\.json)
             )
         },
-        RPCMethod("martlet.counts") { context, _ async throws(ControlError) in context.service.counts.json },
+        RPCMethod("martlet.counts") { context, arguments async throws(ControlError) in
+            guard arguments.has("session") || arguments.has("search") else { return context.service.counts.json }
+            return try await context.service.counts(of: try Self.searching(arguments)).json
+        },
         RPCMethod("martlet.subscribe", Self.subscribe),
     ]
 
     @Sendable
     private static func list(_ context: RPCContext, _ arguments: RPCArguments) async throws(ControlError) -> JSON {
-        var query = try Self.query(arguments)
+        var query = try Self.searching(arguments)
+        if let name = try arguments.optionalString(named: "sort") {
+            guard let order = TransferOrder(rawValue: name) else {
+                throw ControlError(
+                    .badParameter,
+                    "\"\(name.prefix(64))\" is not an order",
+                    remedy: "give \(TransferOrder.allCases.map(\.rawValue).joined(separator: ", "))"
+                )
+            }
+            query.order = order
+        }
         query.offset = Int(clamping: try arguments.optionalInteger(named: "offset") ?? 0)
         query.limit = try Self.limit(arguments, context)
         guard query.limit > 0 else { return [] }
@@ -41,6 +55,24 @@ enum OwnListing {
         guard limit >= 0 else { throw ControlError(.badParameter, "\"limit\" is negative", remedy: "give 0 or more") }
         return min(Int(clamping: limit), context.configuration.limits.page)
     }
+
+    /// Parses the states, the session and the words to search for.
+    private static func searching(_ arguments: RPCArguments) throws(ControlError) -> ListQuery {
+        var query = try Self.query(arguments)
+        let text = try arguments.optionalString(named: "search") ?? ""
+        query.words = text.split(whereSeparator: \.isWhitespace).map(String.init)
+        guard query.words.count <= Self.mostWords, text.utf8.count <= 1024 else {
+            throw ControlError(
+                .tooMuch,
+                "\"search\" is too long",
+                remedy: "give at most \(Self.mostWords) words and 1024 bytes"
+            )
+        }
+        return query
+    }
+
+    /// The maximum number of words in a search.
+    private static let mostWords = 16
 
     /// Parses the states and the session to list.
     private static func query(_ arguments: RPCArguments) throws(ControlError) -> ListQuery {

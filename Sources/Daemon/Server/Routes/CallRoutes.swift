@@ -11,7 +11,14 @@ struct CallRoutes: Sendable {
     @Sendable
     func post(_ request: RoutedRequest) async -> Response {
         switch request.content {
-        case .success(let bytes): await self.response(RPCEnvelope(parsing: bytes), nil, request)
+        case .success(let bytes):
+            // Only here, and not where a GET performs calls, the page's cookie is accepted.
+            await self.response(
+                RPCEnvelope(parsing: bytes),
+                nil,
+                request,
+                isFromPage: self.server.page?.accepts(request) == true
+            )
         case .failure(let refusal): self.response(.json, refusal)
         }
     }
@@ -71,9 +78,12 @@ struct CallRoutes: Sendable {
     private func response(
         _ envelope: RPCEnvelope,
         _ callback: String?,
-        _ request: RoutedRequest
+        _ request: RoutedRequest,
+        isFromPage: Bool = false
     ) async -> Response {
-        let answer = await self.server.dispatcher.answer(envelope, from: self.caller(request))
+        var caller = self.caller(request)
+        caller.isAuthenticated = caller.isAuthenticated || isFromPage
+        let answer = await self.server.dispatcher.answer(envelope, from: caller)
         if answer.hasFailedAuthentication { await self.server.failedAuthentication(request) }
         guard let callback else { return self.response(.json, answer.bytes, answer.status) }
         var response = self.response(.json, Array("\(callback)(".utf8) + answer.bytes + [0x29], answer.status)

@@ -42,6 +42,7 @@ struct DaemonRoutes: Sendable {
         router.get("/sessions/:name/events", events.sessionEvents)
         router.get("/metrics", self.metrics)
         router.get("/health", self.health)
+        if !isLocal, let access = self.server.page { PageRoutes(server: self.server, access: access).add(to: &router) }
         return router
     }
 

@@ -60,6 +60,8 @@ struct EventRoutes: Sendable {
         return .events(commentsEvery: self.server.configuration.limits.keepAlive) { writer in
             metrics.eventStreamOpened(1)
             defer { metrics.eventStreamOpened(-1) }
+            // Firefox reports a stream as open only when its first bytes arrive.
+            guard (try? await writer.write(Array(":\n\n".utf8))) != nil else { return }
             for await event in events {
                 guard (try? await writer.write(format(event))) != nil else { return }
             }

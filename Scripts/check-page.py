@@ -1,0 +1,720 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The part of Scripts/check-page that drives the browser."""
+import contextlib
+import hashlib
+import http.client
+import json
+import os
+import re
+import shutil
+import socket
+import sys
+import threading
+import time
+
+import axe_playwright_python
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from page_run import BODY, Daemon, Firefox, Server, browser
+
+AXE = os.path.join(os.path.dirname(axe_playwright_python.__file__), "axe.min.js")
+EVIL = "<img src=x onerror=alert(1)>"
+failures, checks, figures = [], 0, []
+
+
+def expect(condition, text):
+    global checks
+    checks += 1
+    if not condition:
+        failures.append(text)
+        print(f"FAILED: {text}", flush=True)
+
+
+def until(condition, text, seconds=20):
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        with contextlib.suppress(WebDriverException, IndexError, TypeError):
+            if condition():
+                return expect(True, text)
+        time.sleep(0.05)
+    return expect(False, text)
+
+
+class Page:
+    """The page in a browser."""
+
+    def __init__(self, driver, daemon):
+        self.driver, self.daemon = driver, daemon
+
+    def open(self):
+        self.driver.get(self.daemon.link())
+        until(lambda: self.find("#app").is_displayed(), "the page opens by a link")
+        return self
+
+    def find(self, selector):
+        return self.driver.find_element(By.CSS_SELECTOR, selector)
+
+    def all(self, selector):
+        return self.driver.find_elements(By.CSS_SELECTOR, selector)
+
+    def script(self, text, *arguments):
+        return self.driver.execute_script(text, *arguments)
+
+    def rows(self):
+        """The visible rows: name, state, second line and quantities, from the top."""
+        return self.script("""
+            return [...document.querySelectorAll('.row:not([hidden])')]
+              .sort((a, b) => a.getAttribute('aria-rowindex') - b.getAttribute('aria-rowindex'))
+              .map((row) => [...row.querySelectorAll('p > span')].map((span) => span.textContent))""")
+
+    def row(self, name):
+        return next((row for row in self.rows() if row[0] == name), None)
+
+    def has(self, name, state):
+        row = self.row(name)
+        return row is not None and row[1].startswith(state)
+
+    def keys(self, *keys):
+        ActionChains(self.driver).send_keys(*keys).perform()
+
+    def chord(self, modifier, key):
+        ActionChains(self.driver).key_down(modifier).send_keys(key).key_up(modifier).perform()
+
+    def choose(self, name):
+        """Makes a row the selected one by a click."""
+        self.script("""
+            const row = [...document.querySelectorAll('.row:not([hidden])')]
+              .find((row) => row.querySelector('span').textContent === arguments[0]);
+            row.click(); document.querySelector('#list').focus();""", name)
+
+    def search(self, text):
+        self.script("""
+            const field = document.querySelector('#search');
+            field.value = arguments[0]; field.dispatchEvent(new Event('input'));""", text)
+
+    def button(self, text, within="#actions"):
+        return next(button for button in self.all(f"{within} button") if button.text == text)
+
+    def dialog(self, identifier):
+        until(lambda: self.find(f"#{identifier}").is_displayed(), f"the dialog {identifier} opens")
+        return self.find(f"#{identifier}")
+
+    def closed(self):
+        until(lambda: not self.all("dialog"), "the dialog closes")
+
+    def toast(self):
+        return self.find("#toast").text
+
+    def drag(self, source, target):
+        """Drags a row to the upper half of another one; a headless browser has no drags of the desktop."""
+        tops = [row.rect["y"] + 10 for row in self.all(".row:not([hidden])")]
+
+        def mouse(kind, y):
+            self.driver.execute_cdp_cmd("Input.dispatchMouseEvent", {
+                "type": kind, "x": 200, "y": y, "button": "left", "buttons": 1, "clickCount": 1})
+
+        self.driver.execute_cdp_cmd("Input.setInterceptDrags", {"enabled": True})
+        mouse("mousePressed", tops[source])
+        mouse("mouseMoved", tops[source] - 10)
+        mouse("mouseMoved", tops[source] - 20)
+        data = {"items": [{"mimeType": "application/x-martlet", "data": ""}], "dragOperationsMask": 17}
+        for kind in ("dragEnter", "dragOver", "drop"):
+            self.driver.execute_cdp_cmd(
+                "Input.dispatchDragEvent", {"type": kind, "x": 200, "y": tops[target], "data": data})
+        mouse("mouseReleased", tops[target])
+        self.driver.execute_cdp_cmd("Input.setInterceptDrags", {"enabled": False})
+
+    def axe(self, where):
+        with open(AXE) as file:
+            self.script(file.read())
+        result = self.driver.execute_async_script("axe.run(document).then(arguments[0])")
+        for violation in result["violations"]:
+            nodes = "; ".join(" ".join(map(str, node["target"])) for node in violation["nodes"][:4])
+            print(f"  axe, {where}: {violation['id']}: {violation['help']} ({nodes})")
+        expect(not result["violations"], f"axe finds nothing: {where}")
+        expect(len(result["passes"]) > 10, f"axe has looked: {where}")
+
+
+def check_access(page):
+    """Signing in: a wrong token, the right one, a link that is used twice."""
+    driver, daemon = page.driver, page.daemon
+    driver.get(f"http://127.0.0.1:{daemon.port}/")
+    until(lambda: page.find("#sign-in").is_displayed(), "without a cookie the page asks for the token")
+    page.axe("signing in")
+    page.find("#token").send_keys("wrong", Keys.ENTER)
+    until(lambda: "not the token" in page.find("#wrong").text, "a wrong token is reported")
+    expect(not page.find("#app").is_displayed(), "a wrong token shows nothing")
+    page.find("#token").send_keys(daemon.token, Keys.ENTER)
+    until(lambda: page.find("#app").is_displayed(), "the token opens the page")
+    cookies = driver.get_cookies()
+    expect(len(cookies) == 1 and cookies[0]["httpOnly"] and cookies[0]["sameSite"] == "Strict", "the cookie is guarded")
+    expect(daemon.token not in cookies[0]["value"], "the cookie does not contain the token")
+    page.find("#limits").click()
+    page.dialog("limits-dialog")
+    page.button("Sign out", "#limits-dialog").click()
+    until(lambda: page.find("#sign-in").is_displayed(), "signing out ends the access")
+    link = daemon.link()
+    driver.get(link)
+    until(lambda: page.find("#app").is_displayed(), "a link opens the page")
+    expect("ticket" not in driver.current_url, "the ticket leaves the address bar")
+    driver.delete_all_cookies()
+    driver.get(link)
+    until(lambda: page.find("#expired").is_displayed(), "a used link is reported")
+
+
+def check_adding(page, server):
+    """A pasted list, a dropped file and the form."""
+    page.open()
+    until(lambda: page.find("#empty").is_displayed(), "an empty list says how to add")
+    text = f"{server.base}/fast/one.bin\n# a comment\n{server.base}/slow/two.bin\n"
+    page.script("""
+        const data = new DataTransfer();
+        data.setData('text', arguments[0]);
+        document.dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true}));""", text)
+    page.dialog("add-dialog")
+    page.button("Add", "#add-dialog").click()
+    page.closed()
+    until(lambda: page.has("one.bin", "Finished"), "a pasted URL is downloaded while one watches")
+    until(lambda: re.search(r"Active \d", page.row("two.bin")[1]) and "/s" in page.row("two.bin")[3], "progress is live")
+    until(lambda: re.match(r"\d+ % · 1 — Martlet", page.driver.title), "the title has the share and the count")
+    until(lambda: "KiB/s" in page.find("#rate").text and page.find("#plot path").get_attribute("d"), "the rate is plotted")
+    until(lambda: page.has("two.bin", "Finished"), "the second one finishes", 30)
+    with open(os.path.join(page.daemon.files, "one.bin"), "rb") as file:
+        expect(hashlib.sha256(file.read()).digest() == hashlib.sha256(BODY).digest(), "the file has the right bytes")
+    page.script("""
+        const data = new DataTransfer();
+        data.items.add(new File([arguments[0]], 'list.txt', {type: 'text/plain'}));
+        document.dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}));""",
+        "\n".join(f"{server.base}/fast/dropped{number}.bin" for number in range(3)))
+    dialog = page.dialog("add-dialog")
+    expect(dialog.find_element(By.ID, "urls").get_attribute("value").count("dropped") == 3, "a dropped file is read")
+    page.button("Add", "#add-dialog").click()
+    page.closed()
+    until(lambda: page.has("dropped2.bin", "Finished"), "the dropped list is downloaded")
+    page.find("#add").click()
+    page.dialog("add-dialog").find_element(By.ID, "urls").send_keys("no url\n")
+    page.button("Add", "#add-dialog").click()
+    until(lambda: "not a URL" in page.find("#add-dialog [role=alert]").text, "a line that is no URL is refused")
+    page.find("#urls").clear()
+    page.find("#urls").send_keys(f"{server.base}/fast/x.bin")
+    fields = page.all("#add-dialog .pair input")
+    fields[1].send_keys("named.bin")
+    fields[2].send_keys(f"sha-256={hashlib.sha256(BODY).hexdigest()}")
+    page.all("#add-dialog textarea")[1].send_keys("X-Test: 1")
+    page.axe("adding")
+    page.button("Add", "#add-dialog").click()
+    page.closed()
+    until(lambda: page.has("named.bin", "Finished"), "name, checksum and header are passed on")
+
+
+def check_repair(page, server):
+    """A failed transfer gets a new link, and keeps its bytes."""
+    page.daemon.add(f"{server.base}/broken/big.bin", options={"max-tries": "1", "retry-wait": "0"})
+    until(lambda: page.has("big.bin", "Failed"), "a broken transfer fails", 40)
+    page.choose("big.bin")
+    page.button("Details").click()
+    dialog = page.dialog("details")
+    expect("Reason" in dialog.text and "Links" in dialog.text, "the details have the reason")
+    page.axe("details")
+    links = dialog.find_element(By.ID, "links")
+    links.clear()
+    links.send_keys(f"{server.base}/fast/renewed.bin")
+    page.button("Use this link", "#details").click()
+    page.closed()
+    until(lambda: page.has("big.bin", "Finished"), "a new link finishes the failed transfer", 30)
+    starts = [first for path, first in server.starts if path.startswith("/fast/renewed")]
+    expect(starts and min(starts) > 0, f"its bytes are kept: continued from {starts}")
+    with open(os.path.join(page.daemon.files, "big.bin"), "rb") as file:
+        expect(hashlib.sha256(file.read()).digest() == hashlib.sha256(BODY).digest(), "the repaired file is right")
+
+
+def check_keyboard(page, server):
+    """Everything by keys alone."""
+    driver = page.driver
+    driver.refresh()
+    until(lambda: page.find("#app").is_displayed(), "the page opens again")
+    page.keys("n")
+    page.dialog("add-dialog")
+    expect(driver.switch_to.active_element.get_attribute("id") == "urls", "the dialog has the focus")
+    page.keys(f"{server.base}/slow/key1.bin", Keys.ENTER, f"{server.base}/slow/key2.bin", Keys.ENTER)
+    for _ in range(12):
+        page.keys(Keys.TAB)
+        if driver.switch_to.active_element.text == "Add":
+            break
+    page.keys(Keys.ENTER)
+    page.closed()
+    until(lambda: page.has("key2.bin", "Active"), "both run")
+    for _ in range(30):
+        if driver.switch_to.active_element.get_attribute("id") == "list":
+            break
+        page.keys(Keys.TAB)
+    expect(driver.switch_to.active_element.get_attribute("id") == "list", "the list is reached with Tab")
+    page.keys(Keys.HOME)
+    until(lambda: page.find(".row.current").text.startswith("key1.bin"), "Home goes to the first row")
+    expect(page.find("#list").get_attribute("aria-activedescendant"), "the current row is announced")
+    page.chord(Keys.SHIFT, Keys.ARROW_DOWN)
+    until(lambda: len(page.all(".row[aria-selected=true]")) == 2, "Shift and an arrow extend the selection")
+    page.keys("p")
+    until(lambda: page.has("key1.bin", "Paused") and page.has("key2.bin", "Paused"), "p pauses both")
+    page.keys(Keys.HOME)
+    page.chord(Keys.ALT, Keys.ARROW_DOWN)
+    until(lambda: [row[0] for row in page.rows()[:2]] == ["key2.bin", "key1.bin"], "Alt and an arrow move a transfer")
+    until(lambda: "number 2" in page.find("#announcements").get_attribute("textContent"), "the move is announced")
+    page.chord(Keys.CONTROL, "a")
+    page.keys("r")
+    until(lambda: page.has("key1.bin", "Active") and page.has("key2.bin", "Active"), "r resumes all selected")
+    page.keys(Keys.ESCAPE, Keys.HOME, Keys.DELETE)
+    page.dialog("confirm")
+    page.axe("asking")
+    page.keys(Keys.ENTER)
+    page.closed()
+    until(lambda: page.has("key2.bin", "Removed"), "Delete removes after a confirmation")
+    expect(driver.switch_to.active_element.get_attribute("id") == "list", "the focus returns to the list")
+    page.choose("key2.bin")
+    page.keys("t")
+    until(lambda: page.has("key2.bin", "Active"), "t tries again")
+    until(lambda: page.has("key2.bin", "Finished"), "and it finishes", 40)
+    page.keys("/", "key2")
+    until(lambda: [row[0] for row in page.rows()] == ["key2.bin"], "the search finds one")
+    page.search("")
+    until(lambda: len(page.rows()) > 3, "an empty search shows all")
+    page.find("#help").click()
+    page.dialog("help-dialog")
+    page.axe("the keys")
+    page.keys(Keys.ESCAPE)
+    page.closed()
+    page.choose("key2.bin")
+    page.keys("f")
+    page.dialog("confirm")
+    page.keys(Keys.ENTER)
+    until(lambda: page.row("key2.bin") is None, "f forgets an ended one")
+
+
+def check_filters(page, server):
+    """States, orders and dragging."""
+    page.daemon.add(*[f"{server.base}/fast/q{number}.bin" for number in range(4)], paused=True)
+    until(lambda: page.has("q3.bin", "Paused"), "four are added")
+    next(one for one in page.all("#states button") if one.text.startswith("Paused")).click()
+    until(lambda: [row[0] for row in page.rows()] == ["q0.bin", "q1.bin", "q2.bin", "q3.bin"], "a state filters")
+    page.drag(3, 0)
+    until(lambda: [row[0] for row in page.rows()] == ["q3.bin", "q0.bin", "q1.bin", "q2.bin"], "dragging moves a transfer")
+    order = [record["urls"][0][-6:] for record in page.daemon.call("list", states=["paused"])]
+    expect(order == ["q3.bin", "q0.bin", "q1.bin", "q2.bin"], f"the daemon has the new order: {order}")
+    page.script("const s = document.querySelector('#sort'); s.value = 'name'; s.dispatchEvent(new Event('change'))")
+    until(lambda: [row[0] for row in page.rows()] == ["q0.bin", "q1.bin", "q2.bin", "q3.bin"], "sorted by name")
+    page.script("const s = document.querySelector('#sort'); s.value = 'added'; s.dispatchEvent(new Event('change'))")
+    until(lambda: [row[0] for row in page.rows()][0] == "q3.bin", "newest first")
+    page.script("const s = document.querySelector('#sort'); s.value = 'queue'; s.dispatchEvent(new Event('change'))")
+    page.find("#states button").click()
+    page.find("#limits").click()
+    dialog = page.dialog("limits-dialog")
+    page.axe("limits")
+    inputs = dialog.find_elements(By.CSS_SELECTOR, "form:nth-of-type(1) input")
+    inputs[0].clear()
+    inputs[0].send_keys("5M")
+    dialog.find_element(By.CSS_SELECTOR, "form:nth-of-type(1) button").click()
+    page.closed()
+    expect(page.daemon.call("limits")["options"]["max-overall-download-limit"] == str(5 << 20), "a limit is set")
+    page.find("#limits").click()
+    dialog = page.dialog("limits-dialog")
+    page.script("""
+        const [from, until] = document.querySelectorAll('#limits-dialog input[type=time]');
+        from.value = '01:30'; until.value = '05:00';
+        document.querySelector('#limits-dialog input[value=tue]').click();""")
+    dialog.find_element(By.CSS_SELECTOR, "form:nth-of-type(3) button").click()
+    page.closed()
+    schedule = page.daemon.call("limits")["schedule"]
+    expect(schedule == {"start": "01:30", "end": "05:00", "days": ["tue"]}, f"a schedule is set: {schedule}")
+    page.daemon.call("schedule")
+    page.daemon.call("setLimits", options={"max-overall-download-limit": "0"})
+
+
+class Socket(http.client.HTTPConnection):
+    """HTTP over the daemon's Unix socket."""
+
+    def __init__(self, path):
+        super().__init__("localhost", timeout=30)
+        self.path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.settimeout(30)
+        self.sock.connect(self.path)
+
+
+def local(daemon, method, **parameters):
+    connection = Socket(os.path.join(daemon.state, "martletd.sock"))
+    connection.request("POST", "/jsonrpc", json.dumps({"id": 1, "method": f"martlet.{method}", "params": [parameters]}))
+    answer = json.loads(connection.getresponse().read())
+    connection.close()
+    return answer["result"]
+
+
+def check_sessions(page, server):
+    """A program's session: its name, and pausing that reaches the program."""
+    daemon, instance = page.daemon, "page-test"
+    local(daemon, "openSession", identifier="photos", instance=instance, program="camera roll", configuration={})
+    stream = Socket(os.path.join(daemon.state, "martletd.sock"))
+    stream.request("GET", f"/sessions/photos/events?instance={instance}&after=0")
+    response = stream.getresponse()
+    heard = []
+
+    def listen():
+        with contextlib.suppress(OSError, ValueError):
+            while line := response.fp.readline():
+                if line.startswith(b"data:"):
+                    heard.append(json.loads(line[5:])["kind"])
+
+    threading.Thread(target=listen, daemon=True).start()
+    local(daemon, "add", entries=[{"urls": [f"{server.base}/slow/photo.raw"], "session": "photos"}])
+    until(lambda: page.has("photo.raw", "Active"), "a session's transfer is listed")
+    until(lambda: "camera roll · photos" in page.row("photo.raw")[2], "under the names of program and session")
+    until(lambda: "camera roll" in page.find("#session").text, "the menu has them")
+    page.choose("photo.raw")
+    page.button("Pause").click()
+    until(lambda: "paused" in heard, f"pausing here reaches the program: {heard}")
+    page.script("const s = document.querySelector('#session'); s.value = 'sphotos'; s.dispatchEvent(new Event('change'))")
+    until(lambda: [row[0] for row in page.rows()] == ["photo.raw"], "only the session's transfers are shown")
+    page.button("Select all").click()
+    page.button("Resume").click()
+    until(lambda: page.has("photo.raw", "Active"), "the whole session is resumed")
+    page.script("const s = document.querySelector('#session'); s.value = ''; s.dispatchEvent(new Event('change'))")
+    source = os.path.join(daemon.files, "upload.bin")
+    with open(source, "wb") as file:
+        file.write(BODY)
+    daemon.call("add", entries=[{"urls": [f"{server.base}/in/film.mp4"], "upload": {"file": source}}])
+    page.search("film")
+    until(lambda: "↑ upload" in page.row("upload.bin")[2] and page.has("upload.bin", "Finished"), "uploads are listed too")
+    page.search("")
+    local(daemon, "closeSession", identifier="photos", instance=instance, keepTransfers=False)
+
+
+def check_hostile(page, server):
+    """Names and URLs from outside never become markup."""
+    page.daemon.add(f"{server.base}/missing/{EVIL}", options={"out": EVIL, "description": EVIL}, paused=True)
+    page.daemon.add(f"{server.base}/fast/x?{EVIL}", options={"out": EVIL + ".bin"}, paused=True)
+    until(lambda: page.has(EVIL, "Paused"), "a hostile name is shown as text")
+    page.choose(EVIL)
+    page.button("Details").click()
+    page.dialog("details")
+    expect(EVIL in page.find("#details").text, "and in the details")
+    time.sleep(0.5)
+    expect(page.script("return document.querySelectorAll('img').length") == 1, "no element came from a name")
+    with contextlib.suppress(WebDriverException):
+        page.driver.switch_to.alert.dismiss()
+        expect(False, "no script came from a name")
+    page.keys(Keys.ESCAPE)
+    page.closed()
+    ids = [one["id"] for one in page.daemon.call("list", states=["paused"], search="onerror")]
+    expect(len(ids) == 2, "the search finds hostile names")
+    page.daemon.call("remove", ids=ids)
+
+
+def check_restart(page, server):
+    """A daemon that is stopped and started under the page."""
+    page.daemon.add(f"{server.base}/slow/restart.bin")
+    until(lambda: page.has("restart.bin", "Active"), "it runs")
+    page.daemon.stop()
+    until(lambda: page.find("#lost").is_displayed(), "the page says that it is disconnected")
+    page.axe("disconnected")
+    page.daemon.start()
+    until(lambda: not page.find("#lost").is_displayed(), "and connects again, without signing in", 30)
+    until(lambda: page.has("restart.bin", "Finished"), "the transfer continues", 40)
+
+
+def check_news(page, server):
+    """The ends of transfers: announced, and notified if the page is hidden."""
+    page.script("""
+        window.notes = [];
+        window.Notification = class {
+          static permission = 'granted';
+          static requestPermission = async () => 'granted';
+          constructor(title, {body}) { notes.push(body); }
+        };
+        Object.defineProperty(document, 'hidden', {get: () => window.isAway});""")
+    page.daemon.add(f"{server.base}/fast/seen.bin")
+    until(lambda: "Finished: seen.bin (3.00 MiB)" in page.find("#announcements").get_attribute("textContent"),
+          "an end is announced")
+    expect(page.script("return notes") == [], "a visible page sends no notification")
+    page.find("#limits").click()
+    page.dialog("limits-dialog")
+    page.script("document.querySelector('#limits-dialog .body > .check input').click(); window.isAway = true")
+    page.keys(Keys.ESCAPE)
+    page.closed()
+    page.daemon.add(f"{server.base}/missing/gone.bin", options={"max-tries": "1"})
+    until(lambda: page.script("return notes") == ["Failed: gone.bin"], "a hidden page notifies")
+    page.script("localStorage.clear(); window.isAway = false")
+
+
+def check_narrow(page):
+    """320 pixels."""
+    page.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride",
+                                {"width": 320, "height": 640, "deviceScaleFactor": 1, "mobile": False})
+    time.sleep(0.3)
+    expect(page.script("return document.scrollingElement.scrollWidth") <= 320, "320 pixels need no horizontal scrolling")
+    page.axe("at 320 pixels")
+    page.find("#add").click()
+    page.dialog("add-dialog")
+    page.axe("adding at 320 pixels")
+    expect(page.script("return document.querySelector('dialog').scrollWidth") <= 320, "nor does a dialog")
+    page.keys(Keys.ESCAPE)
+    page.closed()
+    page.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def metrics(page):
+    """The seconds that the page's main thread has worked."""
+    page.driver.execute_cdp_cmd("Performance.enable", {})
+    found = page.driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+    return next(one["value"] for one in found if one["name"] == "TaskDuration")
+
+
+def check_many(page):
+    """100,000 rows: frames while scrolling, and the times of searches."""
+    for start in range(0, 100_000, 2000):
+        page.daemon.call("add", entries=[
+            {"urls": [f"http://127.0.0.1:9/many/file-{number:06}.bin"], "paused": True}
+            for number in range(start, start + 2000)])
+    until(lambda: page.script("return +document.querySelector('#list').getAttribute('aria-rowcount')") >= 100_000,
+          "100,000 rows are listed")
+    expect(page.script("return document.querySelectorAll('.row').length") < 60, "only visible rows are elements")
+    for name, step in (("slowly", 40), ("fast", 1500)):
+        before = metrics(page)
+        frames, blank = page.driver.execute_async_script("""
+            const [step, done] = arguments, list = document.querySelector('#list'), times = [];
+            let last, blank = 0;
+            const tick = (now) => {
+              if (last !== undefined) times.push(now - last);
+              last = now;
+              if ([...list.querySelectorAll('.row:not([hidden]) span')].some((one) => one.textContent === '…')) blank += 1;
+              if (times.length < 150) { list.scrollTop += step; requestAnimationFrame(tick); }
+              else done([times, blank]);
+            };
+            requestAnimationFrame(tick);""", step)
+        ordered, work = sorted(frames), (metrics(page) - before) * 1000 / len(frames)
+        average = sum(frames) / len(frames)
+        figures.append(f"scrolling {name}: {1000 / average:.0f} frames/s, median {ordered[75]:.1f} ms, "
+                       f"95 % {ordered[142]:.1f} ms, longest {ordered[-1]:.1f} ms, {blank} of 150 frames with empty rows, "
+                       f"{work:.1f} ms of work per frame")
+        expect(name == "fast" or blank < 15, f"scrolling {name} shows the rows: {blank} frames without")
+        expect(average < 20, f"scrolling {name}: {average:.1f} ms per frame")
+    cost = page.script("""
+        const list = document.querySelector('#list'), times = [];
+        list.scrollTop = 0;
+        for (let n = 0; n < 200; n += 1) {
+          list.scrollTop = n * 620;
+          const begun = performance.now();
+          list.dispatchEvent(new Event('scroll'));
+          times.push(performance.now() - begun);
+        }
+        return Math.max(...times);""")
+    expect(cost < 50, "a scroll event does no work itself")
+    page.script("document.querySelector('#list').scrollTop = 1e9")
+    until(lambda: any("file-099999.bin" == row[0] or row[1].startswith("Finished") for row in page.rows()),
+          "the end is reached")
+    begun = time.monotonic()
+    page.find("#search").send_keys("file-0777 bin")
+    until(lambda: page.rows() and page.rows()[0][0] == "file-077700.bin", "the search finds among 100,000")
+    figures.append(f"a search among 100,000, with 0.25 s of patience for typing: {time.monotonic() - begun:.2f} s")
+    count = page.script("return +document.querySelector('#list').getAttribute('aria-rowcount')")
+    page.search("file-07")
+    until(lambda: page.find("#list").get_attribute("aria-rowcount") == "10000", "a search of ten thousand")
+    page.script("document.querySelector('#list').focus()")
+    page.keys(Keys.HOME)
+    page.chord(Keys.SHIFT, Keys.END)
+    until(lambda: page.find("#chosen").text == "10,000 selected", "Shift and End select rows that were never loaded")
+    expect(count == 100, f"and counts them: {count}")
+    page.search("")
+    for start in range(100_000, 140_000, 2000):
+        page.daemon.call("add", entries=[
+            {"urls": [f"http://127.0.0.1:9/many/file-{number:06}.bin"], "paused": True}
+            for number in range(start, start + 2000)])
+    next(one for one in page.all("#states button") if one.text.startswith("Paused")).click()
+    until(lambda: page.script("return +document.querySelector('#list').getAttribute('aria-rowcount')") >= 140_000,
+          "140,000 rows are listed, in proportion")
+    page.script("document.querySelector('#list').focus()")
+    page.keys(Keys.END)
+    until(lambda: page.find(".row.current").text.startswith("file-139999.bin"), "End reaches the last one")
+    until(lambda: page.find(".row.current").get_attribute("aria-selected") == "true", "and selects it when it is loaded")
+    box, last = page.find("#list").rect, page.find(".row.current").rect
+    expect(abs(last["y"] + last["height"] - box["y"] - box["height"]) < 4, "the last one is at the end")
+    page.keys(Keys.ARROW_UP)
+    until(lambda: page.find(".row.current").text.startswith("file-139998.bin"), "and an arrow the one before")
+    page.keys(Keys.HOME)
+    until(lambda: page.find(".row.current").get_attribute("aria-rowindex") == "1", "Home the first one")
+    page.find("#states button").click()
+    begun = time.monotonic()
+    page.button("Select all").click()
+    page.button("Resume").click()
+    until(lambda: "changed" in page.toast(), "all are resumed at once", 60)
+    figures.append(f"resuming 140,000 transfers: {time.monotonic() - begun:.1f} s")
+    page.button("Select all").click()
+    page.button("Pause").click()
+    until(lambda: page.daemon.call("counts")["paused"] >= 139_000, "and paused", 60)
+    for parameters in ({"search": "0777"}, {"sort": "name", "offset": 50_000}, {"sort": "size", "offset": -1}):
+        begun = time.monotonic()
+        page.daemon.call("list", limit=100, **parameters)
+        figures.append(f"martlet.list {parameters}: {(time.monotonic() - begun) * 1000:.0f} ms")
+    begun = time.monotonic()
+    page.daemon.call("counts", search="0777")
+    figures.append(f"martlet.counts of a search: {(time.monotonic() - begun) * 1000:.0f} ms")
+
+
+def check_other_browsers(daemon):
+    """Languages, dark colours and reduced motion."""
+    found = {}
+    for language, text, tag in (("zh-CN", "添加", "zh-Hans"), ("ja", "追加", "ja"), ("fr", "Add", "en")):
+        with contextlib.closing(Quitting(browser(language, dark=language == "ja", reduced=True))) as quitting:
+            page = Page(quitting.driver, daemon).open()
+            expect(page.find("#add").text == text, f"{language}: the button says {page.find('#add').text}")
+            expect(page.script("return document.documentElement.lang") == tag, f"{language}: the page has its language")
+            page.script("document.querySelector('#limits').click()")
+            page.dialog("limits-dialog")
+            found[language] = page.find("#limits-dialog").text
+            page.axe(f"{language}, limits")
+            page.keys(Keys.ESCAPE)
+            if language == "ja":
+                page.driver.execute_cdp_cmd(
+                    "Emulation.setEmulatedMedia",
+                    {"features": [{"name": "prefers-color-scheme", "value": "dark"},
+                                  {"name": "prefers-reduced-motion", "value": "reduce"}]})
+                page.axe("dark")
+                dark = page.script("return getComputedStyle(document.body).backgroundColor")
+                expect(dark == "rgb(20, 23, 27)", f"the dark colours are used: {dark}")
+                motion = page.script("""return [...document.querySelectorAll('*')]
+                    .filter((one) => getComputedStyle(one).transitionDuration !== '0s').length""")
+                expect(motion == 0, "reduced motion has no transitions")
+    expect(len(set(found.values())) == 3, "the languages differ")
+
+
+class Quitting:
+    def __init__(self, driver):
+        self.driver = driver
+
+    def close(self):
+        self.driver.quit()
+
+
+def check_firefox(daemon, server):
+    """The same page in Firefox, if there is one."""
+    program = shutil.which("firefox-esr") or shutil.which("firefox")
+    if not program:
+        return print("firefox: skipped: it is not installed")
+    with contextlib.closing(Firefox(program)) as firefox:
+        firefox.open(daemon.link())
+        begun = time.monotonic()
+        until(lambda: firefox.script("!document.querySelector('#app').hidden"), "Firefox opens the page")
+        expect(time.monotonic() - begun < 5, "at once")
+        daemon.add(f"{server.base}/slow/fire.bin")
+        seen = "[...document.querySelectorAll('.row')].map((row) => row.textContent).find((text) => text.startsWith('fire'))"
+        until(lambda: "KiB/s" in firefox.script(seen), "progress is live in Firefox")
+        until(lambda: "Finished" in firefox.script(seen), "and the end", 40)
+        firefox.script("document.querySelector('#add').click()")
+        until(lambda: firefox.script("document.querySelector('#add-dialog').open"), "the dialog opens in Firefox")
+        daemon.stop()
+        until(lambda: firefox.script("!document.querySelector('#lost').hidden"), "Firefox is disconnected")
+        daemon.start()
+        until(lambda: firefox.script("document.querySelector('#lost').hidden"), "Firefox connects again", 30)
+        expect(not firefox.problems, f"Firefox complains: {firefox.problems}")
+
+
+def check_strings():
+    """Every language has the same keys and placeholders, and the scripts use keys that exist."""
+    folder = "Sources/Daemon/Server/Page/Files"
+    tables = {}
+    for language in ("en", "zh", "ja"):
+        with open(f"{folder}/strings.{language}.js") as file:
+            pairs = re.findall(r'^\s*"?([\w.-]+)"?: "(.*)",$', file.read(), re.M)
+        tables[language] = dict(pairs)
+    plain = {key for key in tables["en"] if not (key.endswith("1") and key[:-1] in tables["en"])}
+    for language in ("zh", "ja"):
+        expect(set(tables[language]) == plain, f"{language}: {set(tables[language]) ^ plain}")
+        names = [{key: sorted(set(re.findall(r"\{\w+\}", tables[one].get(key, "")))) for key in plain}
+                 for one in ("en", language)]
+        wrong = [key for key in plain if names[0][key] != names[1][key]]
+        expect(not wrong, f"{language}: the placeholders of {wrong}")
+    used = set()
+    for name in ("app.js", "client.js", "dialogs.js", "list.js", "index.html"):
+        with open(f"{folder}/{name}") as file:
+            used |= set(re.findall(r'\bt\("([\w.-]+)"|data-t[\w-]*="(\w+)"|row\("(\w+)"', file.read()))
+    missing = {part for parts in used for part in parts if part} - plain
+    expect(len(used) > 50 and not missing, f"the strings exist: {missing}")
+
+
+def origins(page):
+    """The requests of the page, and the complaints of the browser."""
+    base = f"http://127.0.0.1:{page.daemon.port}/"
+    urls = set()
+    for entry in page.driver.get_log("performance"):
+        message = json.loads(entry["message"])["message"]
+        if message["method"] == "Network.requestWillBeSent":
+            urls.add(message["params"]["request"]["url"])
+    foreign = [url for url in urls if not url.startswith((base, "data:", "chrome:", "blob:"))]
+    expect(len(urls) > 5 and not foreign, f"no request leaves for another origin: {foreign}")
+    for entry in page.driver.get_log("browser"):
+        text = entry["message"]
+        # The failed requests of the checks of tokens and restarts.
+        if entry["level"] == "SEVERE" and not re.search(r"401|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE|ERR_EMPTY|ERR_NETWORK", text):
+            expect(False, f"the browser complains: {text}")
+
+
+def main():
+    binary, only = os.path.abspath(sys.argv[1]), [word for word in sys.argv[2:] if not word.startswith("-")]
+    if "--quick" in sys.argv:
+        only = ["strings", "access", "adding", "repair", "hostile"]
+    steps = {
+        "strings": lambda: check_strings(),
+        "access": lambda: check_access(page),
+        "adding": lambda: check_adding(page.open(), server),
+        "repair": lambda: check_repair(page, server),
+        "keyboard": lambda: check_keyboard(page, server),
+        "filters": lambda: check_filters(page, server),
+        "sessions": lambda: check_sessions(page, server),
+        "hostile": lambda: check_hostile(page, server),
+        "news": lambda: check_news(page, server),
+        "restart": lambda: check_restart(page, server),
+        "narrow": lambda: check_narrow(page),
+        "main": lambda: page.axe("the list"),
+        "languages": lambda: check_other_browsers(daemon),
+        "firefox": lambda: check_firefox(daemon, server),
+        "many": lambda: check_many(page),
+        "origins": lambda: origins(page),
+    }
+    server, daemon = Server(), Daemon(binary)
+    driver = None
+    try:
+        daemon.start()
+        driver = browser()
+        driver.set_script_timeout(60)
+        page = Page(driver, daemon)
+        if only and "access" not in only:
+            page.open()
+        for name, step in steps.items():
+            if only and name not in only:
+                continue
+            begun = time.monotonic()
+            try:
+                step()
+            except Exception as error:
+                failures.append(f"{name}: {error}")
+                print(f"FAILED: {name}: {type(error).__name__}: {str(error)[:500]}", flush=True)
+                driver.save_screenshot(f"{daemon.root}-{name}.png")
+                print(f"  the page: {daemon.root}-{name}.png")
+                with contextlib.suppress(WebDriverException):
+                    driver.refresh()
+            print(f"{name}: {time.monotonic() - begun:.1f} s", flush=True)
+    finally:
+        if driver:
+            driver.quit()
+        server.shutdown()
+        daemon.remove()
+    for line in figures:
+        print(line)
+    print(f"check-page: {max(0, checks - len(failures))} passed, {len(failures)} failed")
+    sys.exit(1 if failures else 0)
+
+
+main()

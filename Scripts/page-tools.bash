@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by Scripts/check-page and Scripts/screenshots: sets page_python to a Python with selenium and axe-core.
+for program in chromium chromedriver; do
+    command -v "$program" >/dev/null || {
+        echo "$0: $program is missing; apt-get install chromium chromium-driver" >&2
+        exit 1
+    }
+done
+page_python=.build/page/bin/python
+if ! "$page_python" -c 'import selenium, axe_playwright_python' 2>/dev/null; then
+    python3 -m venv .build/page
+    .build/page/bin/pip install --quiet --disable-pip-version-check 'selenium==4.*'
+    # Without its dependencies: only its copy of axe-core is used.
+    .build/page/bin/pip install --quiet --disable-pip-version-check --no-deps 'axe-playwright-python==0.1.*'
+fi
+export PYTHONDONTWRITEBYTECODE=1

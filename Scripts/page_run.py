@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A daemon, a server of files and a browser, for Scripts/check-page and Scripts/screenshots."""
+import contextlib
+import http.client
+import http.server
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+
+import websocket
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+
+BODY = os.urandom(3 << 20)
+
+
+class Files(http.server.BaseHTTPRequestHandler):
+    """/fast… at once, /slow… at 400 KB/s, /missing… not at all; ranges from a start on."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        if self.path.startswith("/missing"):
+            self.send_response(404)
+            self.send_header("Content-Length", "0")
+            return self.end_headers()
+        first = 0
+        wanted = self.headers.get("Range", "")
+        if wanted.startswith("bytes="):
+            first = int(wanted[6:].split("-")[0] or 0)
+        self.server.starts.append((self.path, first))
+        body = BODY[first:]
+        self.send_response(206 if first else 200)
+        if first:
+            self.send_header("Content-Range", f"bytes {first}-{len(BODY) - 1}/{len(BODY)}")
+        self.send_header("ETag", '"one"')
+        self.send_header("Accept-Ranges", "bytes")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        slow = self.path.startswith("/slow")
+        for offset in range(0, len(body), 40_000):
+            # /broken… ends early until its server says otherwise.
+            if self.path.startswith("/broken") and first + offset > 2_000_000:
+                self.server.broken.add(self.path)
+                self.close_connection = True
+                return None
+            self.wfile.write(body[offset : offset + 40_000])
+            if slow or self.path.startswith("/broken"):
+                time.sleep(0.1 if slow else 0.005)
+        return None
+
+    def do_PUT(self):
+        left = int(self.headers.get("Content-Length", "0"))
+        while left > 0:
+            left -= len(self.rfile.read(min(left, 1 << 16)))
+        self.send_response(201)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *arguments):
+        pass
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Files)
+        self.starts, self.broken = [], set()
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    @property
+    def base(self):
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+    def handle_error(self, request, client_address):
+        pass
+
+
+class Daemon:
+    """A daemon with its own state directory and port."""
+
+    def __init__(self, binary, *options):
+        self.binary, self.options = binary, options
+        self.root = tempfile.mkdtemp(prefix="martlet-page-")
+        self.files = os.path.join(self.root, "files")
+        os.makedirs(self.files)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.process = None
+
+    def start(self):
+        log = open(os.path.join(self.root, "log"), "ab")
+        self.process = subprocess.Popen(
+            [self.binary, "daemon", "--state-dir", self.state, "--dir", self.files, "--listen",
+             f"127.0.0.1:{self.port}", *self.options],
+            stdout=log, stderr=log)
+        log.close()
+        for _ in range(300):
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return
+            time.sleep(0.1)
+        raise RuntimeError("the daemon does not listen")
+
+    def stop(self, number=signal.SIGTERM):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(number)
+            try:
+                self.process.wait(15)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+    @property
+    def state(self):
+        return os.path.join(self.root, "state")
+
+    @property
+    def token(self):
+        with open(os.path.join(self.state, "rpc-secret")) as file:
+            return file.read().strip()
+
+    def link(self):
+        words = [self.binary, "web", "--no-open", "--state-dir", self.state]
+        return subprocess.run(words, check=True, capture_output=True, text=True, timeout=60).stdout.strip()
+
+    def call(self, method, **parameters):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
+        body = {"jsonrpc": "2.0", "id": 1, "method": f"martlet.{method}", "params": [f"token:{self.token}", parameters]}
+        connection.request("POST", "/jsonrpc", json.dumps(body))
+        answer = json.loads(connection.getresponse().read())
+        connection.close()
+        if "error" in answer:
+            raise RuntimeError(answer["error"])
+        return answer["result"]
+
+    def add(self, *urls, **more):
+        return self.call("add", entries=[{"urls": [url], **more} for url in urls])
+
+    def remove(self):
+        self.stop()
+        shutil.rmtree(self.root, ignore_errors=True)
+
+
+def browser(language="en", size=(1200, 800), dark=False, reduced=False):
+    """A headless Chromium without access to the network beyond loopback."""
+    options = webdriver.ChromeOptions()
+    for word in (
+        "--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--disable-background-networking",
+        "--disable-component-update", "--no-first-run", "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
+        f"--window-size={size[0]},{size[1]}", f"--accept-lang={language}", f"--lang={language}",
+    ):
+        options.add_argument(word)
+    if dark:
+        options.add_argument("--force-dark-mode")
+    if reduced:
+        options.add_argument("--force-prefers-reduced-motion")
+    options.add_experimental_option("prefs", {"intl.accept_languages": language})
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    options.binary_location = shutil.which("chromium") or ""
+    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    driver.set_page_load_timeout(30)
+    return driver
+
+
+class Firefox:
+    """A headless Firefox, driven by WebDriver BiDi, which needs no other program."""
+
+    settings = {
+        "datareporting.policy.dataSubmissionEnabled": "false", "toolkit.telemetry.enabled": "false",
+        "app.update.enabled": "false", "browser.shell.checkDefaultBrowser": "false",
+        "network.captive-portal-service.enabled": "false", "network.connectivity-service.enabled": "false",
+        "services.settings.server": '"http://127.0.0.1:9/"',
+    }
+
+    def __init__(self, program):
+        self.profile, self.number, self.problems = tempfile.mkdtemp(prefix="martlet-page-"), 0, []
+        with open(os.path.join(self.profile, "user.js"), "w") as file:
+            file.writelines(f'user_pref("{name}", {value});\n' for name, value in self.settings.items())
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.process = subprocess.Popen(
+            [program, "--headless", "--no-remote", "--profile", self.profile, f"--remote-debugging-port={port}"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        for _ in range(100):
+            with contextlib.suppress(OSError, websocket.WebSocketException):
+                self.socket = websocket.create_connection(
+                    f"ws://127.0.0.1:{port}/session", timeout=60, suppress_origin=True)
+                break
+            time.sleep(0.3)
+        self.command("session.new", capabilities={})
+        self.command("session.subscribe", events=["log.entryAdded"])
+        self.context = self.command("browsingContext.getTree")["contexts"][0]["context"]
+
+    def command(self, method, **parameters):
+        self.number += 1
+        self.socket.send(json.dumps({"id": self.number, "method": method, "params": parameters}))
+        while True:
+            answer = json.loads(self.socket.recv())
+            if answer.get("method") == "log.entryAdded" and answer["params"].get("level") == "error":
+                self.problems.append(answer["params"].get("text"))
+            if answer.get("id") == self.number:
+                if "error" in answer:
+                    raise RuntimeError(answer)
+                return answer["result"]
+
+    def open(self, url):
+        self.command("browsingContext.navigate", context=self.context, url=url, wait="complete")
+
+    def script(self, text):
+        result = self.command("script.evaluate", expression=text, target={"context": self.context}, awaitPromise=True)
+        return result["result"].get("value")
+
+    def close(self):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGTERM)
+        try:
+            self.process.wait(20)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+        shutil.rmtree(self.profile, ignore_errors=True)

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Control
+package import QueueStore
+
+/// Selects the transfers to list.
+package struct ListQuery: Sendable, Hashable {
+    /// The states; empty means all.
+    package var states: Set<TransferRecord.State> = []
+    /// The session: `.some(nil)` means the shared queue alone, `nil` everything.
+    package var session: String??
+    /// The number of transfers to skip; a negative offset lists backwards from the end, -1 from the last one (aria2).
+    package var offset = 0
+    /// The maximum number of transfers.
+    package var limit = 1000
+    /// The words that the name or a URL must contain; ASCII letters match in both cases.
+    package var words: [String] = []
+    /// The order; the default is that of the queue, then of the ends, oldest first.
+    package var order = TransferOrder.queue
+
+    /// Creates a query; by default for everything, at most a thousand transfers.
+    package init(
+        states: Set<TransferRecord.State> = [],
+        session: String?? = nil,
+        offset: Int = 0,
+        limit: Int = 1000
+    ) {
+        self.states = states
+        self.session = session
+        self.offset = offset
+        self.limit = limit
+    }
+}

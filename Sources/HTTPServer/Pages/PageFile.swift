@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import Crypto
+internal import TransferCore
+
+/// A file of a web page that is embedded in the executable: HTML, a style sheet, a script module or an icon.
+///
+/// The files themselves are in `Files` next to this file (those that several pages share) and in the modules of the
+/// pages; `Package.swift` embeds them. They contain no secrets and are served without a credential.
+package struct PageFile: Sendable {
+    /// The path at which the file is served.
+    package let path: String
+    private let bytes: [UInt8]
+    private let tag: String
+    private let fields: HeaderFields
+
+    /// What a page may load and connect to: its own origin, and no script or style inside the HTML.
+    package static let contentSecurityPolicy = """
+        default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
+        base-uri 'none'; form-action 'self'; frame-ancestors 'none'
+        """
+
+    /// Creates a file.
+    ///
+    /// - Parameters:
+    ///   - path: The path at which it is served; its extension (`html`, `css`, `js`, `svg`) selects the media type, and
+    ///     a path without one is HTML.
+    ///   - bytes: The content.
+    package init(_ path: String, _ bytes: [UInt8]) {
+        self.path = path
+        self.bytes = bytes
+        self.tag = "\"\(Hexadecimal.encode(SHA256.hash(data: bytes).prefix(8)))\""
+        let type =
+            switch path.split(separator: ".").last ?? "" {
+            case "css": "text/css; charset=utf-8"
+            case "js": "text/javascript; charset=utf-8"
+            case "svg": "image/svg+xml"
+            default: "text/html; charset=utf-8"
+            }
+        // With a tag, a browser asks each time and never runs the scripts of an older version with a new page.
+        self.fields = [
+            "Content-Type": type, "ETag": self.tag, "Cache-Control": "no-cache",
+            "Content-Security-Policy": Self.contentSecurityPolicy, "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "no-referrer", "Cross-Origin-Resource-Policy": "same-origin",
+        ]
+    }
+
+    /// Returns the file, or status 304 if the client has it.
+    package func response(to request: RoutedRequest) -> Response {
+        let known = request.fields["If-None-Match"] ?? ""
+        guard !known.contains(self.tag) else { return Response(304, self.fields) }
+        return Response(200, self.fields, .bytes(self.bytes))
+    }
+
+    /// The files that all pages share.
+    package static let shared = [
+        PageFile("/page/style.css", PackageResources.style_css),
+        PageFile("/page/common.js", PackageResources.common_js),
+        PageFile("/page/icon.svg", PackageResources.icon_svg),
+    ]
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Control
+internal import SQLite
+
+/// Reads all rows of the table, which has no index of texts: 100,000 transfers take some tens of milliseconds.
+extension QueueReader {
+    /// Returns a page of the transfers that match a filter.
+    ///
+    /// - Parameters:
+    ///   - filter: The filter.
+    ///   - order: The order.
+    ///   - offset: The number of transfers to skip.
+    ///   - limit: The maximum number of transfers.
+    ///   - isBackward: Whether to reverse the order.
+    /// - Returns: The transfers.
+    /// - Throws: ``QueueStoreError``.
+    package func transfers(
+        matching filter: TransferFilter,
+        order: TransferOrder,
+        offset: Int,
+        limit: Int,
+        isBackward: Bool
+    ) throws(QueueStoreError) -> [StoredTransfer] {
+        guard limit > 0, let (condition, arguments) = try self.condition(filter) else { return [] }
+        let direction = isBackward ? "DESC" : "ASC"
+        let keys = Self.keys(order).map { "\($0) \(direction)" }.joined(separator: ", ")
+        // Only numbers and keys of the rows that are not on the page are sorted.
+        return try self.fetch(
+            """
+            WHERE number IN (SELECT number FROM transfers WHERE \(condition) ORDER BY \(keys) LIMIT ? OFFSET ?)
+            ORDER BY \(keys)
+            """,
+            arguments + [limit, max(0, offset)]
+        )
+    }
+
+    /// Returns the numbers of transfers that match the session and the words of a filter, by state.
+    ///
+    /// - Throws: ``QueueStoreError``.
+    package func counts(matching filter: TransferFilter) throws(QueueStoreError) -> [TransferRecord.State: Int] {
+        var filter = filter
+        filter.states = Set(TransferRecord.State.allCases)
+        guard let (condition, arguments) = try self.condition(filter) else { return [:] }
+        var counts: [TransferRecord.State: Int] = [:]
+        let path = self.connection.path
+        try self.connection.each(
+            """
+            SELECT \(TransferColumns.state) AS code, count(*), sum(id IN (SELECT value FROM json_each(?)))
+            FROM transfers WHERE \(condition) GROUP BY code
+            """,
+            [Self.text(filter.running)] + arguments
+        ) { (row) throws(QueueStoreError) in
+            guard let state = row.integer(0).flatMap({ TransferRecord.State(code: $0) }), let count = row.integer(1)
+            else { throw .damaged(path, "the counts cannot be read") }
+            let running = state == .waiting ? Int(clamping: row.integer(2) ?? 0) : 0
+            counts[state] = Int(clamping: count) - running
+            if running > 0 { counts[.active] = running }
+            return true
+        }
+        return counts
+    }
+
+    /// Returns a condition with its arguments, or `nil` if the session does not exist.
+    private func condition(
+        _ filter: TransferFilter
+    ) throws(QueueStoreError) -> (text: String, arguments: Connection.Arguments)? {
+        guard let queues = try self.queues(filter.session) else { return nil }
+        var text = "queue BETWEEN ? AND ? AND \(TransferColumns.isPresent)"
+        var arguments: Connection.Arguments = [queues.lowerBound, queues.upperBound]
+        if filter.states.contains(.waiting) == filter.states.contains(.active) {
+            text += " AND (? >> \(TransferColumns.state)) & 1"
+            arguments.append(filter.states.mask)
+        } else {
+            text += " AND iif(id IN (SELECT value FROM json_each(?)), ?, (? >> \(TransferColumns.state)) & 1)"
+            arguments += [Self.text(filter.running), filter.states.contains(.active), filter.states.mask]
+        }
+        for word in filter.words {
+            text += " AND (urls LIKE ? ESCAPE '!' OR path LIKE ? ESCAPE '!' OR \(Self.out) LIKE ? ESCAPE '!')"
+            let pattern = Self.pattern(word)
+            arguments += [pattern, pattern, pattern]
+        }
+        return (text, arguments)
+    }
+
+    /// The option `out`, the name that the client gave.
+    private static let out = "json_extract(options, '$.out')"
+
+    /// The name of the file: that of its path, the given one, or the last component of the first URL.
+    private static let name: String = {
+        let url = "iif(urls LIKE '[%', json_extract(urls, '$[0]'), urls)"
+        let file = "coalesce(path, \(Self.out), substr(\(url), 1, instr(\(url) || '?', '?') - 1))"
+        // Trimming all characters but the slash from the end leaves the directory.
+        return "substr(\(file), length(rtrim(\(file), replace(\(file), '/', ''))) + 1) COLLATE NOCASE"
+    }()
+
+    private static func keys(_ order: TransferOrder) -> [String] {
+        switch order {
+        case .queue: ["state > 1", "iif(state > 1, 0, queue)", "position"]
+        case .added: ["added", "number"]
+        case .name: [Self.name, "number"]
+        case .size: ["coalesce(total, bytes)", "number"]
+        }
+    }
+
+    /// The pattern of texts that contain a word.
+    private static func pattern(_ word: String) -> String {
+        var pattern = "%"
+        for character in word.unicodeScalars {
+            if "%_!".unicodeScalars.contains(character) { pattern += "!" }
+            pattern.unicodeScalars.append(character)
+        }
+        return (pattern + "%").stored
+    }
+
+    private static func text(_ ids: Set<GID>) -> String {
+        "[" + ids.map { String($0.bits) }.joined(separator: ",") + "]"
+    }
+}

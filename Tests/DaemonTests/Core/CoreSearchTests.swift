@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+import Control
+import QueueStore
+import Testing
+import TransferTesting
+
+@testable import Daemon
+
+@Suite("Searches and orders", .timeLimit(.minutes(1)))
+struct CoreSearchTests {
+    private func names(_ harness: CoreHarness, _ change: (inout ListQuery) -> Void) async throws -> [String] {
+        var query = ListQuery()
+        change(&query)
+        return try await harness.core.list(query)
+            .map { record in
+                let name = record.options[.out] ?? record.urls.first ?? ""
+                return String(name[(name.lastIndex(of: "/").map { name.index(after: $0) } ?? name.startIndex)...])
+            }
+    }
+
+    @Test("All words must be in the name or a URL; the special characters of patterns are ordinary ones")
+    func words() async throws {
+        let harness = try await CoreHarness()
+        try await harness.add("http://h.example/dir/Alpha.iso", isPaused: true)
+        try await harness.add("http://h.example/100%_b", isPaused: true)
+        try await harness.add("http://other.example/1000xb", ["out": "alphabet soup!"], isPaused: true)
+        #expect(try await self.names(harness) { $0.words = ["ALPHA"] } == ["Alpha.iso", "alphabet soup!"])
+        #expect(try await self.names(harness) { $0.words = ["alpha", "other"] } == ["alphabet soup!"])
+        #expect(try await self.names(harness) { $0.words = ["0%_b"] } == ["100%_b"])
+        #expect(try await self.names(harness) { $0.words = ["soup!"] } == ["alphabet soup!"])
+        #expect(try await self.names(harness) { $0.words = ["' OR 1=1 --"] } == [])
+        var query = ListQuery()
+        query.words = ["example"]
+        #expect(try await harness.core.counts(of: query).paused == 3)
+        query.words = ["h.example"]
+        #expect(try await harness.core.counts(of: query).paused == 2)
+        await harness.stop()
+    }
+
+    @Test("Lists are ordered by time, name and size, in both directions and by pages")
+    func orders() async throws {
+        let harness = try await CoreHarness()
+        try await harness.add("http://h/x/b?q=/a/z", isPaused: true)
+        try await harness.add("http://h/C", isPaused: true)
+        try await harness.add("http://h/z", ["out": "a"], isPaused: true, at: 0)
+        #expect(try await self.names(harness) { $0.order = .added } == ["z", "C", "a"])
+        #expect(try await self.names(harness) { $0.order = .name } == ["a", "z", "C"])
+        #expect(
+            try await self.names(harness) {
+                $0.order = .name
+                $0.offset = -1
+                $0.limit = 2
+            } == ["C", "z"]
+        )
+        #expect(
+            try await self.names(harness) {
+                $0.order = .added
+                $0.offset = 1
+                $0.limit = 1
+            } == ["C"]
+        )
+        // With words in the order of the queue, which is not that of the additions.
+        #expect(try await self.names(harness) { $0.words = ["http"] } == ["a", "z", "C"])
+        #expect(try await self.names(harness) { $0.order = .size }.count == 3)
+        await harness.stop()
+    }
+
+    @Test("A running transfer counts as active in a search, not as waiting, and sessions are separate")
+    func states() async throws {
+        let gate = Gate()
+        let server = try await ScriptedServer.start { _ in
+            Reply([.waitUntil(gate)] + Reply.response(200, text: "x").steps)
+        }
+        let harness = try await CoreHarness()
+        let running = try await harness.add(server.text("runs"))
+        try await harness.add(server.text("waits"))
+        try await harness.add(server.text("stops"), isPaused: true)
+        try await harness.events.wait("started")
+        var query = ListQuery()
+        query.words = [server.text("").replacing("http://", with: "")]
+        let counts = try await harness.core.counts(of: query)
+        #expect(counts.active == 1 && counts.waiting == 1 && counts.paused == 1)
+        query.states = [.active]
+        #expect(try await harness.core.list(query).map(\.id) == [running])
+        query.states = [.waiting]
+        #expect(try await harness.core.list(query).map(\.urls) == [[server.text("waits")]])
+        query.states = [.active, .paused]
+        #expect(try await harness.core.list(query).count == 2)
+        query.states = [.active, .waiting]
+        #expect(try await harness.core.list(query).count == 2)
+        query.states = []
+        query.session = .some("nobody's")
+        #expect(try await harness.core.list(query).isEmpty)
+        query.session = .some(nil)
+        #expect(try await harness.core.list(query).count == 3)
+        gate.open()
+        try await harness.events.wait("finished")
+        await harness.stop()
+    }
+}
