@@ -31,7 +31,7 @@ struct DocumentTests {
         let schema = try Self.schema()
         let text = String(decoding: try Self.file("Docs/rpc.md"), as: UTF8.self)
         let names = RPCMethods.standard.all.map(\.name).filter { $0.hasPrefix("martlet.") }
-        #expect(names.count == 27)
+        #expect(names.count == 28)
         for name in names {
             #expect(schema["$defs"]?["\(name).params"] != nil, "\(name)")
             #expect(schema["$defs"]?["\(name).result"] != nil, "\(name)")
