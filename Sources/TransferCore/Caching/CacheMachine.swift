@@ -66,17 +66,13 @@ package struct CacheMachine: Sendable {
 
     /// Whether no request may be sent.
     private var mustNotConnect: Bool {
-        switch self.policy {
-        case .returnCacheOnly: true
-        case .useProtocolCachePolicy: CacheControl(self.fields).has("only-if-cached")
-        case .reloadIgnoringCache, .returnCacheElseLoad: false
-        }
+        self.policy == .returnCacheOnly || CacheControl(self.fields).has("only-if-cached")
     }
 
     /// The exchange begins.
     package mutating func begin(_ now: Int64) -> Action {
-        if self.isBypassed { return self.mustNotConnect ? .fail : self.forward([:], now) }
-        return self.policy == .reloadIgnoringCache ? self.forward([:], now) : .lookUp
+        guard self.isBypassed || self.policy == .reloadIgnoringCache else { return .lookUp }
+        return self.mustNotConnect ? .fail : self.forward([:], now)
     }
 
     /// The search has ended.

@@ -8,14 +8,24 @@ package enum EvictionRule {
     ///   - limit: The limit in bytes.
     /// - Returns: The entries to remove; none while the limit is not exceeded.
     package static func victims<ID>(_ entries: [(id: ID, size: Int64, lastUse: Double)], limit: Int64) -> [ID] {
-        var total = entries.reduce(0) { $0 + $1.size }
-        guard total > limit else { return [] }
-        var victims: [ID] = []
-        for entry in entries.sorted(by: { $0.lastUse < $1.lastUse }) {
-            if total <= limit / 10 * 9 { break }
-            victims.append(entry.id)
-            total -= entry.size
+        guard self.total(entries.map(\.size)) > limit else { return [] }
+        let sorted = entries.sorted { $0.lastUse < $1.lastUse }
+        var kept = sorted.count
+        var total: Int64 = 0
+        while kept > 0 {
+            total = self.sum(total, sorted[kept - 1].size)
+            if total > limit / 10 * 9 { break }
+            kept -= 1
         }
-        return victims
+        return sorted[..<kept].map(\.id)
+    }
+
+    /// The sum of sizes, at most `Int64.max`: sparse files can have any size.
+    package static func total(_ sizes: [Int64]) -> Int64 { sizes.reduce(0) { self.sum($0, $1) } }
+
+    /// The sum of two sizes, at most `Int64.max`.
+    package static func sum(_ left: Int64, _ right: Int64) -> Int64 {
+        let (sum, overflow) = left.addingReportingOverflow(right)
+        return overflow ? Int64.max : sum
     }
 }

@@ -173,8 +173,8 @@ package struct StoredResponse: Sendable, Equatable {
     package func freshened(by fields: HeaderFields, requestTime: Int64, responseTime: Int64) -> StoredResponse? {
         if let tag = fields["ETag"] {
             guard let own = self.fields["ETag"], Self.opaque(tag) == Self.opaque(own) else { return nil }
-        } else if let modified = fields["Last-Modified"], self.fields["ETag"] == nil {
-            guard modified == self.fields["Last-Modified"] else { return nil }
+        } else if let modified = fields["Last-Modified"], let own = self.fields["Last-Modified"] {
+            guard modified == own else { return nil }
         }
         var updated = self
         updated.requestTime = requestTime
@@ -188,11 +188,18 @@ package struct StoredResponse: Sendable, Equatable {
         for (name, value) in new where !Self.describesBytes.contains(name.lowercased()) {
             updated.fields.append(name, value)
         }
+        // The 304 may name fields that a stored response must not have.
+        updated.fields = StorageRule.storedFields(updated.fields)
         return updated
     }
 
+    /// Fields of the stored bytes.
+    ///
+    /// The entity tag is equal except for its mark of weakness, and a weak one must not become
+    /// strong; digests in a 304 are those of its own, empty content, or of a response that is only weakly equal.
     private static let describesBytes: Set<String> = [
-        "content-length", "content-encoding", "content-range", "content-type",
+        "content-length", "content-encoding", "content-range", "content-type", "etag", "content-digest", "content-md5",
+        "repr-digest", "digest",
     ]
 
     /// An entity tag without its mark of weakness: a conditional GET compares weakly (RFC 9110 §13.1.2).

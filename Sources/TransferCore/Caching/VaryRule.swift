@@ -22,8 +22,8 @@ package enum VaryRule {
 
     /// The selecting fields of a request in a normal form: equal for two requests if the response selects both.
     ///
-    /// `Authorization` and `Host` always select: a response for one user is never returned to another, although RFC
-    /// 9111 leaves that to the server. Blanks around commas are removed where they have no meaning.
+    /// `Authorization`, `Cookie` and `Host` always select: a response for one user is never returned to another, although
+    /// RFC 9111 leaves that to the server. Blanks around commas are removed where they have no meaning.
     ///
     /// - Parameters:
     ///   - request: The request's fields.
@@ -32,7 +32,7 @@ package enum VaryRule {
     package static func selection(of request: HeaderFields, by response: HeaderFields) -> [UInt8]? {
         guard let names = self.names(response) else { return nil }
         var bytes: [UInt8] = []
-        for name in ["authorization", "host"] + names {
+        for name in ["authorization", "cookie", "host"] + names {
             let values = request.values(name)
             bytes.append(contentsOf: name.utf8)
             // A missing field differs from an empty one.

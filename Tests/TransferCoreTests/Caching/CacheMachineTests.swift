@@ -91,6 +91,11 @@ import TransferCore
     }
 
     @Test func onlyIfCachedNeverConnects() {
+        for policy in CachePolicy.allCases {
+            let machine = self.machine("GET", ["Cache-Control": "only-if-cached"], policy)
+            if policy != .reloadIgnoringCache { #expect(self.found(machine, nil) == "fail", "\(policy)") }
+            #expect(self.begin(machine) == (policy == .reloadIgnoringCache ? "fail" : "look up"), "\(policy)")
+        }
         let machine = self.machine("GET", ["Cache-Control": "only-if-cached"])
         #expect(self.found(machine, nil) == "fail")
         #expect(self.found(machine, self.stored(["Cache-Control": "max-age=5"], age: 6)) == "fail")

@@ -63,4 +63,20 @@ import TransferCore
         #expect(EvictionRule.victims(entries, limit: 50) == [9, 8, 7, 6, 5, 4])
         #expect(EvictionRule.victims(entries, limit: 0).count == 10)
     }
+
+    @Test func enormousSizesAreSummedWithoutATrap() {
+        let entries = [Int64.max, 5 << 60, 10, Int64.max].enumerated()
+            .map { (id: $0.offset, size: $0.element, lastUse: Double($0.offset == 2 ? 9 : $0.offset)) }
+        #expect(EvictionRule.victims(entries, limit: 100) == [0, 1, 3])
+        #expect(EvictionRule.total(entries.map(\.size)) == Int64.max)
+    }
+
+    @Test func authorizationAndCookiesAlwaysSelect() {
+        func selection(_ request: HeaderFields) -> [UInt8]? {
+            VaryRule.selection(of: request, by: ["Cache-Control": "private"])
+        }
+        let all: [HeaderFields] = [[:], ["Cookie": "a=1"], ["Cookie": "a=2"], ["Cookie": ""], ["Authorization": "a=1"]]
+        #expect(Set(all.map(selection)).count == all.count)
+        #expect(selection(["Accept": "x", "Cookie": "a=1"]) == selection(["cookie": "a=1"]))
+    }
 }
