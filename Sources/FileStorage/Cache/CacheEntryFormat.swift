@@ -13,7 +13,7 @@ internal import TransferCore
 /// | 24 | the key: SHA-256 of method and URL |
 /// | 56 | SHA-256 of the body |
 /// | 88 | the salt of the selection, 16 bytes |
-/// | 104 | the selection: SHA-256 of the salt and the selecting fields of the request |
+/// | 104 | the selection: SHA-256 of the salt, the session's trust and the selecting fields of the request |
 /// | 136 | the times of request and response, seconds since 1970 (64 bits each) |
 /// | 152 | the status (64 bits) |
 /// | 160 | SHA-256 of the 160 bytes before and the field lines |

@@ -2,7 +2,24 @@
 internal import Crypto
 package import TransferCore
 
-/// The request fields that select a stored response, as a salted digest: they may contain cookies and credentials.
+/// A request as it selects stored responses.
+package struct CacheRequest: Sendable {
+    /// The key of the responses to its URL.
+    package let key: CacheKey
+    /// Its fields.
+    package let fields: HeaderFields
+    /// The trust of its session.
+    package let trust: CacheTrust
+
+    /// Creates a value.
+    package init(_ key: CacheKey, _ fields: HeaderFields, _ trust: CacheTrust) {
+        self.key = key
+        self.fields = fields
+        self.trust = trust
+    }
+}
+
+/// The requests that select a stored response, as a salted digest: their fields may contain cookies and credentials.
 package struct CacheSelection: Hashable, Sendable {
     let salt: [UInt8]
     let digest: [UInt8]
@@ -13,18 +30,18 @@ package struct CacheSelection: Hashable, Sendable {
     }
 
     /// Creates the selection of a response by its request; `nil` if no request can select it.
-    package init?(request: HeaderFields, response: HeaderFields) {
+    package init?(request: CacheRequest, response: HeaderFields) {
         self.init(salt: (0..<16).map { _ in UInt8.random(in: 0...255) }, request: request, response: response)
     }
 
-    private init?(salt: [UInt8], request: HeaderFields, response: HeaderFields) {
-        guard let selection = VaryRule.selection(of: request, by: response) else { return nil }
+    private init?(salt: [UInt8], request: CacheRequest, response: HeaderFields) {
+        guard let selection = VaryRule.selection(of: request.fields, by: response) else { return nil }
         self.salt = salt
-        self.digest = Array(SHA256.hash(data: salt + selection))
+        self.digest = Array(SHA256.hash(data: salt + request.trust.digest + selection))
     }
 
     /// Whether a request selects the stored response.
-    package func matches(_ request: HeaderFields, _ response: HeaderFields) -> Bool {
+    package func matches(_ request: CacheRequest, _ response: HeaderFields) -> Bool {
         CacheSelection(salt: self.salt, request: request, response: response)?.digest == self.digest
     }
 }

@@ -56,6 +56,7 @@ final class DiskEntryWriter: CacheEntryWriter, @unchecked Sendable {
             bodyDigest: Array(self.digest.finalize())
         )
         try self.write(header + self.fields, at: 0)
+        self.store.noteUse(self.file)
         // Not synced: after a power failure the digest shows whether the file is whole.
         let number = self.file.close()
         if number != 0 { throw self.store.error(number, "cannot store a response in") }

@@ -23,6 +23,9 @@ package final class DiskResponseStore: ResponseStore {
     }
 
     private let path: String
+    private let clock: @Sendable () -> Int64
+    /// Counts uses, because the clock's seconds do not order them.
+    private let uses = Atomic<Int>(0)
     /// The size as far as this process knows; `nil` before the first scan.
     private let estimate = Mutex<Estimate?>(nil)
 
@@ -32,11 +35,18 @@ package final class DiskResponseStore: ResponseStore {
     private static let readFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK
     private static let blockLength = 256 << 10
     private static let temporaryLifetime: Int64 = 3600
+    /// Different from the prefix of other temporary files, which may be those of a download into the directory.
+    private static let temporaryPrefix = ".martlet-cache-"
 
     /// Creates the store of an existing directory.
     ///
-    /// - Parameter path: The absolute path.
-    package init(path: String) { self.path = path }
+    /// - Parameters:
+    ///   - path: The absolute path.
+    ///   - clock: Returns the seconds since 1970, for the times of use.
+    package init(path: String, clock: @escaping @Sendable () -> Int64) {
+        self.path = path
+        self.clock = clock
+    }
 
     private func path(_ name: String) -> String { self.path + "/" + name }
 
@@ -54,12 +64,21 @@ package final class DiskResponseStore: ResponseStore {
             self.unlink(key.fileName)
             return nil
         }
-        // The time of the last use; it is not important enough to fail.
-        _ = futimens(raw, nil)
+        self.noteUse(file)
         return entry
     }
 
+    /// Notes the time of the last use: the clock's seconds, and microseconds that order the uses of this process.
+    func noteUse(_ file: FileDescriptor) {
+        let count = self.uses.wrappingAdd(1, ordering: .relaxed).oldValue
+        let time = timespec(tv_sec: Int(self.clock()), tv_nsec: (count & Int.max) % 1_000_000 * 1000)
+        // It is not important enough to fail.
+        _ = [time, time].withUnsafeBufferPointer { futimens(file.raw, $0.baseAddress) }
+    }
+
     package func selection(of key: CacheKey) -> CacheSelection? { self.header(key)?.selection }
+
+    package func requestTime(of key: CacheKey) -> Int64? { self.header(key)?.requestTime }
 
     /// The header of an entry, unverified.
     private func header(_ key: CacheKey) -> CacheEntryFormat.Header? {
@@ -69,9 +88,9 @@ package final class DiskResponseStore: ResponseStore {
             .flatMap { CacheEntryFormat.Header($0, key) }
     }
 
-    /// Reads and verifies an entry.
+    /// Reads and verifies an entry; one that another user has written is not trusted.
     private static func read(_ file: FileDescriptor, _ key: CacheKey) -> CachedEntry? {
-        guard let status = file.status(), status.st_mode & S_IFMT == S_IFREG,
+        guard let status = file.status(), status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
             let first = self.read(file, 0, CacheEntryFormat.headerLength),
             let header = CacheEntryFormat.Header(first, key)
         else { return nil }
@@ -115,7 +134,7 @@ package final class DiskResponseStore: ResponseStore {
     func createTemporary() throws(StorageError) -> (FileDescriptor, String) {
         var attempts = 0
         while true {
-            let name = DirectoryHandle.temporaryName()
+            let name = Self.temporaryPrefix + Hexadecimal.encode((0..<8).map { _ in UInt8.random(in: 0...255) })
             let raw = Platform.open(self.path(name), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
             if raw >= 0 { return (FileDescriptor(raw), name) }
             let number = errno
@@ -154,13 +173,13 @@ package final class DiskResponseStore: ResponseStore {
 
     // MARK: The limit
 
-    package var size: Int64 { self.list().reduce(0) { $0 + $1.size } }
+    package var size: Int64 { EvictionRule.total(self.list().map(\.size)) }
 
     package func trim(to limit: Int64, added: Int64) {
         let isDue = self.estimate.withLock { estimate in
             guard var known = estimate else { return true }
-            known.size += added
-            known.sinceScan += added
+            known.size = EvictionRule.sum(known.size, added)
+            known.sinceScan = EvictionRule.sum(known.sinceScan, added)
             estimate = known
             // Other processes add entries as well.
             return known.size > limit || known.sinceScan > limit / 10
@@ -172,7 +191,8 @@ package final class DiskResponseStore: ResponseStore {
             limit: limit
         )
         for victim in victims { self.unlink(victim.name) }
-        let size = entries.reduce(0) { $0 + $1.size } - victims.reduce(0) { $0 + $1.size }
+        let removed = Set(victims.map(\.name))
+        let size = EvictionRule.total(entries.filter { !removed.contains($0.name) }.map(\.size))
         self.estimate.withLock { $0 = Estimate(size: size) }
     }
 
@@ -186,7 +206,7 @@ package final class DiskResponseStore: ResponseStore {
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
                 $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
             }
-            let isTemporary = DirectoryHandle.isTemporary(name)
+            let isTemporary = name.hasPrefix(Self.temporaryPrefix)
             var status = stat()
             guard isTemporary || CacheKey(fileName: name) != nil, lstat(self.path(name), &status) == 0 else { continue }
             let modified = FileTime.modified(status)

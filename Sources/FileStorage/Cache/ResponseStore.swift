@@ -12,6 +12,9 @@ package protocol ResponseStore: AnyObject, Sendable {
     /// The selection of the stored response, which identifies it, because its salt is random; `nil` if there is none.
     func selection(of key: CacheKey) -> CacheSelection?
 
+    /// When the request of the stored response was sent, in seconds since 1970; `nil` if there is none.
+    func requestTime(of key: CacheKey) -> Int64?
+
     /// Begins to store a response; it replaces the stored one when it is committed.
     ///
     /// - Throws: ``StorageError`` if it cannot be written.

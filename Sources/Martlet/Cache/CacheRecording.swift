@@ -121,7 +121,8 @@ final class CacheRecording: Sendable {
     func copy(_ entry: CachedEntry) {
         defer { self.end() }
         guard self.cache.isCurrent(entry, self.key) else { return }
-        self.attempt { (writer) throws(StorageError) in
+        // If this fails, the entry is still intact, with its old head.
+        self.attempt(removing: false) { (writer) throws(StorageError) in
             if let bytes = entry.bytesInMemory {
                 try self.write(bytes, writer)
             } else {
@@ -182,7 +183,11 @@ final class CacheRecording: Sendable {
     }
 
     /// Writes on the key's line; after a failure the response is not stored, and nothing more is written.
-    private func attempt(_ work: (any CacheEntryWriter) throws(StorageError) -> Void) {
+    ///
+    /// - Parameters:
+    ///   - removing: Whether the failure removes the stored response, which this one would have replaced.
+    ///   - work: Writes.
+    private func attempt(removing: Bool = true, _ work: (any CacheEntryWriter) throws(StorageError) -> Void) {
         if self.state.withLock({ $0.isOver }) { return }
         do throws(StorageError) {
             let writer: any CacheEntryWriter
@@ -194,9 +199,9 @@ final class CacheRecording: Sendable {
             }
             try work(writer)
         } catch {
-            self.state.withLock { $0.isOver = true }
+            self.end()
             self.cache.failed(error)
-            self.cache.remove(self.key)
+            if removing { self.cache.remove(self.key) }
         }
     }
 }

@@ -28,6 +28,7 @@ final class CachingExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     private let request: ExchangeRequest
     private let lane: Int
     private let key: CacheKey
+    private let selector: CacheRequest
     private var machine: CacheMachine
     private var receiver: (any ExchangeReceiver)?
 
@@ -56,6 +57,7 @@ final class CachingExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
         self.lane = lane
         self.receiver = receiver
         self.key = CacheKey(request.url)
+        self.selector = CacheRequest(self.key, request.fields, transport.trust)
         self.quantum = request.readQuantum
         self.machine = CacheMachine(
             method: request.method,
@@ -116,7 +118,7 @@ final class CachingExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     private func perform(_ action: CacheMachine.Action) {
         switch action {
         case .lookUp:
-            self.transport.cache.lookUp(self.key, self.request.fields) { entry in
+            self.transport.cache.lookUp(self.selector) { entry in
                 self.onLane { self.found(entry) }
             }
         case .forward(let conditions): self.forward(conditions)
@@ -238,23 +240,24 @@ final class CachingExchange: Exchange, ExchangeReceiver, @unchecked Sendable {
     func exchangeReceived(head: ResponseHead) -> ReadDecision {
         if self.isOver { return .close }
         let cache = self.transport.cache
-        let mayStore = cache.received(self)
-        switch self.machine.headReceived(head, self.now) {
+        let logger = self.transport.logger
+        let action = self.machine.headReceived(head, self.now)
+        // Noted here, unless a response is recorded: that notes it with the same lock as the recording.
+        defer { cache.received(self) }
+        switch action {
         case .deliver(let stored):
-            if let stored, mayStore {
-                self.recording = cache.record(
-                    self.key,
-                    stored,
-                    self.request.fields,
-                    length: ResponseJudge.length(head),
-                    self.transport.logger
-                )
-                if self.recording == nil { cache.remove(self.key) }
+            if let stored {
+                let length = ResponseJudge.length(head)
+                switch cache.record(self, self.selector, stored, length: length, logger) {
+                case .begun(let recording): self.recording = recording
+                case .tooLarge: cache.remove(self.key)
+                case .refused: break
+                }
             }
         case .deliverRemoving: cache.remove(self.key)
         case .serve(let shown, let stored):
             if let stored, let entry {
-                cache.freshen(self.key, entry, stored, self.request.fields, self.transport.logger)
+                cache.freshen(self, self.selector, entry, stored, logger)
             } else {
                 cache.remove(self.key)
             }

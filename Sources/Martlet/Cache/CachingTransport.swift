@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import FileStorage
 internal import Logging
 internal import TransferCore
 internal import TransferEngine
@@ -11,11 +12,14 @@ final class CachingTransport: Transport {
     let network: any Transport
     let cache: ResponseCache
     let logger: Logger?
+    /// What the session trusts; another session's responses are used only if it trusts the same.
+    let trust: CacheTrust
 
-    init(_ network: any Transport, _ cache: ResponseCache, _ logger: Logger?) {
+    init(_ network: any Transport, _ cache: ResponseCache, _ logger: Logger?, _ tls: TLSOptions = TLSOptions()) {
         self.network = network
         self.cache = cache
         self.logger = logger
+        self.trust = CacheTrust(tls)
     }
 
     var laneCount: Int { self.network.laneCount }

@@ -30,6 +30,10 @@ final class MemoryResponseStore: ResponseStore {
 
     func selection(of key: CacheKey) -> CacheSelection? { self.state.withLock { $0.entries[key]?.entry.selection } }
 
+    func requestTime(of key: CacheKey) -> Int64? {
+        self.state.withLock { $0.entries[key]?.entry.response.requestTime }
+    }
+
     func makeWriter(_ key: CacheKey, _ response: StoredResponse, _ selection: CacheSelection) -> any CacheEntryWriter {
         Writer(self, key, response, selection)
     }

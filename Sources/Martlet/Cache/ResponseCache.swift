@@ -11,8 +11,10 @@ internal import Platform
 
 /// A private cache of responses to `GET`, on disk or in memory, shared by sessions or used by one (RFC 9111).
 ///
-/// One response is stored per URL. A response is stored when its body was received completely, unless it is larger than
-/// a twentieth of the limit. The least recently used responses are removed when the limit is exceeded.
+/// One response is stored per URL; it is used only for requests with the same cookies and credentials. Sessions with
+/// different TLS options must not share a cache. A response is stored when its body was received completely, unless it
+/// is larger than a twentieth of the limit or than 64 MiB. The least recently used responses are removed when the limit
+/// is exceeded.
 ///
 /// On disk, each response is a file that its owner only can read; its name reveals nothing about the URL, and neither
 /// cookies nor the request are stored. A response is used only if its length and its digest are correct. Several
@@ -43,13 +45,16 @@ public final class ResponseCache: Sendable {
     private static let lineCount = 8
     /// The part of the limit that one response may have.
     private static let shareOfEntry: Int64 = 20
+    /// The longest body: each use of a response reads and verifies all of it before the first byte is delivered.
+    private static let longestBody: Int64 = 64 << 20
 
     /// Creates a cache in a directory, which may contain the responses of earlier runs.
     ///
     /// - Parameters:
     ///   - directory: The path of a directory for this cache only; it is created with mode 0700 if it does not exist.
     ///   - limit: The maximum size of all responses, in bytes.
-    /// - Throws: ``TransferError`` with `file` if the directory cannot be created or belongs to another user.
+    /// - Throws: ``TransferError`` with `file` if the directory cannot be created, belongs to another user, or can be written to by
+    ///   another user.
     public convenience init(directory: String, limit: Int64) throws(TransferError) {
         try self.init(directory: directory, limit: limit) { SystemClock.now }
     }
@@ -74,7 +79,15 @@ public final class ResponseCache: Sendable {
             throw TransferError(.file, "cannot find '\(directory)': \(String(cString: strerror(errno)))")
         }
         defer { free(path) }
-        let store = DiskResponseStore(path: String(cString: path))
+        var status = stat()
+        guard lstat(path, &status) == 0, status.st_mode & 0o022 == 0 else {
+            throw TransferError(
+                .file,
+                "'\(directory)', for the response cache, can be written to by other users",
+                remedy: "remove their permission (chmod go-w), or choose another directory for it"
+            )
+        }
+        let store = DiskResponseStore(path: String(cString: path), clock: clock)
         self.init(store, limit: limit, clock)
         // An earlier run may have had a higher limit, and may have left temporary files.
         SharedRuntime.pool.run { store.trim(to: limit, added: 0) }
@@ -147,9 +160,9 @@ public final class ResponseCache: Sendable {
     }
 
     /// Searches for the response that a request selects.
-    func lookUp(_ key: CacheKey, _ request: HeaderFields, found: @escaping @Sendable (CachedEntry?) -> Void) {
-        self.onLine(key) {
-            let entry = self.store.open(key)
+    func lookUp(_ request: CacheRequest, found: @escaping @Sendable (CachedEntry?) -> Void) {
+        self.onLine(request.key) {
+            let entry = self.store.open(request.key)
             found(entry.flatMap { $0.selection.matches(request, $0.response.fields) ? $0 : nil })
         }
     }
@@ -159,51 +172,60 @@ public final class ResponseCache: Sendable {
         self.state.withLock { $0.sent[ObjectIdentifier(exchange)] = key }
     }
 
-    /// Notes that the response to a sent request has arrived, or will not.
-    ///
-    /// - Returns: Whether it may be stored.
-    @discardableResult
-    func received(_ exchange: CachingExchange) -> Bool {
-        self.state.withLock { $0.sent.removeValue(forKey: ObjectIdentifier(exchange)) != nil }
+    /// Notes that the response to a sent request has arrived and is not stored, or will not arrive.
+    func received(_ exchange: CachingExchange) {
+        self.state.withLock { _ = $0.sent.removeValue(forKey: ObjectIdentifier(exchange)) }
     }
 
-    /// Begins to store a response.
+    /// The result of ``record(_:_:_:length:_:)``.
+    enum RecordingResult {
+        case begun(CacheRecording)
+        /// It replaces the stored response, but is too large to be stored.
+        case tooLarge
+        /// A removal came after the request, which may be older than its cause.
+        case refused
+    }
+
+    /// Notes that the response to a sent request has arrived, and begins to store it.
     ///
     /// - Parameters:
-    ///   - key: The key.
+    ///   - exchange: The exchange that has sent the request.
+    ///   - request: The request.
     ///   - response: The head.
-    ///   - request: The request's fields.
     ///   - length: The length of the body in bytes, or `nil` if it is unknown.
     ///   - logger: The logger for failures.
-    /// - Returns: The recording, or `nil` if the response is too large.
+    /// - Returns: The recording, or why there is none.
     func record(
-        _ key: CacheKey,
+        _ exchange: CachingExchange,
+        _ request: CacheRequest,
         _ response: StoredResponse,
-        _ request: HeaderFields,
         length: Int64?,
         _ logger: Logger?
-    ) -> CacheRecording? {
-        guard let selection = CacheSelection(request: request, response: response.fields) else { return nil }
+    ) -> RecordingResult {
+        guard let selection = CacheSelection(request: request, response: response.fields) else { return .refused }
+        // With one lock, so that a removal finds either the request or the recording.
         return self.state.withLock { state in
             state.logger = logger
-            let most = state.limit / Self.shareOfEntry
-            guard length ?? 0 <= most else { return nil }
-            let recording = CacheRecording(self, key, response, selection, expected: length, limit: most)
+            guard state.sent.removeValue(forKey: ObjectIdentifier(exchange)) != nil else { return .refused }
+            let most = min(state.limit / Self.shareOfEntry, Self.longestBody)
+            guard length ?? 0 <= most else { return .tooLarge }
+            let recording = CacheRecording(self, request.key, response, selection, expected: length, limit: most)
             state.recordings[ObjectIdentifier(recording)] = recording
-            return recording
+            return .begun(recording)
         }
     }
 
     /// Stores the new head of a response that was validated.
     func freshen(
-        _ key: CacheKey,
+        _ exchange: CachingExchange,
+        _ request: CacheRequest,
         _ entry: CachedEntry,
         _ response: StoredResponse,
-        _ request: HeaderFields,
         _ logger: Logger?
     ) {
-        let recording = self.record(key, response, request, length: nil, logger)
-        self.onLine(key) { recording?.copy(entry) }
+        if case .begun(let recording) = self.record(exchange, request, response, length: nil, logger) {
+            self.onLine(request.key) { recording.copy(entry) }
+        }
     }
 
     /// Removes the response of a key after the operations that were passed before.
@@ -225,9 +247,11 @@ public final class ResponseCache: Sendable {
 
     /// Prevents that responses of a key, or all of them, are stored whose requests were already sent.
     private func drop(_ key: CacheKey?) {
-        self.state.withLock { state in
+        // The recordings are released outside of the lock.
+        _ = self.state.withLock { state in
+            defer { state.recordings = state.recordings.filter { key != nil && $0.value.key != key } }
             state.sent = state.sent.filter { key != nil && $0.value != key }
-            state.recordings = state.recordings.filter { key != nil && $0.value.key != key }
+            return state.recordings
         }
     }
 
@@ -240,21 +264,30 @@ public final class ResponseCache: Sendable {
         try self.store.makeWriter(recording.key, recording.response, recording.selection)
     }
 
-    /// Makes a recorded response available, unless it was removed while it was received.
+    /// Makes a recorded response available, unless it was removed while it was received, or the stored one answers a
+    /// later request; on the key's line.
     func commit(_ recording: CacheRecording, _ writer: any CacheEntryWriter) throws(StorageError) {
         let size = try writer.finish()
-        let limit: Int64? = try self.state.withLock { state throws(StorageError) in
-            guard state.recordings[ObjectIdentifier(recording)] != nil else { return nil }
-            // Renaming a file is fast enough for the lock; a removal that follows finds the file.
-            try writer.commit()
+        let own = recording.response.requestTime
+        // A time in the future was noted before the clock was set back.
+        if let other = self.store.requestTime(of: recording.key), other > own, other <= self.now { return }
+        guard self.isRecording(recording) else { return }
+        // Not with the lock, for which event loops wait; searches wait for this line.
+        try writer.commit()
+        let limit: Int64? = self.state.withLock { state in
             state.hasWarned = false
-            return state.limit
+            return state.recordings[ObjectIdentifier(recording)] == nil ? nil : state.limit
         }
-        if let limit { self.store.trim(to: limit, added: size) }
+        guard let limit else { return self.store.remove(recording.key) }
+        self.store.trim(to: limit, added: size)
+    }
+
+    private func isRecording(_ recording: CacheRecording) -> Bool {
+        self.state.withLock { $0.recordings[ObjectIdentifier(recording)] != nil }
     }
 
     func ended(_ recording: CacheRecording) {
-        self.state.withLock { _ = $0.recordings.removeValue(forKey: ObjectIdentifier(recording)) }
+        _ = self.state.withLock { $0.recordings.removeValue(forKey: ObjectIdentifier(recording)) }
     }
 
     /// Logs the first of several failures in a row.

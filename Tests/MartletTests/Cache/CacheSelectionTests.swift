@@ -65,12 +65,12 @@ struct CacheSelectionTests {
     @Test("Cookies of a stored response do not replace newer ones")
     func cookies() async throws {
         let server = try await ScriptedServer.start { _ in
-            .response(200, [("Cache-Control", "max-age=60"), ("Set-Cookie", "a=old")], text: "x")
+            .response(200, [("Cache-Control", "max-age=60"), ("Set-Cookie", "a=old; Path=/b")], text: "x")
         }
         let harness = try CacheHarness()
         _ = try await harness.data(server.text("a"))
         let cookies = try #require(harness.session.configuration.cookies)
-        cookies.set(setCookie: "a=new", from: try server.url("a"))
+        cookies.set(setCookie: "a=new; Path=/b", from: try server.url("a"))
         let second = try await harness.data(server.text("a"))
         #expect(second.response.source == .cache && cookies.cookies.map(\.value) == ["new"])
     }
