@@ -130,4 +130,24 @@ struct CacheSharingTests {
             #expect(harness.files.count == count, "\(path)")
         }
     }
+
+    @Test(
+        "On a full disk, a validated response stays stored, and no temporary file is left",
+        .enabled(if: geteuid() == 0)
+    )
+    func fullDisk() async throws {
+        let server = try await ScriptedServer.start { request in
+            let fields = [("Cache-Control", "max-age=0"), ("ETag", "\"v\"")]
+            if request.targetIndex > 0 { return .response(304, fields) }
+            return .response(200, fields, body: [UInt8](repeating: 0x61, count: 150_000))
+        }
+        let harness = try CacheHarness()
+        let path = harness.directory.path("cache")
+        // Not every container may mount.
+        guard mount("tmpfs", path, "tmpfs", 0, "size=256k") == 0 else { return }
+        defer { umount2(path, 2) }
+        for _ in 0..<2 { #expect(try await harness.data(server.text("a")).body.count == 150_000) }
+        #expect(harness.files.count == 1 && server.requests.count == 2)
+        #expect(try await harness.data(server.text("a"), .returnCacheOnly).body.count == 150_000)
+    }
 }
