@@ -30,6 +30,22 @@ struct LineLogTests {
         #expect(TemporaryDirectory.permissions(of: path) == 0o600)
     }
 
+    @Test("with a nonsensical number of lines is damaged", arguments: [-1, -5, 1 << 40])
+    func badCount(_ count: Int64) throws {
+        let directory = try TemporaryDirectory()
+        let header = "{\"format\":\"test\",\"version\":1,\"snapshot\":\(count)}"
+        func digits(_ value: UInt32) -> String {
+            let text = String(value, radix: 16)
+            return String(repeating: "0", count: 8 - text.count) + text
+        }
+        let checksum = CRC32C.checksum(Self.bytes(header))
+        let line = digits(checksum) + digits(UInt32(header.utf8.count)) + " " + header + "\n"
+        try directory.write(Self.bytes(line), to: "log")
+        var log = self.log(directory.path("log"))
+        let error = #expect(throws: StorageError.self) { try log.read() }
+        #expect(error?.message.contains("damaged") == true)
+    }
+
     @Test("has every appended line that is complete, wherever a crash cut it")
     func torn() throws {
         let directory = try TemporaryDirectory()

@@ -238,6 +238,8 @@ extension DaemonCore {
                 try await self.change({ (writer) throws(QueueStoreError) in try writer.removeSession(identifier) })
             } catch {
                 self.sessions[identifier] = state
+                // Its program may have ended meanwhile.
+                if self.woken[identifier] == nil { self.sessions[identifier]?.wake.exited(at: self.uptime) }
                 throw error
             }
             self.machine.forget(identifier)

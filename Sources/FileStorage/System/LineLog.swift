@@ -58,7 +58,7 @@ package struct LineLog: Sendable {
         guard let bytes = try AtomicFile.read(self.path, atMost: Self.longest) else { return nil }
         let (all, end) = try self.lines(bytes[...], after: 0)
         guard let header = all.first, let json = try? JSON(parsing: header), json["format"]?.string == self.format,
-            let version = json["version"]?.integer, let count = json["snapshot"]?.integer
+            let version = json["version"]?.integer, let count = json["snapshot"]?.integer, count >= 0
         else { throw self.damaged("it is not a file of the format \(self.format)") }
         guard version <= Int64(self.version) else {
             throw StorageError(

@@ -42,13 +42,13 @@ extension HTTPConnection {
         return unsent < self.unsent
     }
 
-    /// Notes the number of acknowledged bytes before a response.
+    /// Notes the number of sent bytes before a response.
     func beginMeasuring() {
         self.measure()
         self.acknowledgedBefore = self.acknowledged
     }
 
-    /// Updates the number of acknowledged bytes, if the connection is still open.
+    /// Updates the number of sent bytes, if the connection is still open.
     ///
     /// On the event loop, the option is read at once.
     func measure() {
@@ -58,7 +58,7 @@ extension HTTPConnection {
             .whenComplete { if case .success(let count) = $0 { self.acknowledged = max(self.acknowledged, count) } }
     }
 
-    /// The number of content bytes of an interrupted response that were acknowledged, without the smallest head.
+    /// The number of content bytes of an interrupted response that were sent, without the smallest head.
     ///
     /// On an encrypted connection, the bytes of TLS are included.
     func arrived(of length: Int64) -> Int64 {

@@ -51,8 +51,8 @@ struct ResponseWriter {
         case .bytes(let bytes):
             buffer.writeBytes(bytes)
             self.send(buffer, length, done)
-        case .file(let file, let range) where length <= Self.longestInPlace:
-            guard response.meter?.take(length) ?? true else { return false }
+        // A meter may wait for the disk, which an event loop must not.
+        case .file(let file, let range) where length <= Self.longestInPlace && response.meter == nil:
             let count = buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: Int(length)) { bytes in
                 max(
                     0,

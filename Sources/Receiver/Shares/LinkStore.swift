@@ -84,21 +84,30 @@ final class LinkStore: Sendable {
     ///   - apply: Takes the records that other processes have appended meanwhile.
     ///   - change: Returns what to write, or `nil` for nothing; called after `apply`.
     ///   - snapshot: Returns all records, those of `change` included.
+    ///   - stored: Called when the change is stored, before another one is written.
     /// - Throws: `StorageError`; whether the record was written is then unknown, so that the next change must replace the
     ///   file.
     func write(
         apply: ([[UInt8]]) throws(StorageError) -> Void,
         change: () -> Change?,
-        snapshot: () -> [[UInt8]]
+        snapshot: () -> [[UInt8]],
+        stored: () -> Void
     ) throws(StorageError) {
         try self.locked { (log) throws(StorageError) in
             try apply(try log.readAppended())
             switch change() {
             case nil: return
-            case .append(let record): guard try !log.append(record) || log.isBloated else { return }
+            case .append(let record):
+                if try log.append(record) {
+                    stored()
+                    // The record is stored; the file is made smaller another time if there is no space.
+                    if log.isBloated { try? log.replace(snapshot()) }
+                    return
+                }
             case .replace: break
             }
             try log.replace(snapshot())
+            stored()
         }
     }
 

@@ -172,6 +172,8 @@ final class ShareTable: Sendable {
                 if state.mustReplace { return .replace }
                 guard state.durable < batch, let record = state.book.takeChanges() else { return nil }
                 written = state.book.batch - 1
+                // Until it is stored: the next one to write must not pass over a failure.
+                state.mustReplace = true
                 return .append(record)
             }
         }
@@ -179,21 +181,18 @@ final class ShareTable: Sendable {
             self.state.withLock { state in
                 let snapshot = state.book.takeSnapshot()
                 written = state.book.batch - 1
+                state.mustReplace = true
                 return snapshot
             }
         }
-        do throws(StorageError) {
-            let apply = { (records: [[UInt8]]) throws(StorageError) in try self.apply(records) }
-            try store.write(apply: apply, change: change, snapshot: snapshot)
-        } catch {
-            self.state.withLock { $0.mustReplace = true }
-            throw error
+        let stored = {
+            self.state.withLock { state in
+                state.durable = max(state.durable, written)
+                state.mustReplace = false
+            }
         }
-        guard written > 0 else { return }
-        self.state.withLock { state in
-            state.durable = max(state.durable, written)
-            state.mustReplace = false
-        }
+        let apply = { (records: [[UInt8]]) throws(StorageError) in try self.apply(records) }
+        try store.write(apply: apply, change: change, snapshot: snapshot, stored: stored)
     }
 
     private func apply(_ records: [[UInt8]]) throws(StorageError) {

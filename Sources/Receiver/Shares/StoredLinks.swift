@@ -67,8 +67,16 @@ package enum StoredLinks {
         let token =
             names.firstIndex { $0 == ShareLink.directory }.flatMap { $0 + 1 < names.endIndex ? names[$0 + 1] : nil }
             ?? link[...]
+        // Damage of one file does not keep the links of another.
+        var failure: ReceiverError?
         for path in self.files(in: directory) {
-            let store = try LinkStore(path, isServing: false)
+            let store: LinkStore
+            do throws(ReceiverError) {
+                store = try LinkStore(path, isServing: false)
+            } catch {
+                failure = error
+                continue
+            }
             var isFound = false
             do throws(StorageError) {
                 try store.append { (records) throws(StorageError) in
@@ -76,10 +84,12 @@ package enum StoredLinks {
                     return isFound ? LinkBook.revocation(of: [String(token)], now: Timestamp.now) : nil
                 }
             } catch {
-                throw ReceiverError(.links, "the link cannot be removed: \(error.message)")
+                failure = ReceiverError(.links, "the link cannot be removed: \(error.message)")
             }
-            if isFound { return true }
+            if isFound, failure == nil { return true }
+            if isFound { break }
         }
+        if let failure { throw failure }
         return false
     }
 

@@ -49,11 +49,14 @@ struct WokenProgram: Sendable {
         self.stored = stored
     }
 
+    private var startTime: UInt64? { self.stored["start"]?.string.flatMap { UInt64($0) } }
+
     /// How the program ended, or `nil` if it runs; must not be called again after an end was returned.
     func end() -> End? {
         switch self.origin {
         case .child(let child): child.endIfAny().map(End.child)
-        case .adopted(let process): process.isGone ? .adopted : nil
+        // Another process may have got its number.
+        case .adopted(let process): process.isGone || process.startTime != self.startTime ? .adopted : nil
         }
     }
 }
