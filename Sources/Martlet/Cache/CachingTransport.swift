@@ -15,7 +15,7 @@ final class CachingTransport: Transport {
     /// What the session trusts; another session's responses are used only if it trusts the same.
     let trust: CacheTrust
 
-    init(_ network: any Transport, _ cache: ResponseCache, _ logger: Logger?, _ tls: TLSOptions = TLSOptions()) {
+    init(_ network: any Transport, _ cache: ResponseCache, _ logger: Logger?, _ tls: TLSOptions) {
         self.network = network
         self.cache = cache
         self.logger = logger

@@ -11,10 +11,9 @@ internal import Platform
 
 /// A private cache of responses to `GET`, on disk or in memory, shared by sessions or used by one (RFC 9111).
 ///
-/// One response is stored per URL; it is used only for requests with the same cookies and credentials. Sessions with
-/// different TLS options must not share a cache. A response is stored when its body was received completely, unless it
-/// is larger than a twentieth of the limit or than 64 MiB. The least recently used responses are removed when the limit
-/// is exceeded.
+/// One response is stored per URL; it is used only for requests with the same cookies and credentials, of sessions with
+/// the same TLS options. A response is stored when its body was received completely, unless it is larger than a
+/// twentieth of the limit or than 64 MiB. The least recently used responses are removed when the limit is exceeded.
 ///
 /// On disk, each response is a file that its owner only can read; its name reveals nothing about the URL, and neither
 /// cookies nor the request are stored. A response is used only if its length and its digest are correct. Several

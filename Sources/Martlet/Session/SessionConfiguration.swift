@@ -37,8 +37,8 @@ public struct SessionConfiguration: Sendable {
 
     /// The cache of responses to data tasks; `nil`, the default, stores no response and answers none from a cache.
     ///
-    /// Several sessions can share a cache; a response is used only for the same cookies and credentials.
-    /// Sessions with different TLS options must not share one. Background sessions do not accept one.
+    /// Several sessions can share a cache; a response is used only for the same cookies, credentials and TLS options.
+    /// Background sessions do not accept one.
     public var cache: ResponseCache?
 
     /// How the cache is used for requests without a policy of their own.

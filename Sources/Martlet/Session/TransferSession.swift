@@ -154,7 +154,7 @@ public final class TransferSession: Sendable {
     /// The transport with the configuration's cache in front of it; without a cache, the transport itself.
     private static func caching(_ transport: any Transport, _ configuration: SessionConfiguration) -> any Transport {
         guard let cache = configuration.cache else { return transport }
-        return CachingTransport(transport, cache, configuration.logger)
+        return CachingTransport(transport, cache, configuration.logger, configuration.tls)
     }
 
     private func observe(_ engine: TransferEngine, _ policy: SessionPolicy) {

@@ -27,6 +27,21 @@ struct CacheSharingTests {
         #expect(try await harness.data(server.text("a")).text == "user=anna" && server.requests.count == 4)
     }
 
+    @Test(
+        "A response that was received with less trust is not returned to a stricter session",
+        arguments: CachePlace.allCases
+    )
+    func trust(place: CachePlace) async throws {
+        let server = try await ScriptedServer.counting([("Cache-Control", "max-age=60")])
+        let lax = try CacheHarness(place) { $0.tls.verification = .noHostname }
+        let strict = try CacheHarness.session(lax.cache, lax.directory)
+        #expect(try await lax.data(server.text("a")).text == "0")
+        #expect(try await lax.data(server.text("a")).text == "0")
+        #expect(try await strict.data(from: server.text("a")).text == "1")
+        #expect(try await strict.data(from: server.text("a")).response.source == .cache)
+        #expect(server.requests.count == 2)
+    }
+
     @Test("A removal while a response is validated prevents that it is stored again", arguments: CachePlace.allCases)
     func removedWhileValidated(place: CachePlace) async throws {
         let gate = Gate()
