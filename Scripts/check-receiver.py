@@ -11,6 +11,7 @@ import resource
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -567,6 +568,39 @@ def check_shares(work):
     state = os.path.join(os.environ["MARTLET_STATE_DIR"], "links")
     for name in os.listdir(state):
         expect(os.stat(os.path.join(state, name)).st_mode & 0o777 == 0o600, f"others may read {name}")
+
+
+def check_silent(work):
+    """A link for one download, and a client that reads what it does not acknowledge, and resets each connection."""
+    size = 40_000_000
+    source = write(os.path.join(work, "silent.bin"), content(size, 11))
+    receiver = Receiver(os.path.join(work, "silent"), "--share", source, "--share-count", "1")
+    path = receiver.process.stdout.readline().strip().split(" at ")[1][len(receiver.base):]
+    received, start, cookie, refused = 0, 0, "", 0
+    while refused < 3 and received < 3 * size:
+        client = socket.socket()
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 30_000)
+        client.settimeout(5)
+        client.connect(("127.0.0.1", receiver.port))
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 0)
+        head = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{receiver.port}\r\nRange: bytes={start}-{min(size, start + 3_600_000) - 1}\r\n{cookie}\r\n"
+        client.sendall(head.encode())
+        time.sleep(0.05)
+        data = client.recv(1 << 22, socket.MSG_PEEK)
+        found = re.search(rb"Set-Cookie: ([^;]+)", data)
+        if found:
+            cookie = f"Cookie: {found.group(1).decode()}\r\n"
+        if b" 206 " in data[:20]:
+            count = len(data) - data.index(b"\r\n\r\n") - 4
+            received += count
+            start = (start + count) % size
+        else:
+            refused += 1
+            time.sleep(0.5)
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        client.close()
+    expect(received <= 1.5 * size, f"{received / size:.2f} copies were received by a link for one download")
+    receiver.stop()
 
 
 CHECKS = {name[6:]: function for name, function in globals().items() if name.startswith("check_")}
