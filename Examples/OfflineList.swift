@@ -34,7 +34,12 @@ final class DownloadScreen: @preconcurrency OfflineDownloadsObserver {
 /// A row of the screen that shows one download, as long as it is visible.
 @MainActor
 final class DownloadRow: @preconcurrency OfflineDownloadObserver {
-    init(_ download: OfflineDownload) { download.addObserver(self, on: .main) }
+    let name: String
+
+    init(_ download: OfflineDownload) {
+        self.name = download.name
+        download.addObserver(self, on: .main)
+    }
 
     func download(_ download: OfflineDownload, didChangeTo state: OfflineDownload.State) {
         print("row of \(download.name): \(state)")
@@ -87,8 +92,8 @@ enum OfflineList {
             case "S": try list.stopAll()
             case "a": if !later.isEmpty { print("added \(try list.add(later.removeFirst()).name)") }
             case "v":
-                rows.removeAll()
-                print("the row is hidden")
+                // Observers are referenced weakly: this was the last reference.
+                print("hidden: the row of \(rows.popLast()?.name ?? "none")")
             case "l": print("all: \(list.downloads.count) downloads, \(list.rateText())")
             case "q": return await list.close()
             default: print(self.help)
@@ -132,7 +137,7 @@ enum OfflineList {
         try await program.line { $0.hasPrefix("two.bin downloading, 0B") }
         stage.say("v: the row is hidden, and observes no more")
         program.type("v")
-        try await program.line { $0 == "the row is hidden" }
+        try await program.line { $0 == "hidden: the row of one.bin" }
         let shown = program.lines.count
         stage.say("P: all are paused; R: all continue")
         program.type("P")
