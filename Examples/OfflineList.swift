@@ -77,7 +77,6 @@ enum OfflineList {
         if known.isEmpty, later.count > 1 { try list.add(contentsOf: [later.removeFirst(), later.removeFirst()]) }
         var rows = list.downloads.first.map { [DownloadRow($0)] } ?? []
         print(self.help)
-
         var chosen = 0
         for await key in Keys.typed() {
             let all = list.downloads + list.finishedDownloads
@@ -92,7 +91,6 @@ enum OfflineList {
             case "S": try list.stopAll()
             case "a": if !later.isEmpty { print("added \(try list.add(later.removeFirst()).name)") }
             case "v":
-                // Observers are referenced weakly: this was the last reference.
                 print("hidden: the row of \(rows.popLast()?.name ?? "none")")
             case "l": print("all: \(list.downloads.count) downloads, \(list.rateText())")
             case "q": return await list.close()
@@ -108,7 +106,6 @@ enum OfflineList {
         for name in names { try stage.write("www/\(name)", randomBytes: 6 << 20) }
         let server = try await stage.serve("www")
         let urls = names.map { "\(server)/\($0)" }
-
         try await self.foreground(stage, names, urls)
         try await self.background(stage, names, urls)
         return "equal digests of \(names.count) files, twice"
