@@ -22,7 +22,7 @@ struct IdleTests {
         let before = try Self.waits(of: program.identifier)
         try await Task.sleep(for: .seconds(1))
         let after = try Self.waits(of: program.identifier)
-        #expect(before > 0 && after - before <= 3)
+        #expect(before > 0 && after - before <= 10)
         await program.endAtOnce()
     }
 
