@@ -15,21 +15,19 @@ final class BuiltProgram: Sendable {
     ///   - name: The executable's name.
     ///   - environment: Variables beside those of this process.
     ///   - mergesErrors: Whether standard error is part of the output.
-    ///   - input: Its standard input; `nil` for none.
     /// - Throws: If it cannot be started.
     init(
         _ arguments: [String],
         of name: String = "martlet",
         environment: [String: String],
-        mergesErrors: Bool = false,
-        input: Pipe? = nil
+        mergesErrors: Bool = false
     ) throws {
         let process = Process()
         let pipe = Pipe()
         process.executableURL = Self.folder.appendingPathComponent(name)
         process.arguments = arguments
         process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-        process.standardInput = input ?? FileHandle.nullDevice
+        process.standardInput = FileHandle.nullDevice
         process.standardOutput = pipe
         if mergesErrors { process.standardError = pipe }
         let (ends, continuation) = AsyncStream.makeStream(of: Int32.self)
@@ -46,9 +44,6 @@ final class BuiltProgram: Sendable {
     private static var folder: URL {
         URL(fileURLWithPath: CommandLine.arguments.first ?? "").deletingLastPathComponent()
     }
-
-    /// The number of its process.
-    var identifier: Int32 { self.process.processIdentifier }
 
     var status: Int32 { get async { await self.end.value } }
 

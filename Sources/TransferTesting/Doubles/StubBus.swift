@@ -2,7 +2,7 @@
 internal import Dispatch
 internal import Platform
 internal import Synchronization
-internal import TransferCore
+package import TransferCore
 
 /// A D-Bus message bus with a notification service, of which it knows the few messages that the daemon sends.
 package final class StubBus: Sendable {
@@ -138,7 +138,8 @@ package final class StubBus: Sendable {
         self.continuation.yield(one)
     }
 
-    private static func message(
+    /// A message of a bus, in reply to another one.
+    package static func message(
         _ kind: UInt8,
         _ serial: UInt32,
         _ signature: StaticString,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Testing
+import TransferTesting
 
 @testable import TransferCore
 
@@ -16,49 +17,16 @@ struct NotifyCallTests {
 
     /// A reply with an unsigned integer, or with an error's name and text.
     private static func reply(to serial: UInt32, number: UInt32) -> [UInt8] {
-        Self.message(2, serial, nil, "u") { $0.integer(number) }
+        StubBus.message(2, serial, "u") { $0.integer(number) }
     }
 
     private static func error(to serial: UInt32, _ name: String) -> [UInt8] {
-        Self.message(3, serial, name, "s") { $0.string("what\u{1B}[2J went wrong") }
-    }
-
-    private static func message(
-        _ kind: UInt8,
-        _ serial: UInt32,
-        _ error: String?,
-        _ signature: StaticString,
-        _ body: (inout DBusWriter) -> Void
-    ) -> [UInt8] {
-        var arguments = DBusWriter()
-        body(&arguments)
-        var message = DBusWriter()
-        for byte in [0x6C, kind, 1, 1] { message.byte(byte) }
-        message.integer(UInt32(arguments.bytes.count))
-        message.integer(99)
-        message.array(alignedTo: 8) { fields in
-            fields.byte(5)
-            fields.signature("u")
-            fields.integer(serial)
-            fields.align(to: 8)
-            fields.byte(8)
-            fields.signature("g")
-            fields.signature(signature)
-            if let error {
-                fields.align(to: 8)
-                fields.byte(4)
-                fields.signature("s")
-                fields.string(error)
-            }
-        }
-        message.align(to: 8)
-        message.append(arguments.bytes)
-        return message.bytes
+        StubBus.message(3, serial, "s", error: name) { $0.string("what\u{1B}[2J went wrong") }
     }
 
     private static let ok = Array("OK 0123456789abcdef\r\n".utf8)
     /// A signal, as the bus sends it after `Hello`.
-    private static let signal = Self.message(4, 0, nil, "s") { $0.string(":1.2") }
+    private static let signal = StubBus.message(4, 0, "s") { $0.string(":1.2") }
 
     @Test("Authentication, Hello, Notify, and the number; byte by byte as well as at once")
     func posts() {
