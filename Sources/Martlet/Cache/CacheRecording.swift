@@ -9,33 +9,27 @@ internal import TransferCore
 /// for the disk.
 final class CacheRecording: Sendable {
     private struct State {
-        var waiting: [UInt8] = []
-        var length: Int64 = 0
-        /// Bytes that were passed to the disk and are not written yet.
-        var unwritten = 0
+        var machine: RecordingMachine
+        /// Continues the exchange, while the machine has paused it.
         var resume: (@Sendable () -> Void)?
-        var isOver = false
     }
 
-    /// The size of the blocks; a shorter body is written at once when it is complete.
-    private static let block = 256 << 10
-    /// The counts in bytes at which reading pauses (above `high`) and resumes (at most `low`).
-    private static let high = 2 << 20
-    private static let low = 512 << 10
+    /// What is written, on the key's line.
+    private struct Output {
+        /// Created with the first block.
+        var writer: (any CacheEntryWriter)?
+        /// The digests of the bytes written so far, in the order of the claims.
+        var digests: [RunningDigest]
+    }
 
     let key: CacheKey
     let response: StoredResponse
     let selection: CacheSelection
     private let cache: ResponseCache
-    private let limit: Int64
-    private let expected: Int64?
-    private let state = Mutex(State())
-    /// Created with the first block, on the key's line.
-    private let writer = Mutex<(any CacheEntryWriter)?>(nil)
+    private let state: Mutex<State>
+    private let output: Mutex<Output>
     /// The digests that the response declares.
     private let claims: [ExpectedDigest]
-    /// Those of the bytes written so far, in the order of the claims.
-    private let digests: Mutex<[RunningDigest]>
 
     /// - Parameters:
     ///   - cache: The cache.
@@ -56,10 +50,9 @@ final class CacheRecording: Sendable {
         self.key = key
         self.response = response
         self.selection = selection
-        self.expected = expected
-        self.limit = limit
         self.claims = DigestFields.representation(response.fields) + DigestFields.content(response.fields)
-        self.digests = Mutex(self.claims.map { RunningDigest($0.algorithm) })
+        self.state = Mutex(State(machine: RecordingMachine(expected: expected, limit: limit)))
+        self.output = Mutex(Output(digests: self.claims.map { RunningDigest($0.algorithm) }))
     }
 
     /// Appends bytes of the body.
@@ -69,49 +62,36 @@ final class CacheRecording: Sendable {
     ///   - resume: Called on any thread when reading may continue, if this returns false.
     /// - Returns: Whether reading may continue immediately.
     func append(_ bytes: UnsafeRawBufferPointer, resume: @escaping @Sendable () -> Void) -> Bool {
-        let (block, mayContinue, isTooLong) = self.state.withLock { state -> ([UInt8], Bool, Bool) in
-            if state.isOver { return ([], true, false) }
-            state.length += Int64(bytes.count)
-            if state.length > self.limit { return ([], true, true) }
-            state.waiting.append(contentsOf: bytes)
-            guard state.waiting.count >= Self.block else { return ([], true, false) }
-            defer { state.waiting = [] }
-            state.unwritten += state.waiting.count
-            guard state.unwritten > Self.high else { return (state.waiting, true, false) }
-            state.resume = resume
-            return (state.waiting, false, false)
+        let step = self.state.withLock { state in
+            let step = state.machine.append(bytes)
+            if case .write(_, pauses: true) = step { state.resume = resume }
+            return step
         }
-        if isTooLong {
+        switch step {
+        case .nothing: return true
+        case .write(let block, let pauses):
+            self.cache.onLine(self.key) { self.write(block) }
+            return !pauses
+        case .tooLong:
             self.abandon()
             // The response replaces the stored one, although it is not stored itself.
             self.cache.remove(self.key)
+            return true
         }
-        if !block.isEmpty { self.cache.onLine(self.key) { self.write(block) } }
-        return mayContinue
     }
 
     private func write(_ block: [UInt8]) {
-        self.attempt { (writer) throws(StorageError) in try self.write(block, writer) }
-        let resume = self.state.withLock { state -> (@Sendable () -> Void)? in
-            state.unwritten -= block.count
-            guard state.unwritten <= Self.low || state.isOver else { return nil }
-            defer { state.resume = nil }
-            return state.resume
-        }
-        resume?()
+        self.attempt { (output) throws(StorageError) in try self.write(block, &output) }
+        self.advance { $0.wrote(block.count) }
     }
 
     /// Stores the response, which is complete; a later search finds it.
     func finish() {
-        let rest: [UInt8]? = self.state.withLock { state in
-            defer { state.waiting = [] }
-            return state.isOver ? nil : state.waiting
-        }
-        guard let rest else { return }
+        guard let rest = self.state.withLock({ $0.machine.finish() }) else { return }
         self.cache.onLine(self.key) {
-            self.attempt { (writer) throws(StorageError) in
-                if !rest.isEmpty { try self.write(rest, writer) }
-                try self.commit(writer)
+            self.attempt { (output) throws(StorageError) in
+                if !rest.isEmpty { try self.write(rest, &output) }
+                try self.commit(&output)
             }
             self.end()
         }
@@ -122,64 +102,67 @@ final class CacheRecording: Sendable {
         defer { self.end() }
         guard self.cache.isCurrent(entry, self.key) else { return }
         // If this fails, the entry is still intact, with its old head.
-        self.attempt(removing: false) { (writer) throws(StorageError) in
+        self.attempt(removing: false) { (output) throws(StorageError) in
             if let bytes = entry.bytesInMemory {
-                try self.write(bytes, writer)
+                try self.write(bytes, &output)
             } else {
                 var offset: Int64 = 0
                 while offset < entry.length {
-                    guard let bytes = entry.read(at: offset, atMost: Self.block), !bytes.isEmpty else { return }
-                    try self.write(bytes, writer)
+                    guard let bytes = entry.read(at: offset, atMost: RecordingMachine.block), !bytes.isEmpty else {
+                        return
+                    }
+                    try self.write(bytes, &output)
                     offset += Int64(bytes.count)
                 }
             }
-            try self.commit(writer)
+            try self.commit(&output)
         }
     }
 
-    private func write(_ bytes: [UInt8], _ writer: any CacheEntryWriter) throws(StorageError) {
-        try writer.write(bytes)
-        self.digests.withLock { digests in
-            for index in digests.indices { bytes.withUnsafeBytes { digests[index].update($0) } }
-        }
+    private func write(_ bytes: [UInt8], _ output: inout Output) throws(StorageError) {
+        try self.writer(&output).write(bytes)
+        for index in output.digests.indices { bytes.withUnsafeBytes { output.digests[index].update($0) } }
     }
 
     /// Commits the response, unless it differs from the digests that it declares: its task fails.
-    private func commit(_ writer: any CacheEntryWriter) throws(StorageError) {
-        guard self.digests.withLock({ $0.map { $0.finalized() } }) == self.claims.map(\.bytes) else {
+    private func commit(_ output: inout Output) throws(StorageError) {
+        guard output.digests.map({ $0.finalized() }) == self.claims.map(\.bytes) else {
             return self.cache.remove(self.key)
         }
-        try self.cache.commit(self, writer)
+        try self.cache.commit(self, self.writer(&output))
+    }
+
+    private func writer(_ output: inout Output) throws(StorageError) -> any CacheEntryWriter {
+        if let writer = output.writer { return writer }
+        let writer = try self.cache.makeWriter(self)
+        output.writer = writer
+        return writer
     }
 
     /// Ends the recording of an exchange that was closed: the response is stored if it happens to be complete.
     func close() {
-        let isComplete = self.state.withLock { $0.length == self.expected }
-        if isComplete { self.finish() } else { self.abandon() }
+        if self.state.withLock({ $0.machine.isComplete }) { self.finish() } else { self.abandon() }
     }
 
     /// Stores nothing.
     func abandon() {
-        let resume = self.state.withLock { state -> (@Sendable () -> Void)? in
-            state.isOver = true
-            state.waiting = []
-            defer { state.resume = nil }
-            return state.resume
-        }
-        resume?()
+        self.advance { $0.end() }
         self.cache.ended(self)
         self.cache.onLine(self.key) { self.end() }
     }
 
     /// Deletes what was written and not committed; on the key's line.
     private func end() {
-        self.state.withLock { $0.isOver = true }
+        self.advance { $0.end() }
         self.cache.ended(self)
-        let writer = self.writer.withLock { writer in
-            defer { writer = nil }
-            return writer
-        }
+        let writer = self.output.withLock { $0.writer.take() }
         writer?.discard()
+    }
+
+    /// Changes the machine, and continues the exchange if the machine says so.
+    private func advance(_ change: (inout RecordingMachine) -> Bool) {
+        let resume = self.state.withLock { state in change(&state.machine) ? state.resume.take() : nil }
+        resume?()
     }
 
     /// Writes on the key's line; after a failure the response is not stored, and nothing more is written.
@@ -187,21 +170,19 @@ final class CacheRecording: Sendable {
     /// - Parameters:
     ///   - removing: Whether the failure removes the stored response, which this one would have replaced.
     ///   - work: Writes.
-    private func attempt(removing: Bool = true, _ work: (any CacheEntryWriter) throws(StorageError) -> Void) {
-        if self.state.withLock({ $0.isOver }) { return }
-        do throws(StorageError) {
-            let writer: any CacheEntryWriter
-            if let known = self.writer.withLock({ $0 }) {
-                writer = known
-            } else {
-                writer = try self.cache.makeWriter(self)
-                self.writer.withLock { $0 = writer }
+    private func attempt(removing: Bool = true, _ work: (inout Output) throws(StorageError) -> Void) {
+        if self.state.withLock({ $0.machine.hasEnded }) { return }
+        let failure = self.output.withLock { output -> StorageError? in
+            do throws(StorageError) {
+                try work(&output)
+                return nil
+            } catch {
+                return error
             }
-            try work(writer)
-        } catch {
-            self.end()
-            self.cache.failed(error)
-            if removing { self.cache.remove(self.key) }
         }
+        guard let failure else { return }
+        self.end()
+        self.cache.failed(failure)
+        if removing { self.cache.remove(self.key) }
     }
 }
