@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-package import TransferCore
+internal import TransferCore
 
 /// The words for an event of one transfer, as `martlet get --verbose` and the daemon's log print them.
 package struct EventText: Sendable, Hashable {
     /// The kind of event in one word, such as `retrying`.
     package var word: String
-    /// What happened; may be empty. It may contain text from the network.
+    /// What happened; may be empty, and may contain text from the network.
     package var text: String
 
     private init(_ word: String, _ text: String) {
@@ -48,15 +48,16 @@ package struct EventText: Sendable, Hashable {
     package static func failed(_ text: String) -> Self { Self("failed", text) }
 
     /// The end of a transfer with its content, or without if that was already there.
-    package static func finished(_ completion: TransferCompletion) -> Self {
-        let bytes = ByteCount.binary(completion.bytes)
-        if completion.skipped { return Self("skipped", "already there, \(bytes)") }
-        return Self("done", "\(bytes) in \(DurationFormat.compact(completion.duration))")
+    package static func finished(bytes: Int64, duration: Duration, isSkipped: Bool) -> Self {
+        let size = ByteCount.binary(bytes)
+        if isSkipped { return Self("skipped", "already there, \(size)") }
+        return Self("done", "\(size) in \(DurationFormat.compact(duration))")
     }
 
     /// Whether a header field may contain credentials, or a URL with credentials in its query.
     ///
     /// - Parameter name: The name as sent.
+    /// - Returns: Whether its value must not be shown.
     package static func isSecret(field name: String) -> Bool { Self.secret.contains(name.lowercased()) }
 
     private static let secret: Set<String> = [

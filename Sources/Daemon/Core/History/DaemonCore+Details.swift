@@ -33,7 +33,12 @@ extension DaemonCore {
             self.recordResponse(id, failure)
             detail = .retrying(failure.message, attempt: attempt, delay: delay, bytes: live.bytes)
         case .note(let text): detail = .note(text)
-        case .finished(let completion): detail = .ended(.finished(completion), bytes: completion.bytes)
+        case .finished(let completion):
+            detail = .finished(
+                bytes: completion.bytes,
+                duration: completion.duration,
+                isSkipped: completion.skipped
+            )
         case .failed(let failure): return self.recordResponse(id, failure)
         case .progress, .paused, .cancelled, .drained, .missed, .held, .released: return
         }

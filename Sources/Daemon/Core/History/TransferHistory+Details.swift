@@ -60,6 +60,9 @@ extension TransferHistory {
             details.attempts[last].message = message
             details.attempts[last].nextTry = entry.at + delay / .seconds(1)
             details.attempts[last].end("retrying", bytes, at: entry.at)
+        case .finished(let bytes, _, _):
+            guard isRunning else { return }
+            details.attempts[last].end(entry.event.text.word, bytes, at: entry.at)
         case .ended(let text, let bytes):
             guard isRunning else { return }
             if text.word == "failed" { details.attempts[last].message = text.text }
@@ -77,6 +80,8 @@ extension TransferHistory.Event {
             .response(status: status, expected: expected, resumedFrom: resumedFrom)
         case .retrying(let message, let attempt, let delay, _): .retrying(message, attempt: attempt, delay: delay)
         case .note(let text): .note(text)
+        case .finished(let bytes, let duration, let isSkipped):
+            .finished(bytes: bytes, duration: duration, isSkipped: isSkipped)
         case .ended(let text, _): text
         }
     }

@@ -32,7 +32,9 @@ struct TransferHistory: Sendable {
         case retrying(String, attempt: Int, delay: Duration, bytes: Int64)
         /// A detail.
         case note(String)
-        /// The attempt ended, and none follows by itself; the outcome is a word.
+        /// The transfer has its content, or had it already.
+        case finished(bytes: Int64, duration: Duration, isSkipped: Bool)
+        /// The attempt ended otherwise, and none follows by itself; the outcome is a word.
         case ended(EventText, bytes: Int64)
     }
 
@@ -70,23 +72,9 @@ struct TransferHistory: Sendable {
 
     /// Records an event of a transfer; `at` is seconds since 1970.
     mutating func record(_ id: GID, _ event: Event, at: Double) {
-        let event = self.bounded(event)
         self.serial += 1
-        var entries = self.transfers[id] ?? Entries()
-        // Makes the array unique, so that appending does not copy it.
-        self.transfers[id] = nil
-        self.cost -= entries.serial == 0 ? 0 : entries.cost
-        entries.serial = self.serial
-        if case .started = event, entries.started == nil { entries.started = at }
-        // Only the last response is shown with its fields.
-        if case .response = event { Self.dropFields(&entries) }
-        entries.entries.append(Entry(at: at, event: event))
-        entries.cost += Self.cost(of: event)
-        if entries.entries.count > self.limits.events {
-            entries.cost -= Self.cost(of: entries.entries.removeFirst().event)
-        }
-        self.transfers[id] = entries
-        self.cost += entries.cost
+        let entry = Entry(at: at, event: self.bounded(event))
+        self.cost += self.transfers[id, default: Entries()].append(entry, self.serial, limit: self.limits.events)
         self.order.append((id, self.serial))
         self.evict()
     }
@@ -110,24 +98,9 @@ struct TransferHistory: Sendable {
 
     // MARK: Bounds
 
-    private static func dropFields(_ entries: inout Entries) {
-        let last = entries.entries.lastIndex {
-            if case .response(_, _, _, let fields) = $0.event { !fields.isEmpty } else { false }
-        }
-        guard let last, case .response(let status, let expected, let resumedFrom, _) = entries.entries[last].event
-        else { return }
-        entries.cost -= Self.cost(of: entries.entries[last].event)
-        entries.entries[last].event = .response(
-            status: status,
-            expected: expected,
-            resumedFrom: resumedFrom,
-            fields: HeaderFields()
-        )
-        entries.cost += Self.cost(of: entries.entries[last].event)
-    }
-
     private func bounded(_ event: Event) -> Event {
         switch event {
+        case .finished: return event
         case .started(let url): return .started(url: self.bounded(url))
         case .retrying(let message, let attempt, let delay, let bytes):
             return .retrying(self.bounded(message), attempt: attempt, delay: delay, bytes: bytes)
@@ -161,11 +134,45 @@ struct TransferHistory: Sendable {
         return sum
     }
 
-    private static func cost(of event: Event) -> Int {
+    fileprivate static func cost(of event: Event) -> Int {
         switch event {
         case .started(let text), .note(let text), .retrying(let text, _, _, _): Self.eventCost + text.utf8.count
         case .ended(let text, _): Self.eventCost + text.text.utf8.count
+        case .finished: Self.eventCost
         case .response(_, _, _, let fields): Self.eventCost + Self.cost(of: fields)
+        }
+    }
+}
+
+extension TransferHistory.Entries {
+    /// Appends an event, and returns the change of the cost of all transfers.
+    fileprivate mutating func append(_ entry: TransferHistory.Entry, _ serial: UInt64, limit: Int) -> Int {
+        let before = self.serial == 0 ? 0 : self.cost
+        if self.serial == 0 { self.entries.reserveCapacity(3) }
+        self.serial = serial
+        if case .started = entry.event { self.started = self.started ?? entry.at }
+        // Only the last response is shown with its fields.
+        if case .response = entry.event { self.dropFields() }
+        self.entries.append(entry)
+        self.cost += TransferHistory.cost(of: entry.event)
+        if self.entries.count > limit { self.cost -= TransferHistory.cost(of: self.entries.removeFirst().event) }
+        return self.cost - before
+    }
+
+    private mutating func dropFields() {
+        for index in self.entries.indices.reversed() {
+            guard case .response(let status, let expected, let resumedFrom, let fields) = self.entries[index].event
+            else { continue }
+            guard !fields.isEmpty else { return }
+            self.cost -= TransferHistory.cost(of: self.entries[index].event)
+            self.entries[index].event = .response(
+                status: status,
+                expected: expected,
+                resumedFrom: resumedFrom,
+                fields: HeaderFields()
+            )
+            self.cost += TransferHistory.cost(of: self.entries[index].event)
+            return
         }
     }
 }

@@ -59,13 +59,10 @@ export function addDialog(text, { added }) {
 	const onlyUpload = el("div", { className: "pair", hidden: true }, field(t("path"), path), field(t("method"), method));
 	const labels = Object.fromEntries(Object.keys(options).map((key) => [key, field(t(`option.${key}`), options[key])]));
 	const fromFile = field(t("fromFile"), file);
-	const upload = check(t("upload"), { id: "upload", change: () => {
-		const isUpload = uploads();
-		onlyUpload.hidden = !isUpload;
-		path.required = isUpload;
-		for (const one of [fromFile, labels.dir, labels.out, labels.checksum]) one.hidden = isUpload;
+	const upload = check(t("upload"), { change: ({ target: { checked } }) => {
+		onlyUpload.hidden = !(path.required = checked);
+		for (const one of [fromFile, labels.dir, labels.out, labels.checksum]) one.hidden = checked;
 	} });
-	const uploads = () => upload.firstChild.checked;
 	const content = [
 		upload,
 		field(t("urls"), urls, t("urlsHelp")),
@@ -84,7 +81,7 @@ export function addDialog(text, { added }) {
 		if (!entries.length) return (problem.textContent = t("noURL"));
 		const chosen = {};
 		for (const [key, { value }] of Object.entries(options)) if (value.trim() && !labels[key].hidden) chosen[key] = value.trim();
-		const isUpload = uploads();
+		const isUpload = path.required;
 		if (entries.length > 1 && (isUpload || chosen.out || chosen.checksum)) return (problem.textContent = t("onlyOne"));
 		const lines = headers.value.split("\n").map((line) => line.trim()).filter(Boolean);
 		if (lines.length) chosen.header = lines;
@@ -110,6 +107,8 @@ const row = (label, value) => {
 	return [el("dt", {}, t(label)), el("dd", {}, value)];
 };
 
+const time = (at) => at && moment(at);
+
 /** The facts of a transfer, as a list of terms. */
 function facts(record) {
 	const part = share(record);
@@ -127,51 +126,44 @@ function facts(record) {
 		row(record.upload ? "sends" : "file", record.upload?.file ?? record.path ?? record.dir),
 		row("sessionLabel", record.session),
 		row("place", record.position === null ? "" : String(record.position + 1)),
-		row("addedAt", moment(record.added)),
-		row("startedAt", record.details.started && moment(record.details.started)),
-		row("endedAt", record.ended && moment(record.ended)),
+		row("addedAt", time(record.added)),
+		row("startedAt", time(record.details.started)),
+		row("endedAt", time(record.ended)),
 		row("identifier", record.id),
 		row("links", el("ul", {}, record.urls.map((url) => el("li", {}, url)))),
 		row("options", options.length ? el("ul", {}, options.map((one) => el("li", {}, one))) : ""),
 	);
 }
 
-/** The attempts, the last response and the log of a transfer, as lines of text. */
-function histories(details) {
+/** The attempts, the last response and the log of a transfer, as texts. */
+function histories({ attempts, response, log }) {
 	const line = (at, ...parts) => [moment(at), ...parts.filter(Boolean)].join(" · ");
-	const attempts = details.attempts.map((one) => {
-		const time = one.ended === null ? "…" : duration(one.ended - one.started);
-		const next = one.nextTry === null ? "" : `→ ${clock(one.nextTry)}`;
-		return line(one.started, one.url, one.status, one.bytes === null ? "" : bytes(one.bytes), one.outcome, time, one.message, next);
+	const lines = attempts.map((one) => {
+		const time = one.ended ? duration(one.ended - one.started) : "…";
+		const next = one.nextTry && `→ ${clock(one.nextTry)}`;
+		return line(one.started, one.url, one.status, one.ended && bytes(one.bytes), one.outcome, time, one.message, next);
 	});
-	const { response } = details;
 	const fields = (response?.fields ?? []).map(([key, value]) => `${key}: ${value ?? "•••"}`);
-	return {
-		attempts,
-		response: response ? [line(response.at, response.status), ...fields] : [],
-		log: details.log.map(({ at, text }) => line(at, text)),
-	};
+	return [lines, response ? [line(response.at, response.status), ...fields] : [], log.map(({ at, text }) => line(at, text))];
 }
 
 /** Opens the details of a transfer, which are read again every second. */
 export async function detailsDialog(id, { changed }) {
 	let [record] = await call("show", { ids: [id], details: true });
-	const facet = (key) => el("details", {}, el("summary", {}, t(key)), el("pre"));
-	const facets = ["attempts", "response", "log"].map((key) => [key, facet(key)]);
+	const facets = ["attempts", "response", "log"].map((key) => el("details", {}, el("summary", {}, t(key)), el("pre")));
 	const holder = el("div");
 	const fill = () => {
 		holder.replaceChildren(facts(record));
-		const texts = histories(record.details);
-		for (const [key, element] of facets) {
-			const text = texts[key].join("\n");
-			element.hidden = !text;
-			// A text that is being selected must not be replaced by itself.
-			if (element.lastChild.textContent !== text) element.lastChild.textContent = text;
-		}
+		histories(record.details).forEach((lines, index) => {
+			const { lastChild: shown } = facets[index];
+			facets[index].hidden = !lines.length;
+			// An unchanged text may be being selected.
+			if (shown.textContent !== lines.join("\n")) shown.textContent = lines.join("\n");
+		});
 	};
 	fill();
 	const isEnded = record.ended !== null && record.state !== "paused";
-	const content = [holder, ...facets.map(([, element]) => element)];
+	const content = [holder, ...facets];
 	if (!record.upload && record.state !== "finished") {
 		const links = el("textarea", { id: "links", rows: 3, spellcheck: false, required: true, value: record.urls.join("\n") });
 		const replace = async (problem) => {
