@@ -42,6 +42,8 @@ class Files(http.server.BaseHTTPRequestHandler):
         self.send_header("ETag", '"one"')
         self.send_header("Accept-Ranges", "bytes")
         self.send_header("Content-Length", str(len(body)))
+        self.send_header("X-Evil", "<img src=x onerror=alert(1)>")
+        self.send_header("Set-Cookie", "session=hidden")
         self.end_headers()
         slow = self.path.startswith("/slow")
         for offset in range(0, len(body), 40_000):
@@ -58,7 +60,11 @@ class Files(http.server.BaseHTTPRequestHandler):
     def do_PUT(self):
         left = int(self.headers.get("Content-Length", "0"))
         while left > 0:
-            left -= len(self.rfile.read(min(left, 1 << 16)))
+            part = len(self.rfile.read(min(left, 1 << 16)))
+            if part == 0:
+                return
+            left -= part
+        self.server.sent[self.path] = int(self.headers.get("Content-Length", "0"))
         self.send_response(201)
         self.send_header("Content-Length", "0")
         self.end_headers()
@@ -72,7 +78,7 @@ class Server(http.server.ThreadingHTTPServer):
 
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Files)
-        self.starts, self.broken = [], set()
+        self.starts, self.broken, self.sent = [], set(), {}
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     @property

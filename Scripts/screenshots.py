@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The part of Scripts/screenshots that drives the browser."""
+"""The part of Scripts/screenshots that drives the browser and the terminal."""
 import base64
 import math
 import os
@@ -7,6 +7,7 @@ import sys
 import time
 
 from page_run import Daemon, Files, Server, browser
+from terminal_picture import Terminal
 
 SIZES = {"debian-13.2.0-amd64-netinst.iso": 734, "ubuntu-26.04-desktop-amd64.iso": 5873, "linux-6.18.tar.xz": 146,
          "berlin-251117.osm.pbf": 2140, "gutenberg-books.tar": 61, "big-buck-bunny-4k.mkv": 673, "weights.safetensors": 4960}
@@ -66,7 +67,7 @@ def media(driver, scheme, size, scale=1):
 def main():
     server = Server()
     server.RequestHandlerClass = Proxy
-    daemon, driver = Daemon(os.path.abspath(sys.argv[1]), "-j", "6"), None
+    daemon, driver, terminal = Daemon(os.path.abspath(sys.argv[1]), "-j", "6"), None, None
     try:
         daemon.start()
         daemon.call("setLimits", options={"http-proxy": server.base, "split": "1"})
@@ -78,6 +79,9 @@ def main():
                    "http://osm.example/pbf/berlin-251117.osm.pbf", "http://video.example/big-buck-bunny-4k.mkv",
                    "http://old.example/archive/moved-away.zip", options={"max-tries": "1"})
         daemon.add("http://models.example/weights.safetensors", paused=True)
+        # Beside the page, so that both have the rates of the last minute.
+        terminal = Terminal([os.path.abspath(sys.argv[1]), "top", "--state-dir", daemon.state], 84, 22)
+        terminal.wait("weights")
         time.sleep(60)
         os.makedirs("Docs/Images", exist_ok=True)
         media(driver, "light", (1000, 660))
@@ -86,7 +90,13 @@ def main():
         picture(driver, "Docs/Images/page-dark.png")
         media(driver, "light", (360, 640), 1)
         picture(driver, "Docs/Images/page-phone.png")
+        size, url = terminal.page()
+        media(driver, "dark", size)
+        driver.get(url)
+        picture(driver, "Docs/Images/top.png")
     finally:
+        if terminal:
+            terminal.close()
         if driver:
             driver.quit()
         server.shutdown()

@@ -367,6 +367,38 @@ import TransferTesting
         #expect(some.split(separator: "\n").count == 1050)
     }
 
+    @Test("the details of a transfer have its attempts, header fields and log, and no control character of a server")
+    func details() throws {
+        let evil = "<img src=x>\u{1B}[2J\u{202E}"
+        var record = TransferRecord(
+            id: try #require(GID(rawValue: 7)),
+            state: .failed,
+            urls: ["http://h/a"],
+            directory: "/d",
+            added: 1_000_000_000
+        )
+        var attempt = TransferDetails.Attempt(started: 1_000_000_001, url: "http://h/a")
+        (attempt.ended, attempt.status, attempt.resumedFrom, attempt.bytes) = (1_000_000_003.5, 206, 1024, 2048)
+        (attempt.outcome, attempt.message, attempt.nextTry) = ("retrying", evil, .infinity)
+        let field = TransferDetails.Field(name: "X-Evil", value: evil)
+        record.details = TransferDetails(
+            attempts: [attempt],
+            response: TransferDetails.Response(
+                at: 1_000_000_002,
+                status: 206,
+                fields: [field, TransferDetails.Field(name: "Set-Cookie", value: nil)]
+            ),
+            started: 1_000_000_001,
+            log: [TransferDetails.Line(at: .nan, text: evil)]
+        )
+        let lines = TransferText.lines(record)
+        let text = lines.joined(separator: "\n")
+        #expect(text.contains("2.50 s, status 206, from 1.00 KiB, 2.00 KiB, retrying, <img src=x>"))
+        #expect(text.contains("header:       X-Evil: <img") && text.contains("Set-Cookie: (not shown)"))
+        #expect(lines.last?.hasPrefix("log:          ? <img") == true)
+        #expect(!text.unicodeScalars.contains { $0.value == 0x1B || $0.value == 0x202E })
+    }
+
     @Test func columnsKeepTheirWidthAndTheReasonIsOne() throws {
         var waiting = try self.record(self.id, .waiting)
         waiting.waitingFor = .diskFull

@@ -43,6 +43,25 @@ import Testing
         #expect(found == [first, second])
     }
 
+    @Test("a failure keeps its attempts until the transfer is retried")
+    func attempts() async throws {
+        let scratch = try ScratchStore()
+        try await scratch.add(transfers([1]))
+        var attempt = TransferDetails.Attempt(started: 5, url: "http://h/\u{1B}<b>")
+        (attempt.ended, attempt.status, attempt.bytes, attempt.outcome) = (6.5, 500, 7, "retrying")
+        (attempt.message, attempt.nextTry) = ("the server responded with 500", 8)
+        let failure = TransferRecord.Failure(code: 1, message: "m")
+        var end = StoredEnd(id: gid(1), state: .failed, path: nil, bytes: 8, total: 10, failure: failure, at: 9)
+        end.attempts = [attempt, TransferDetails.Attempt(started: 8, url: "http://h/")]
+        let stored = end
+        _ = try await scratch.store.write { (w) throws(QueueStoreError) in try w.end([stored]) }
+        let failed = try await scratch.store.read { (r) throws(QueueStoreError) in try r.transfer(gid(1)) }
+        #expect(failed?.attempts == stored.attempts && failed?.failure == failure)
+        try await scratch.store.write { (w) throws(QueueStoreError) in try w.retry([gid(1)]) }
+        let again = try await scratch.store.read { (r) throws(QueueStoreError) in try r.transfer(gid(1)) }
+        #expect(again?.attempts.isEmpty == true && again?.failure == nil)
+    }
+
     @Test func aRetryIsAtTheEndWithItsBytes() async throws {
         let scratch = try ScratchStore()
         try await scratch.add(transfers(1...4))

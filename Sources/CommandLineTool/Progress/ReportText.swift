@@ -75,19 +75,22 @@ struct ReportText {
     private func detail(_ report: EventMailbox.Report) -> String? {
         let name = report.name
         switch report.event.kind {
-        case .started: return "started: \(name) from \(self.clean(report.event.url))"
+        case .started: return "started: \(name) " + self.clean(EventText.started(from: report.event.url).text)
         case .response(let response):
-            var line = "response: \(name): status \(response.status)"
-            line += response.expected.map { ", \($0) bytes" } ?? ", length unknown"
-            if response.resumedFrom > 0 { line += ", resuming after \(response.resumedFrom)" }
-            for field in response.fields where !Self.secret.contains(field.name.lowercased()) {
+            let text = EventText.response(
+                status: response.status,
+                expected: response.expected,
+                resumedFrom: response.resumedFrom
+            )
+            var line = self.named(text, name)
+            for field in response.fields where !EventText.isSecret(field: field.name) {
                 line += "\n  \(self.clean(field.name)): \(self.clean(String(field.value.prefix(200))))"
             }
             return line
         case .retrying(let failure, let attempt, let delay):
-            return "retrying: \(name): \(self.clean(failure.message)); attempt \(attempt) in \(Quantity.elapsed(delay))"
-        case .paused: return "paused: \(name)"
-        case .note(let text): return "note: " + (name.isEmpty ? "" : "\(name): ") + self.clean(text)
+            return self.named(.retrying(failure.message, attempt: attempt, delay: delay), name)
+        case .paused: return self.named(.paused, name)
+        case .note(let text): return self.named(.note(text), name)
         case .missed(let count): return "note: \(count) details were left out"
         default: return nil
         }
@@ -96,10 +99,10 @@ struct ReportText {
     /// Returns the current time, in seconds since 1970.
     var now: @Sendable () -> Int64 = { Int64(time(nil)) }
 
-    /// Header fields that may contain credentials, or a URL with credentials in its query.
-    private static let secret: Set<String> = [
-        "set-cookie", "location", "content-location", "www-authenticate", "share-link",
-    ]
+    /// The line of an event of a file; of the run, if the name is empty.
+    private func named(_ event: EventText, _ name: String) -> String {
+        [event.word, name, self.clean(event.text)].filter { !$0.isEmpty }.joined(separator: ": ")
+    }
 
     private func clean(_ text: String) -> String { DisplayText.clean(text, asciiOnly: self.asciiOnly) }
 

@@ -34,22 +34,15 @@ extension AddPlan {
             }
             source.type = form.type
         }
-        for path in source.files { try Self.check(path) }
+        for path in source.files {
+            guard let problem = PosixPath.problem(reading: path) else { continue }
+            throw BadValue("\(DisplayText.clean(path)) \(problem)")
+        }
         source.collection = item.collection?.text
         var transfer = NewTransfer(id: GID.random(), urls: [item.url.text], options: self.options)
         transfer.isPaused = self.isPaused
         transfer.upload = source
         return transfer
-    }
-
-    private static func check(_ path: String) throws(BadValue) {
-        var status = stat()
-        guard stat(path, &status) == 0, access(path, R_OK) == 0 else {
-            throw BadValue("\(DisplayText.clean(path)) cannot be read: \(String(cString: strerror(errno)))")
-        }
-        guard status.st_mode & S_IFMT == S_IFREG else {
-            throw BadValue("\(DisplayText.clean(path)) is not a regular file")
-        }
     }
 
     /// Creates the upload of a line of an input file.

@@ -141,7 +141,7 @@ struct ShowCommand: QueueCommand {
     var daemon: DaemonOptions
 
     func execute(_ console: Console) async throws -> Int32 {
-        let records = try await self.daemon.client().show(self.ids)
+        let records = try await self.daemon.client().show(self.ids, details: true)
         for (index, record) in records.enumerated() {
             if index > 0, !self.json { console.print("") }
             console.print(self.json ? [record.json.text] : TransferText.lines(record))

@@ -44,6 +44,7 @@ enum TransferText {
             let value = member.value.string ?? member.value.array?.compactMap(\.string).joined(separator: ", ") ?? ""
             lines.append(("option", "\(member.name)=\(value)"))
         }
+        lines += self.details(of: record)
         return lines.map { name, value in
             name + ":" + String(repeating: " ", count: max(1, 13 - name.utf8.count)) + DisplayText.clean(value)
         }

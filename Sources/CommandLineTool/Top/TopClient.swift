@@ -74,7 +74,7 @@ struct TopClient: Sendable {
 
     private func details(_ id: GID) async throws(ControlError) -> Result<TransferRecord, ControlError> {
         do throws(ControlError) {
-            guard let record = try await self.client.show([id.description]).first else {
+            guard let record = try await self.client.show([id.description], details: true).first else {
                 return .failure(ControlError(.notFound, "the transfer does not exist any more"))
             }
             return .success(record)

@@ -23,8 +23,10 @@ extension ControlClient {
     ///
     /// - Throws: ``ControlError`` with `notFound` or `ambiguous` for the first identifier that does not match one
     ///   transfer.
-    package func show(_ ids: [String]) async throws(ControlError) -> [TransferRecord] {
-        try await self.records("martlet.show", ["ids": .array(ids.map { .string($0) })])
+    package func show(_ ids: [String], details: Bool = false) async throws(ControlError) -> [TransferRecord] {
+        var params: [JSON.Member] = [.init("ids", .array(ids.map { .string($0) }))]
+        if details { params.append(.init("details", true)) }
+        return try await self.records("martlet.show", .object(params))
     }
 
     /// A page of transfers: those that have not ended in the queue's order, then those that have.

@@ -17,6 +17,15 @@ package enum PosixPath {
         return "/" + whole.split(separator: "/").filter { $0 != "." }.joined(separator: "/")
     }
 
+    /// Why a file cannot be sent, such as "cannot be read: No such file or directory"; `nil` if it can.
+    package static func problem(reading path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0, access(path, R_OK) == 0 else {
+            return "cannot be read: \(String(cString: strerror(errno)))"
+        }
+        return status.st_mode & S_IFMT == S_IFREG ? nil : "is not a regular file"
+    }
+
     /// The absolute path with symbolic links resolved in the part that exists.
     static func canonical(_ path: String) -> String {
         var existing = self.absolute(path)

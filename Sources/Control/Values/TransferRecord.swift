@@ -42,6 +42,8 @@ public struct TransferRecord: Sendable, Hashable {
     public var ended: Double?
     /// The options as given.
     public var options: TransferOptions
+    /// The attempts, the last response and the log, if they were requested.
+    public var details: TransferDetails?
 
     /// The state of a transfer.
     public enum State: String, Sendable, Hashable, CaseIterable {
@@ -187,6 +189,7 @@ extension TransferRecord {
         var shown = self.options
         for name in OptionName.allCases where name.isSecret { shown[name] = nil }
         members.append(.init("options", shown.json))
+        if let details = self.details { members.append(.init("details", details.json)) }
         return .object(members)
     }
 
@@ -220,6 +223,7 @@ extension TransferRecord {
         self.position = json["position"]?.integer.map { Int(clamping: $0) }
         self.failure = json["error"].flatMap { Failure(json: $0) }
         self.ended = json["ended"]?.double
+        self.details = json["details"].flatMap { TransferDetails(json: $0) }
     }
 }
 
@@ -288,6 +292,9 @@ extension TransferRecord.Failure {
         self.reason.flatMap { TransferFailure.Code(rawValue: $0) } ?? Aria2ExitStatus(number: self.code).code
             ?? .unknown
     }
+
+    /// The message and how to fix the problem.
+    package var text: String { self.remedy.isEmpty ? self.message : "\(self.message); \(self.remedy)" }
 
     /// The failure as an object.
     public var json: JSON {

@@ -27,7 +27,7 @@ extension DaemonCore {
         let live = lane.live[id]
         // A dry run receives nothing: its result is the length in the response.
         let length = live?.found ?? completion?.bytes
-        let end = StoredEnd(
+        var end = StoredEnd(
             id: id,
             state: completion == nil ? .failed : .finished,
             path: live?.path ?? transfer.path,
@@ -36,6 +36,10 @@ extension DaemonCore {
             failure: failure,
             at: self.now
         )
+        if let failure {
+            self.history.record(id, .ended(.failed(failure.text), bytes: end.bytes), at: end.at)
+            end.attempts = self.history.attemptsToStore(of: id, since: transfer.added)
+        }
         var event: JSON?
         if lane.session != nil {
             if let completion {

@@ -42,6 +42,7 @@ extension DaemonCore {
         }
         guard let tag = event.userInfo as? RunTag, let live = lane.live[tag.id], live.number == event.id else { return }
         let (id, transfer) = (tag.id, live.transfer)
+        self.recordDetail(id, event, live)
         switch event.kind {
         case .started(let path):
             if !path.isEmpty { lane.live[id]?.path = path }
@@ -132,6 +133,7 @@ extension DaemonCore {
         lane.left(id)
         // If the daemon's stop interrupted the request, its outcome is unknown and the note stays.
         if !transfer.mayBeCut, !self.isStopping { self.parts.notes.clear(id) }
+        if entry.hasStarted, let live { self.recordStop(id, entry.wish, live) }
         if entry.hasStarted, let live, live.bytes > 0 {
             // The progress of a paused transfer is shown from the store.
             let progress = (id: id, bytes: live.bytes, total: live.total, path: live.path)

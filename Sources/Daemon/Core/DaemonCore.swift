@@ -52,6 +52,8 @@ package actor DaemonCore: TransferService {
     var nextReader = 0
     /// The recorded ends and events for the next transaction.
     var pending = EndBatch()
+    /// The recent events of transfers, for their details.
+    var history = TransferHistory()
     /// The number of transfers that have ended since the start.
     var endedInAll = 0
     /// The plans of recently added transfers.

@@ -34,6 +34,11 @@ package protocol TransferService: AnyObject, Sendable {
     /// - Throws: `notFound`.
     func record(_ id: GID) async throws(ControlError) -> TransferRecord
 
+    /// Returns the attempts, the last response and the log of a transfer, as far as they are kept.
+    ///
+    /// - Throws: `notFound`.
+    func details(_ id: GID) async throws(ControlError) -> TransferDetails
+
     /// Returns a page of transfers.
     func list(_ query: ListQuery) async throws(ControlError) -> [TransferRecord]
 

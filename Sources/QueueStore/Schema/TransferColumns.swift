@@ -58,9 +58,18 @@ enum TransferColumns {
             }
             transfer.upload = upload
         }
-        transfer.failure = row.text(12).flatMap { try? JSON(parsing: $0) }
-            .flatMap { TransferRecord.Failure(json: $0) }
+        if let failure = row.text(12).flatMap({ try? JSON(parsing: $0) }) {
+            transfer.failure = TransferRecord.Failure(json: failure)
+            transfer.attempts = (failure["attempts"]?.array ?? []).compactMap { TransferDetails.Attempt(json: $0) }
+        }
         return transfer
+    }
+
+    /// Returns the failure of an end with its attempts as JSON text, or `nil` if it did not fail.
+    static func failure(of end: StoredEnd) -> String? {
+        guard let failure = end.failure?.json else { return nil }
+        guard !end.attempts.isEmpty else { return failure.text }
+        return JSON.object((failure.object ?? []) + [.init("attempts", .array(end.attempts.map(\.json)))]).text
     }
 
     /// Returns URLs as text: usually there is one, which is stored as it is, otherwise a JSON array.

@@ -15,6 +15,8 @@ package struct StoredEnd: Sendable, Hashable {
     package var total: Int64?
     /// The failure, if it failed.
     package var failure: TransferRecord.Failure?
+    /// The last attempts of a transfer that failed, which are stored with the failure.
+    package var attempts: [TransferDetails.Attempt] = []
     /// The time of the end in seconds since 1970.
     package var at: Double
 

@@ -27,6 +27,8 @@ package struct StoredTransfer: Sendable, Hashable {
     package var path: String?
     /// The failure, if it failed.
     package var failure: TransferRecord.Failure?
+    /// The last attempts, if it failed.
+    package var attempts: [TransferDetails.Attempt] = []
     /// The time at which it was added, in seconds since 1970.
     package var added: Double
     /// The time at which it ended, in seconds since 1970.

@@ -97,7 +97,7 @@ extension QueueWriter {
                 """,
                 [
                     end.state.code, number, end.bytes, end.total, end.at.storedTime, end.path?.stored,
-                    end.failure?.json.text, standing.number,
+                    TransferColumns.failure(of: end), standing.number,
                 ]
             )
             tally.count(-1, state: standing.state, queue: standing.queue, position: standing.position)

@@ -107,7 +107,13 @@ struct ConfinementTests {
             #expect(await add(path, from: RPCBench.remote) == "forbidden")
             #expect(await add(path, from: RPCBench.local) == nil)
         }
-        #expect(await add(place.root + "/sub/f", from: RPCBench.remote) == nil)
+        // A file that cannot be read is refused at once, with the reason.
+        let file = place.root + "/sub/f"
+        #expect(await add(file, from: RPCBench.remote) == "badParameter")
+        #expect(await add(place.root + "/sub", from: RPCBench.remote) == "badParameter")
+        let created = try #require(fopen(file, "w"))
+        fclose(created)
+        #expect(await add(file, from: RPCBench.remote) == nil)
     }
 
     @Test("changing options and the queue's directory is confined as well")

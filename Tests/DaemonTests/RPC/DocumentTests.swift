@@ -77,7 +77,9 @@ struct DocumentTests {
                         ], ["urls": ["http://h/y"], "session": "s"],
                     ], "position": 0,
                 ]
-            ), ("martlet.show", ["ids": ["00000000000000ab"]]), ("martlet.list", ["states": ["paused"], "limit": 3]),
+            ), ("martlet.show", ["ids": ["00000000000000ab"]]),
+            ("martlet.show", ["ids": ["00000000000000ab"], "details": true]),
+            ("martlet.list", ["states": ["paused"], "limit": 3]),
             ("martlet.list", ["search": "h/", "sort": "name", "offset": -1]),
             ("martlet.counts", [:]), ("martlet.counts", ["search": "x", "session": .null]),
             ("martlet.resume", ["ids": ["0000"]]), ("martlet.pause", ["all": true]),

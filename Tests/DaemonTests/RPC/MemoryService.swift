@@ -117,6 +117,18 @@ final class MemoryService: TransferService {
         }
     }
 
+    func details(_ id: GID) async throws(ControlError) -> TransferDetails {
+        var attempt = TransferDetails.Attempt(started: 1, url: try await self.record(id).urls[0])
+        attempt.status = 200
+        let field = TransferDetails.Field(name: "A", value: "b")
+        return TransferDetails(
+            attempts: [attempt],
+            response: TransferDetails.Response(at: 2, status: 200, fields: [field]),
+            started: 1,
+            log: [TransferDetails.Line(at: 1, text: "started")]
+        )
+    }
+
     func record(_ id: GID) async throws(ControlError) -> TransferRecord {
         try self.locked { state in
             guard let record = (state.line + state.ended).first(where: { $0.id == id }) else {

@@ -371,9 +371,7 @@ final class Lane {
             throw StagingFailure(.badOption, "the connections cannot be configured: \(error)")
         }
         engine.setConnectionLimits(ofHosts: self.hostLimits)
-        let interest: TransferEvent.Interest =
-            self.session == nil && !key.isForDryRuns ? [.states, .progress] : [.states, .responses, .progress]
-        let observation = engine.observe(interest) { [outbox = self.outbox, session = self.session] event in
+        let observation = engine.observe(.all) { [outbox = self.outbox, session = self.session] event in
             outbox.put(.engine(lane: session, event))
         }
         engine.start()

@@ -40,13 +40,21 @@ extension RPCContext {
         return options
     }
 
-    /// Checks that the files of a network caller's upload are inside the allowed roots.
+    /// Checks that the files of a network caller's upload are inside the allowed roots, and can be read now.
     ///
-    /// - Throws: `forbidden`.
+    /// - Throws: `forbidden`, `badParameter`.
     func confine(_ upload: UploadSource) throws(ControlError) {
         guard !self.caller.isLocal else { return }
         let roots = AllowedRoots(roots: self.configuration.allowedRoots + [self.directory])
-        for path in upload.files { try roots.check(path, for: "file") }
+        for path in upload.files {
+            try roots.check(path, for: "file")
+            guard let problem = PosixPath.problem(reading: path) else { continue }
+            throw ControlError(
+                .badParameter,
+                "\"\(path.prefix(256))\" \(problem)",
+                remedy: "give the path of a file on the daemon's machine that the daemon may read"
+            )
+        }
     }
 
     private static func join(_ directory: String, _ name: String) -> String {

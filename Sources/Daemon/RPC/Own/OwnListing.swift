@@ -7,9 +7,12 @@ internal import QueueStore
 enum OwnListing {
     static let methods = [
         RPCMethod("martlet.show") { context, arguments async throws(ControlError) in
+            let withDetails = try arguments.flag(named: "details", default: false)
             var records: [JSON] = []
             for id in try await context.ids(try arguments.strings(named: "ids").prefixed(context.configuration)) {
-                records.append(try await context.service.record(id).json)
+                var record = try await context.service.record(id)
+                if withDetails { record.details = try await context.service.details(id) }
+                records.append(record.json)
             }
             return .array(records)
         },

@@ -272,7 +272,7 @@ function pasted(event) {
 
 async function dropped(event) {
 	document.body.classList.remove("drop");
-	if (event.dataTransfer.types.includes("application/x-martlet") || document.querySelector("dialog")) return;
+	if (document.querySelector("dialog")) return;
 	event.preventDefault();
 	if (byID("app").hidden) return;
 	const files = await Promise.all([...event.dataTransfer.files].map((file) => file.text()));
@@ -305,7 +305,6 @@ async function start() {
 	document.addEventListener("keydown", pressed);
 	document.addEventListener("paste", pasted);
 	document.addEventListener("dragover", (event) => {
-		if (event.dataTransfer.types.includes("application/x-martlet")) return;
 		event.preventDefault();
 		document.body.classList.add("drop");
 	});

@@ -28,27 +28,17 @@ export async function call(method, params = {}) {
 	return result;
 }
 
-/** Calls a method for each of some transfers, and returns the number of changes; those that fail are left out. */
-async function callEach(method, ids, more) {
-	let changed = 0;
-	for (let start = 0; start < ids.length; start += 1000) {
-		const part = ids.slice(start, start + 1000);
-		const answers = await post(part.map((id, index) => message(method, { ids: [id], ...more }, index)));
-		changed += answers.filter((answer) => answer.result).length;
-	}
-	return changed;
-}
-
 /** Performs an action on transfers; transfers whose state does not allow it any more are left out. */
 export async function perform(method, ids, more = {}) {
 	let changed = 0;
-	for (let start = 0; start < ids.length; start += 10000) {
-		const part = ids.slice(start, start + 10000);
+	for (let start = 0; start < ids.length; start += 1000) {
+		const part = ids.slice(start, start + 1000);
 		try {
 			changed += (await call(method, { ids: part, ...more })).changed;
 		} catch (error) {
 			if (part.length === 1 || !["wrongState", "notFound"].includes(error.reason)) throw error;
-			changed += await callEach(method, part, more);
+			const answers = await post(part.map((id, index) => message(method, { ids: [id], ...more }, index)));
+			changed += answers.filter(({ result }) => result).length;
 		}
 	}
 	return changed;

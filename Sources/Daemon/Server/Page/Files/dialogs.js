@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The dialogs of the daemon's page: adding, details, limits and keys.
-import { byID, check, dialog, el, field, moment, t, toast } from "/page/common.js";
-import { call, host, name, note, quantities, share } from "/page/client.js";
+import { byID, bytes, check, clock, dialog, duration, el, field, moment, t, toast } from "/page/common.js";
+import { call, name, note, quantities, share } from "/page/client.js";
 
 const input = (type, properties = {}) => el("input", { type, ...properties });
 
@@ -54,30 +54,48 @@ export function addDialog(text, { added }) {
 	};
 	const headers = el("textarea", { rows: 2, spellcheck: false, placeholder: "Referer: https://example.org/" });
 	const paused = check(t("addPaused"), {});
-	const labels = Object.keys(options).map((key) => field(t(`option.${key}`), options[key]));
+	const path = input("text", { id: "path", spellcheck: false });
+	const method = el("select", {}, ["PUT", "POST"].map((value) => el("option", {}, value)));
+	const onlyUpload = el("div", { className: "pair", hidden: true }, field(t("path"), path), field(t("method"), method));
+	const labels = Object.fromEntries(Object.keys(options).map((key) => [key, field(t(`option.${key}`), options[key])]));
+	const fromFile = field(t("fromFile"), file);
+	const upload = check(t("upload"), { change: ({ target: { checked } }) => {
+		onlyUpload.hidden = !(path.required = checked);
+		for (const one of [fromFile, labels.dir, labels.out, labels.checksum]) one.hidden = checked;
+	} });
 	const content = [
+		upload,
 		field(t("urls"), urls, t("urlsHelp")),
-		field(t("fromFile"), file),
-		el("div", { className: "pair" }, labels),
+		onlyUpload,
+		fromFile,
+		el("div", { className: "pair" }, Object.values(labels)),
 		field(t("headers"), headers, t("headersHelp")),
 		paused,
 	];
 	const shown = dialog(t("addTitle"), form(content, t("add"), submit), "add-dialog");
-	call("daemon").then(({ dir }) => (options.dir.placeholder = dir), () => {});
+	call("daemon").then(({ dir }) => (options.dir.placeholder = path.placeholder = dir), () => {});
 
 	async function submit(problem) {
 		const { entries, refused } = parseList(urls.value);
 		if (refused) return (problem.textContent = t("refused", { n: refused }));
 		if (!entries.length) return (problem.textContent = t("noURL"));
 		const chosen = {};
-		for (const [key, { value }] of Object.entries(options)) if (value.trim()) chosen[key] = value.trim();
-		if (entries.length > 1 && (chosen.out || chosen.checksum)) return (problem.textContent = t("onlyOne"));
+		for (const [key, { value }] of Object.entries(options)) if (value.trim() && !labels[key].hidden) chosen[key] = value.trim();
+		const isUpload = path.required;
+		if (entries.length > 1 && (isUpload || chosen.out || chosen.checksum)) return (problem.textContent = t("onlyOne"));
 		const lines = headers.value.split("\n").map((line) => line.trim()).filter(Boolean);
 		if (lines.length) chosen.header = lines;
-		const isPaused = paused.firstChild.checked;
+		let content;
+		if (isUpload) {
+			const file = path.value.trim();
+			content = { file: file.startsWith("/") ? file : `${path.placeholder}/${file}` };
+			chosen.method = method.value;
+			chosen["max-upload-limit"] = chosen["max-download-limit"];
+			delete chosen["max-download-limit"];
+		}
+		const more = { options: chosen, paused: paused.firstChild.checked, upload: content };
 		for (let start = 0; start < entries.length; start += 1000) {
-			const part = entries.slice(start, start + 1000).map((one) => ({ urls: one, options: chosen, paused: isPaused }));
-			await call("add", { entries: part });
+			await call("add", { entries: entries.slice(start, start + 1000).map((one) => ({ urls: one, ...more })) });
 		}
 		shown.close();
 		return added(entries.length);
@@ -88,6 +106,8 @@ const row = (label, value) => {
 	if (value === "" || value === null || value === undefined) return [];
 	return [el("dt", {}, t(label)), el("dd", {}, value)];
 };
+
+const time = (at) => at && moment(at);
 
 /** The facts of a transfer, as a list of terms. */
 function facts(record) {
@@ -101,27 +121,49 @@ function facts(record) {
 		row("stateLabel", state),
 		row("reason", reason && el("span", { className: record.state === "failed" ? "bad" : "" }, reason)),
 		row("remedy", record.error?.remedy),
-		row("statusLabel", record.error?.status),
 		row("progress", quantities(record)),
 		row("connections", record.state === "active" ? String(record.connections) : ""),
 		row(record.upload ? "sends" : "file", record.upload?.file ?? record.path ?? record.dir),
 		row("sessionLabel", record.session),
 		row("place", record.position === null ? "" : String(record.position + 1)),
-		row("addedAt", moment(record.added)),
-		row("endedAt", record.ended === null ? "" : moment(record.ended)),
+		row("addedAt", time(record.added)),
+		row("startedAt", time(record.details.started)),
+		row("endedAt", time(record.ended)),
 		row("identifier", record.id),
-		row("host", host(record)),
 		row("links", el("ul", {}, record.urls.map((url) => el("li", {}, url)))),
 		row("options", options.length ? el("ul", {}, options.map((one) => el("li", {}, one))) : ""),
 	);
 }
 
+/** The attempts, the last response and the log of a transfer, as texts. */
+function histories({ attempts, response, log }) {
+	const line = (at, ...parts) => [moment(at), ...parts.filter(Boolean)].join(" · ");
+	const lines = attempts.map((one) => {
+		const time = one.ended ? duration(one.ended - one.started) : "…";
+		const next = one.nextTry && `→ ${clock(one.nextTry)}`;
+		return line(one.started, one.url, one.status, one.ended && bytes(one.bytes), one.outcome, time, one.message, next);
+	});
+	const fields = (response?.fields ?? []).map(([key, value]) => `${key}: ${value ?? "•••"}`);
+	return [lines, response ? [line(response.at, response.status), ...fields] : [], log.map(({ at, text }) => line(at, text))];
+}
+
 /** Opens the details of a transfer, which are read again every second. */
 export async function detailsDialog(id, { changed }) {
-	let [record] = await call("show", { ids: [id] });
-	const holder = el("div", {}, facts(record));
+	let [record] = await call("show", { ids: [id], details: true });
+	const facets = ["attempts", "response", "log"].map((key) => el("details", {}, el("summary", {}, t(key)), el("pre")));
+	const holder = el("div");
+	const fill = () => {
+		holder.replaceChildren(facts(record));
+		histories(record.details).forEach((lines, index) => {
+			const { lastChild: shown } = facets[index];
+			facets[index].hidden = !lines.length;
+			// An unchanged text may be being selected.
+			if (shown.textContent !== lines.join("\n")) shown.textContent = lines.join("\n");
+		});
+	};
+	fill();
 	const isEnded = record.ended !== null && record.state !== "paused";
-	const content = [holder];
+	const content = [holder, ...facets];
 	if (!record.upload && record.state !== "finished") {
 		const links = el("textarea", { id: "links", rows: 3, spellcheck: false, required: true, value: record.urls.join("\n") });
 		const replace = async (problem) => {
@@ -161,8 +203,8 @@ export async function detailsDialog(id, { changed }) {
 	const shown = dialog(name(record), content, "details");
 	const timer = setInterval(async () => {
 		try {
-			[record] = await call("show", { ids: [id] });
-			holder.replaceChildren(facts(record));
+			[record] = await call("show", { ids: [id], details: true });
+			fill();
 		} catch {
 			// The transfer has left the history, or the page says that it is disconnected.
 		}

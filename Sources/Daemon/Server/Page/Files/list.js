@@ -30,8 +30,11 @@ export class TransferList {
 		this.grid.addEventListener("focus", () => this.current < 0 && this.total > 0 && this.go(0));
 		this.space.addEventListener("click", (event) => this.clicked(event));
 		this.space.addEventListener("dblclick", (event) => this.openAt(event));
-		for (const kind of ["dragstart", "dragover", "drop", "dragend"]) {
-			this.space.addEventListener(kind, (event) => this.dragged(event));
+		for (const kind of ["pointerdown", "pointermove", "pointerup", "pointercancel"]) {
+			this.space.addEventListener(kind, (event) => this.pointed(event));
+		}
+		for (const kind of ["touchmove", "contextmenu"]) {
+			this.space.addEventListener(kind, (event) => this.held && event.preventDefault(), { passive: false });
 		}
 		new ResizeObserver(() => this.schedule()).observe(this.grid);
 	}
@@ -147,7 +150,7 @@ export class TransferList {
 		const whole = this.total * rowHeight;
 		const top = this.grid.scrollTop;
 		const scale = whole > mostHeight ? (whole - height) / (mostHeight - height) : 1;
-		return { first: Math.floor((top * scale) / rowHeight), origin: top - top * scale, height };
+		return { first: Math.floor((top * scale) / rowHeight), origin: top - top * scale, height, scale };
 	}
 
 	render() {
@@ -183,7 +186,7 @@ export class TransferList {
 		parts.fill = el("i");
 		parts.element = el(
 			"div",
-			{ role: "row", className: "row", id: `row${this.rows.length}`, draggable: true },
+			{ role: "row", className: "row", id: `row${this.rows.length}` },
 			el("div", { role: "gridcell" }, el("p", {}, parts.name, parts.state), el("p", {}, parts.sub, parts.side)),
 			el("div", { className: "bar", "aria-hidden": "true" }, parts.fill),
 		);
@@ -300,14 +303,10 @@ export class TransferList {
 	/** Makes a row the current one, and scrolls it into view. */
 	go(index) {
 		this.current = Math.max(0, Math.min(this.total - 1, index));
-		const { first, height } = this.window();
-		const visible = Math.floor(height / rowHeight);
-		const whole = this.total * rowHeight;
-		const scale = whole > mostHeight ? (mostHeight - height) / (whole - height) : 1;
-		let top;
-		if (this.current < first + 1) top = this.current * rowHeight * scale;
-		if (this.current >= first + visible) top = Math.max(0, (this.current + 1) * rowHeight - height) * scale;
-		if (top !== undefined) this.grid.scrollTop = top;
+		const { first, height, scale } = this.window();
+		const top = this.current * rowHeight;
+		if (this.current < first + 1) this.grid.scrollTop = top / scale;
+		if (this.current >= first + Math.floor(height / rowHeight)) this.grid.scrollTop = Math.max(0, top + rowHeight - height) / scale;
 		this.render();
 	}
 
@@ -339,6 +338,7 @@ export class TransferList {
 		} else if (event.key.toLowerCase() === "a" && isCommand) {
 			this.selectAll();
 		} else if (event.key === "Escape") {
+			this.release();
 			this.select([]);
 		} else {
 			return;
@@ -346,14 +346,14 @@ export class TransferList {
 		event.preventDefault();
 	}
 
-	rowOf(event) {
-		const element = event.target.closest?.(".row");
+	rowOf(node) {
+		const element = node?.closest?.(".row");
 		return this.rows.find((row) => row.element === element);
 	}
 
 	clicked(event) {
-		const row = this.rowOf(event);
-		if (!row?.id) return;
+		const row = this.rowOf(event.target);
+		if (!row?.id || event.timeStamp - this.droppedAt < 400) return;
 		const previous = this.current;
 		this.current = row.index;
 		if (event.shiftKey) {
@@ -367,28 +367,65 @@ export class TransferList {
 	}
 
 	openAt(event) {
-		const row = this.rowOf(event);
+		const row = this.rowOf(event.target);
 		if (row?.id) this.open(row.id);
 	}
 
-	dragged(event) {
-		const row = this.rowOf(event);
-		if (event.type === "dragstart") {
-			this.dragging = row?.id && this.known.get(row.id);
-			if (!this.dragging || this.query.sort !== "queue" || this.query.isBackward) return event.preventDefault();
-			event.dataTransfer.effectAllowed = "move";
-			event.dataTransfer.setData("application/x-martlet", row.id);
-			return undefined;
+	/** Drags a row with the mouse, or by touch after a long press: before it, the browser scrolls. */
+	pointed(event) {
+		const { type, clientX: x, clientY: y } = event;
+		if (type === "pointerdown") {
+			const row = this.rowOf(event.target);
+			const isOrdered = this.query.sort === "queue" && !this.query.isBackward;
+			this.press = row?.id && isOrdered && event.isPrimary && !event.button ? { x, y, row } : undefined;
+			if (this.press && event.pointerType !== "mouse") this.pressing = setTimeout(() => this.hold(event), 450);
+		} else if (type === "pointermove" && this.press) {
+			if (!this.held && Math.hypot(x - this.press.x, y - this.press.y) > 8) {
+				if (event.pointerType === "mouse") this.hold(event);
+				else this.release();
+			}
+			if (this.held) this.aim(x, y);
+		} else if (type !== "pointermove") {
+			const { held, place } = this;
+			if (held) this.droppedAt = event.timeStamp;
+			this.release();
+			if (held && place && type === "pointerup") this.move(held, ...place);
 		}
+	}
+
+	/** Starts to drag the pressed row; the list scrolls while the pointer is near an edge. */
+	hold({ pointerId }) {
+		const { row } = this.press;
+		this.held = this.known.get(row.id);
+		this.space.setPointerCapture(pointerId);
+		row.element.classList.add("held");
+		this.rolling = setInterval(() => {
+			const { top, bottom } = this.grid.getBoundingClientRect();
+			if (this.y < top + 40) this.grid.scrollTop -= 20;
+			if (this.y > bottom - 40) this.grid.scrollTop += 20;
+		}, 50);
+	}
+
+	/** Marks where the held transfer would be dropped. */
+	aim(x, y) {
+		this.y = y;
 		this.dropMark?.classList.remove("before", "after");
-		this.dropMark = undefined;
-		if (event.type === "dragend") return (this.dragging = undefined);
-		if (!this.dragging || !row?.id || row.id === this.dragging.id) return undefined;
-		event.preventDefault();
+		const row = this.rowOf(document.elementFromPoint(x, y));
+		const target = row && this.known.get(row.id);
+		if (!target || target === this.held) return (this.place = undefined);
 		const box = row.element.getBoundingClientRect();
-		const isAfter = event.clientY > box.top + box.height / 2;
-		if (event.type === "drop") return this.move(this.dragging, this.known.get(row.id), isAfter);
+		const isAfter = y > box.top + box.height / 2;
+		this.place = [target, isAfter];
 		this.dropMark = row.element;
 		return row.element.classList.add(isAfter ? "after" : "before");
+	}
+
+	/** Ends the press, and dragging. */
+	release() {
+		clearTimeout(this.pressing);
+		clearInterval(this.rolling);
+		this.press?.row.element.classList.remove("held");
+		this.dropMark?.classList.remove("before", "after");
+		this.press = this.held = this.place = this.y = undefined;
 	}
 }
