@@ -132,7 +132,7 @@ def run(report: int, arguments: argparse.Namespace) -> int:
     if status := int(os.environ.get("FAKE_STATUS", "0")):
         print("martlet: scripted failure", file=sys.stderr)
         return status
-    return 22 if has_failed else 0
+    return 65 if has_failed else 0
 
 
 if __name__ == "__main__":

@@ -25,11 +25,11 @@ class RequestOptions(TypedDict, total=False):
     contact: str
     #: The algorithm of the digest in the report: ``sha256`` by default.
     digest: str
-    #: Fail rows with more bytes.
+    #: With shards: fail rows with more bytes.
     max_size: int | str
-    #: Fail rows with fewer bytes.
+    #: With shards: fail rows with fewer bytes.
     min_size: int | str
-    #: Fail rows whose media type matches none of these patterns, such as ``image/*``.
+    #: With shards: fail rows whose media type matches none of these patterns, such as ``image/*``.
     types: Sequence[str]
     #: What to do if a file already exists.
     if_exists: str

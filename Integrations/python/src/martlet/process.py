@@ -17,10 +17,10 @@ from .errors import ExecutableNotFound, ReportLocked, RunFailed
 
 __all__ = ["STATUS_LOCKED", "Run"]
 
+#: Exit statuses of a complete report: all rows are done, or some failed.
+STATUS_DONE, STATUS_ROWS_FAILED = 0, 65
 #: The exit status if another process writes the same report.
 STATUS_LOCKED = 73
-#: Exit statuses after which the report is not complete: bad arguments, an unusable table, a full disk, an interruption.
-_ABORTED = frozenset({1, 7, 9, 15, 16, 17, 28, 32, 64, 73, 74, 130, 143})
 #: Seconds between two looks at the report, at most.
 _INTERVAL = 0.1
 _KEPT_OUTPUT = 64 << 10
@@ -187,7 +187,7 @@ class Run:
         output = self._output.decode("utf-8", "replace")
         if self._status == STATUS_LOCKED:
             raise ReportLocked(self._status, _last_lines(output))
-        if self._status < 0 or self._status in _ABORTED:
+        if self._status not in (STATUS_DONE, STATUS_ROWS_FAILED):
             raise RunFailed(self._status, _last_lines(output))
 
 

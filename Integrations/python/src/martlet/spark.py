@@ -25,6 +25,14 @@ if TYPE_CHECKING:
 
 __all__ = ["fetch"]
 
+_TYPES: dict[str, T.DataType] = {
+    "int": T.IntegerType(),
+    "bigint": T.LongType(),
+    "string": T.StringType(),
+    "boolean": T.BooleanType(),
+    "double": T.DoubleType(),
+}
+
 
 def fetch(
     df: DataFrame,
@@ -108,15 +116,16 @@ def _count(df: DataFrame, suffixes: Suffixes) -> Counted:
     unit = F.udf(
         lambda url: divider.value.unit(url),
         T.StructType([T.StructField("domain", T.StringType()), T.StructField("host", T.StringType())]),
+        useArrow=False,
     )
     hosts = df.select(unit(F.col("url").cast("string")).alias("unit")).groupBy("unit.domain", "unit.host").count()
     domains = hosts.groupBy("domain").agg(F.sum("count").alias("rows"), F.max("count").alias("largest_host")).cache()
     total = domains.agg(F.sum("rows")).collect()[0][0] or 0
 
     def large(cutoff: int) -> Iterable[DomainCount]:
-        for row in domains.where(F.col("rows") >= cutoff).toLocalIterator():
-            yield DomainCount(row["domain"], row["rows"], row["largest_host"])
+        found = domains.where(F.col("rows") >= cutoff).collect()
         domains.unpersist()
+        return [DomainCount(row["domain"], row["rows"], row["largest_host"]) for row in found]
 
     return int(total), large
 
@@ -127,7 +136,7 @@ def _write_tables(df: DataFrame, plan: Plan, suffixes: Suffixes, output: Path) -
     Rows are in the order of a hash, so that the hosts of a part alternate, and that the order is always the same.
     """
     divider = df.sparkSession.sparkContext.broadcast(Divider(suffixes, plan))
-    part = F.udf(lambda url: divider.value.part(url), T.IntegerType())
+    part = F.udf(lambda url: divider.value.part(url), T.IntegerType(), useArrow=False)
     others = passed_through(df.columns)
     own = [F.col(name) for name in ("name", "checksum") if name in df.columns]
     if "key" in df.columns:
@@ -186,7 +195,7 @@ def _collect(spark: SparkSession, df: DataFrame, request: Request) -> DataFrame:
     schema = T.StructType()
     for name, kind in request.columns().items():
         if name != "part":
-            schema = schema.add(name, kind)
+            schema = schema.add(name, _TYPES[kind])
     for name, to in others.items():
         schema = schema.add(to, kinds[name])
     parquet = (output / "report.parquet").as_uri()
