@@ -112,7 +112,8 @@ def fetch(
     plan = request.plan(lambda: _count(dataset, url_column, suffixes))
     marker = request.output / "tables.json"
     if not marker.exists():
-        tables = _write_tables(dataset, url_column, Divider(suffixes, plan), request.output)
+        has_rows = any(part.rows for part in plan.parts)
+        tables = _write_tables(dataset, url_column, Divider(suffixes, plan), request.output) if has_rows else []
         replace_file(marker, json.dumps(tables).encode())
     report_schema = _schema(request, columns, schema)
     settings = {"num_cpus": 1, "max_retries": -1, **(task_options or {})}
