@@ -153,8 +153,7 @@ def check_reports(reports: list[dict[str, Any]], output: Path) -> None:
     for shard, offsets in places.items():
         with tarfile.open(output / shard) as tar:
             for member in tar:
-                # A pax header, if there is one, is before the member's own header.
-                label = offsets.get(member.offset)
+                label = offsets.get(member.offset_data)
                 if label is not None:
                     file = tar.extractfile(member)
                     found += file is not None and file.read() == content(str(label))
@@ -215,6 +214,7 @@ def on_spark(
         # The kills of this check are many more than a cluster's.
         "spark.task.maxFailures": "100",
         "spark.deploy.maxExecutorRetries": "-1",
+        "spark.sql.shuffle.partitions": "8",
         "spark.speculation": "true",
         "spark.speculation.quantile": "0.1",
     }.items():

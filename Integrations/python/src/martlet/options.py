@@ -43,6 +43,8 @@ class RequestOptions(TypedDict, total=False):
     stall_timeout: float
     #: Seconds to wait while the host or the network is unreachable.
     outage_timeout: float
+    #: Fail rows whose server asks to retry after more seconds than this.
+    max_retry_after: float
     #: Maximum seconds for one row.
     max_time: float
     #: Maximum bytes per second for the whole run.

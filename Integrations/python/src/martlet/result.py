@@ -60,7 +60,7 @@ class Result:
         name: the file of the content, or the table's ``name`` if there are shards.
         checksum: the table's ``checksum``.
         shard: the name of the shard with the content.
-        offset: the position of the content's header in the shard, in bytes.
+        offset: the position of the content's first byte in the shard, in bytes.
         columns: the table's other columns.
     """
 
