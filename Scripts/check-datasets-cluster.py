@@ -29,7 +29,7 @@ HOSTS = 40
 PER_HOST = 6
 #: One host has this share of the rows, so that it is split.
 LARGEST = 0.15
-DELAY = 0.15
+DELAY = 0.1
 SEED = int(os.environ.get("SEED", "0")) or random.randrange(1 << 30)
 
 

@@ -188,8 +188,11 @@ def _take_table(output: str, index: int, table: Path) -> None:
 
 
 def _collect(spark: SparkSession, df: DataFrame, request: Request) -> DataFrame:
-    """Write the reports as Parquet, and read them."""
+    """Write the reports as Parquet, unless an earlier call has, and read them."""
     output = request.output
+    parquet = (output / "report.parquet").as_uri()
+    if (output / "report.parquet" / "_SUCCESS").exists():
+        return spark.read.parquet(parquet)
     others = passed_through(df.columns)
     kinds = {field.name: field.dataType for field in df.schema.fields}
     schema = T.StructType()
@@ -198,7 +201,6 @@ def _collect(spark: SparkSession, df: DataFrame, request: Request) -> DataFrame:
             schema = schema.add(name, _TYPES[kind])
     for name, to in others.items():
         schema = schema.add(to, kinds[name])
-    parquet = (output / "report.parquet").as_uri()
     if any(output.glob("part-*/report.jsonl")):
         part = F.regexp_extract(F.input_file_name(), r"/part-(\d+)/report\.jsonl$", 1).cast("int")
         reports = spark.read.schema(schema).option("mode", "FAILFAST").json(f"{output.as_uri()}/part-*/report.jsonl")
