@@ -73,6 +73,18 @@ struct ServeContentOptions: ParsableArguments {
     )
     var shareCount: Int?
 
+    @Option(
+        help: ArgumentHelp("File whose first line is a password for the links of --share.", valueName: "file"),
+        completion: .file()
+    )
+    var sharePasswordFile: String?
+
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Print a QR code of each link of --share. (default: if standard output is a terminal)"
+    )
+    var qr: Bool?
+
     @Flag(help: "Give the sender of an upload a link to the file, to pass on to people without credentials.")
     var shareUploads = false
 

@@ -23,6 +23,9 @@ struct ServePlan: Sendable {
     var log: Log
     var tokenFile: String?
     var credentialFile: String?
+    var sharePasswordFile: String?
+    /// Whether QR codes are printed; `nil` to print them on a terminal.
+    var printsQR: Bool?
 
     /// Validates the options.
     /// - Throws: ``BadValue`` if options are malformed or cannot be used together.
@@ -80,6 +83,11 @@ struct ServePlan: Sendable {
         configuration.limits = Self.limits(command.limits)
         self.configuration = configuration
         self.encryption = try Self.encryption(command.address)
+        self.sharePasswordFile = content.sharePasswordFile
+        self.printsQR = content.qr
+        guard content.sharePasswordFile == nil || !content.share.isEmpty else {
+            throw BadValue("--share-password-file requires --share FILE")
+        }
         self.tokenFile = command.access.tokenFile
         self.credentialFile = command.access.credentials
         self.log =

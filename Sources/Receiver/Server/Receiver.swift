@@ -82,6 +82,7 @@ public final class Receiver: Sendable {
             store: store,
             tree: tree,
             owner: "\(configuration.listen)",
+            passwordRounds: configuration.passwordRounds,
             now: Timestamp.now
         )
         let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.loops ?? System.coreCount)

@@ -21,6 +21,8 @@ final class ReceiverCore: HTTPApplication {
     private let proxies: TrustedProxies
     let digests = DigestCache()
     let listings = ListingPlace()
+    let archives = ArchivePlace()
+    let gate: LinkGate
     let crossOrigin: CrossOrigin
     let pool: NIOThreadPool
     let log: AccessLog?
@@ -47,6 +49,7 @@ final class ReceiverCore: HTTPApplication {
         self.shares = shares
         self.mayMakeLinks = mayMakeLinks
         self.access = access
+        self.gate = LinkGate(access)
         self.base = base
         self.proxies = proxies
         self.router = router

@@ -33,6 +33,7 @@ struct ReceiverRoutes: Sendable {
             return ShareRoutes(core: core).handler(path, &request)
         }
         if path.names.first == ServedTree.ownDirectory { return UploadRoutes(core: core).resource(path, &request) }
+        if let handler = ArchiveRoutes(core: core).handler(path, &request) { return handler }
         switch request.head.method {
         case "GET", "HEAD":
             return self.reading(path, &request, core)

@@ -110,20 +110,26 @@ struct SessionRoutes {
         return text
     }
 
+    /// Whether a browser shows the response to a request as a page.
+    ///
+    /// The request must accept HTML explicitly; requests of scripts do not, or say so by `Sec-Fetch-Mode`, which browsers
+    /// send to encrypted and loopback addresses.
+    static func isNavigation(_ request: Request) -> Bool {
+        let fields = request.head.fields
+        guard request.isRead, fields["Sec-Fetch-Mode"] ?? "navigate" == "navigate" else { return false }
+        return AcceptedFormat.choose(fields.joined("Accept") ?? "*/*", preferring: .json) == .html
+    }
+
     /// Replaces the response 401 to a browser that shows pages by a page with a form.
     ///
-    /// The request must accept HTML explicitly; requests of scripts do not, or say so by `Sec-Fetch-Mode`. The page has
-    /// no Basic challenge: the browser would show its own prompt instead of it.
+    /// The page has no Basic challenge: the browser would show its own prompt instead of it.
     func replaceChallenge(_ response: inout Response, to request: Request) {
-        let fields = request.head.fields
-        guard response.status == 401, request.isRead, self.core.access.takesSignIn,
-            fields["Sec-Fetch-Mode"] ?? "navigate" == "navigate",
-            AcceptedFormat.choose(fields.joined("Accept") ?? "*/*", preferring: .json) == .html,
+        guard response.status == 401, self.core.access.takesSignIn, Self.isNavigation(request),
             response.fields["Content-Type"]?.hasPrefix("text/plain") == true
         else { return }
         let query = request.target.query.map { "?\($0)" } ?? ""
         response = self.page(Self.target(request.target.path + query))
-            .response(401, language: fields["Accept-Language"])
+            .response(401, language: request.head.fields["Accept-Language"])
         // RFC 9110 §15.5.2 requires a challenge; browsers ignore this one.
         response.fields.append("WWW-Authenticate", "Bearer realm=\"martlet\"")
     }

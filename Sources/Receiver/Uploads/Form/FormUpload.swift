@@ -173,7 +173,9 @@ final class FormUpload: UploadFlow {
                             JSON.Member("size", .integer(file.facts.length)),
                         ]
                         if let link = file.link {
+                            let qr = AbsoluteLocation.url(ShareLink.qr(ofLink: link), self.request)
                             members.append(JSON.Member("link", .string(AbsoluteLocation.url(link, self.request))))
+                            members.append(JSON.Member("qr", .string(qr)))
                         }
                         return .object(members)
                     }
