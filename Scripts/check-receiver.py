@@ -3,6 +3,7 @@
 import concurrent.futures
 import hashlib
 import http.client
+import io
 import json
 import os
 import random
@@ -17,6 +18,7 @@ import sys
 import tempfile
 import threading
 import time
+import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MARTLET = os.path.abspath(os.environ.get("MARTLET", os.path.join(ROOT, ".build", "martlet")))
@@ -71,7 +73,7 @@ class Receiver:
             if line.startswith("serving"):
                 break
         self.base = self.lines[-1].split(" at ")[1].rstrip("/")
-        self.port = int(self.base.rsplit(":", 1)[1])
+        self.port = int(re.search(r":(\d+)(/|$)", self.base).group(1))
 
     def limit(self):
         if self.descriptors:
@@ -601,6 +603,195 @@ def check_silent(work):
         client.close()
     expect(received <= 1.5 * size, f"{received / size:.2f} copies were received by a link for one download")
     receiver.stop()
+
+
+def archive_tree(directory):
+    """A tree with what is hard for archives; returns the names and sizes that an archive must have."""
+    os.makedirs(os.path.join(directory, "sub", "deep"))
+    os.makedirs(os.path.join(directory, "many"))
+    names = {}
+    for name, size in [("empty", 0), ("\u00e4 \u6587.bin", 3_000_000), ("sub/one", 262_144), ("sub/deep/more", 262_145)]:
+        write(os.path.join(directory, name), content(size, size))
+        names[name] = size
+    for number in range(66_000):
+        write(os.path.join(directory, "many", str(number)), b"%d" % number)
+        names[f"many/{number}"] = len(str(number))
+    with open(os.path.join(directory, "large"), "wb") as file:
+        file.truncate((4 << 30) + 5)
+    names["large"] = (4 << 30) + 5
+    write(os.path.join(directory, "after"), b"after")
+    names["after"] = 5
+    write(os.path.join(directory, ".hidden"), b"hidden")
+    os.symlink("/etc/passwd", os.path.join(directory, "out"))
+    os.symlink(".", os.path.join(directory, "loop"))
+    return names
+
+
+def check_zip(work):
+    """Archives of a tree with 66,000 files and one above 4 GiB, read by unzip, Python and bsdtar; little memory."""
+    receiver = Receiver(os.path.join(work, "zip"))
+    names = archive_tree(receiver.directory)
+    path = os.path.join(work, "all.zip")
+    run("curl", "-sf", "-o", path, f"{receiver.base}/?zip")
+    expect(receiver.peak() < 128 << 10, f"the receiver had {receiver.peak()} KiB resident")
+    run("unzip", "-tq", path)
+    with zipfile.ZipFile(path) as archive:
+        found = {entry.filename: entry.file_size for entry in archive.infolist() if not entry.is_dir()}
+        expect(found == names, f"the archive has {len(found)} files instead of {len(names)}")
+        expect(archive.read("sub/one") == content(262_144, 262_144), "a file has other content")
+    if shutil.which("bsdtar"):
+        with open(path, "rb") as file:
+            listed = subprocess.run(["bsdtar", "-tf", "-"], stdin=file, capture_output=True, text=True, check=True)
+        expect(len(listed.stdout.splitlines()) == len(names) + 3, "bsdtar reads other entries from a pipe")
+    os.remove(path)
+    status, fields, data = receiver.request("GET", "/sub/?zip&name=one&name=deep%2F")
+    expect(status == 200 and "content-length" not in fields, "a selection with a directory has a length")
+    expect(sorted(zipfile.ZipFile(io.BytesIO(data)).namelist()) == ["deep/", "deep/more", "one"], "wrong selection")
+    status, fields, data = receiver.request("GET", "/sub/?zip&name=one")
+    expect(int(fields["content-length"]) == len(data), "a file alone has no length")
+    # A file that becomes shorter while it is sent ends the connection.
+    client = subprocess.Popen(
+        ["curl", "-s", "--limit-rate", "50M", "-o", path, f"{receiver.base}/?zip&name=large"])
+    while not os.path.exists(path) or os.path.getsize(path) < 1 << 20:
+        expect(client.poll() is None, "curl ended early")
+        time.sleep(0.02)
+    os.truncate(os.path.join(receiver.directory, "large"), 1000)
+    expect(client.wait(60) != 0, "a truncated file was sent as an archive")
+    receiver.stop()
+
+
+def check_passwords(work):
+    """A link with a password: by curl with Basic and with the form's cookie; the QR code read by zbarimg."""
+    source = write(os.path.join(work, "with password.bin"), content(300_000, 12))
+    secret = write(os.path.join(work, "password"), b"open sesame\n")
+    os.chmod(secret, 0o600)
+    receiver = Receiver(os.path.join(work, "passwords"), "--share", source, "--share-password-file", secret, "--qr")
+    link = receiver.process.stdout.readline().strip().split(" at ")[1]
+    expect("with" not in link, f"the link has the name of its file: {link}")
+    drawn = [receiver.process.stdout.readline() for _ in range(20)]
+    expect(sum("\u2588\u2588\u2588\u2588" in line for line in drawn) == 20, "no QR code was printed")
+    code = subprocess.run(["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", link], capture_output=True, text=True)
+    expect(code.stdout == "401", f"without the password the response was {code.stdout}")
+    got = os.path.join(work, "got")
+    run("curl", "-sf", "-u", ":open sesame", "-o", got, link)
+    expect(digest(got) == digest(source), "Basic got another file")
+    jar = os.path.join(work, "jar")
+    run("curl", "-sfL", "-c", jar, "-b", jar, "--data-urlencode", "password=open sesame", "-o", got, link)
+    expect(digest(got) == digest(source), "the form got another file")
+    svg = subprocess.run(["curl", "-sf", f"{link[:-1]}?qr"], capture_output=True, text=True, check=True).stdout
+    expect(decoded(svg, work) in (link, None), f"the QR code is {decoded(svg, work)!r}, not {link!r}")
+    listed = subprocess.run([MARTLET, "links"], capture_output=True, text=True, check=True).stdout
+    expect("password" in listed and "sesame" not in listed, f"martlet links printed {listed!r}")
+    receiver.stop()
+
+
+def decoded(svg, work):
+    """The text of a QR code, read by zbarimg; None if that is not installed."""
+    if not shutil.which("zbarimg"):
+        return None
+    side, scale = int(re.search(r'viewBox="0 0 (\d+)', svg).group(1)), 8
+    dark = [bytearray(b"\xff" * side * scale) for _ in range(side * scale)]
+    for x, y, width in re.findall(r"M(\d+) (\d+)h(\d+)v1h", svg):
+        for row in range(int(y) * scale, (int(y) + 1) * scale):
+            dark[row][int(x) * scale:(int(x) + int(width)) * scale] = bytes(int(width) * scale)
+    image = write(os.path.join(work, "qr.pgm"), b"P5 %d %d 255\n" % (side * scale, side * scale) + b"".join(dark))
+    return run("zbarimg", "-q", "--raw", image).strip()
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def nginx_proxy(work, port, upstream):
+    program = shutil.which("nginx") or "/usr/sbin/nginx"
+    configuration = write(os.path.join(work, "proxy.conf"), f"""
+{"user root;" if os.geteuid() == 0 else ""}
+daemon off; pid {work}/nginx.pid; error_log {work}/nginx-error.log; worker_processes 1;
+events {{ }}
+http {{
+  access_log off;
+  client_body_temp_path {work}/nginx-1; proxy_temp_path {work}/nginx-2; fastcgi_temp_path {work}/nginx-3;
+  uwsgi_temp_path {work}/nginx-4; scgi_temp_path {work}/nginx-5;
+  server {{
+    listen 127.0.0.1:{port};
+    location /files/ {{
+      proxy_pass http://127.0.0.1:{upstream};
+      proxy_set_header Host $http_host;
+      proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+      proxy_set_header X-Forwarded-Proto https;
+      client_max_body_size 0; proxy_request_buffering off;
+    }}
+  }}
+}}
+""".encode())
+    return [program, "-p", work, "-c", configuration]
+
+
+def caddy_proxy(work, port, upstream):
+    configuration = write(os.path.join(work, "Caddyfile"), f"""{{
+    admin off
+    auto_https off
+}}
+http://127.0.0.1:{port} {{
+    bind 127.0.0.1
+    reverse_proxy /files/* 127.0.0.1:{upstream}
+}}
+""".encode())
+    return ["caddy", "run", "--config", configuration, "--adapter", "caddyfile"]
+
+
+def check_proxies(work):
+    """Behind nginx and Caddy below /files: URLs, uploads by PUT and tus, links, addresses in the log and of guessers."""
+    for name, made in [("nginx", nginx_proxy), ("caddy", caddy_proxy)]:
+        if not (shutil.which(name) or os.path.exists(f"/usr/sbin/{name}")):
+            print(f"proxies: {name} is not installed")
+            continue
+        log = os.path.join(work, f"{name}-access.log")
+        os.makedirs(os.path.join(work, "proxies", name))
+        receiver = Receiver(
+            os.path.join(work, "proxies", name), "--base-path", "/files", "--trusted-proxy", "127.0.0.1", "--access-log", log,
+            "--share-uploads", "--overwrite")
+        port = free_port()
+        with open(os.path.join(work, f"{name}.log"), "wb") as output:
+            proxy = subprocess.Popen(made(work, port, receiver.port), stdout=output, stderr=output, env={**os.environ, "HOME": work})
+        try:
+            drive_proxy(name, port, receiver, work)
+        finally:
+            proxy.terminate()
+            proxy.wait(20)
+            receiver.stop()
+        with open(log) as file:
+            lines = file.read()
+        expect("/files/a%20b" in lines, "the log has other paths")
+        expect("127.0.0.2 - - " in lines and "203.0.113.9" not in lines, "a client has named its own address")
+
+
+def drive_proxy(name, port, receiver, work):
+    scheme = "https" if name == "nginx" else "http"
+    proxied = f"http://127.0.0.1:{port}"
+    while subprocess.run(["curl", "-s", "-o", "/dev/null", f"{proxied}/files/"]).returncode:
+        time.sleep(0.1)
+    source = write(os.path.join(work, "sent"), content(3_000_000, 13))
+    # From an address that is not a proxy's; first with fields of the client's own.
+    for lies in (["-H", "Forwarded: for=203.0.113.9", "-H", "X-Forwarded-For: 203.0.113.9"], []):
+        run("curl", "-sf", "--interface", "127.0.0.2", *lies, "-o", "/dev/null", f"{proxied}/files/")
+    head = run("curl", "-sf", "-D", "-", "-o", "/dev/null", "-T", source, f"{proxied}/files/a%20b")
+    fields = dict(line.split(": ", 1) for line in head.strip().splitlines() if ": " in line)
+    expect(fields["Location"] == f"{scheme}://127.0.0.1:{port}/files/a%20b", f"{name}: Location {fields['Location']}")
+    link = fields["Share-Link"]
+    expect(link.startswith(f"{scheme}://127.0.0.1:{port}/files/.martlet-share/"), f"{name}: link {link}")
+    got = os.path.join(work, "got")
+    run("curl", "-sf", "-o", got, proxied + link[link.index("/files/"):])
+    expect(digest(got) == digest(source), f"{name}: the link got another file")
+    created = run("curl", "-sf", "-D", "-", "-o", "/dev/null", "-X", "POST", "-H", "Tus-Resumable: 1.0.0",
+                  "-H", "Upload-Length: 3", f"{proxied}/files/")
+    expect(f"{scheme}://127.0.0.1:{port}/files/.martlet-uploads/" in created, f"{name}: tus was answered {created}")
+    page = run("curl", "-sf", "-H", "Accept: text/html", f"{proxied}/files/")
+    expect('href="/files/a%20b"' in page and 'href="/a%20b"' not in page, f"{name}: the listing has other URLs")
+    status, _, _ = receiver.request("GET", "/a%20b")
+    expect(status == 404, f"a path without the base path was answered {status}")
 
 
 CHECKS = {name[6:]: function for name, function in globals().items() if name.startswith("check_")}

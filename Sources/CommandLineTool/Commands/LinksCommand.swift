@@ -11,7 +11,7 @@ struct LinksCommand: ParsableCommand {
         abstract: "List or remove the share links of martlet serve.",
         discussion: """
             Lists the links of all directories and addresses that this user serves, one per line: link, file, downloads, \
-            and end, separated by tabs. Works while the servers run: a removed link is refused from its next request on.
+            end, and 'password' if it has one, separated by tabs. Works while the servers run: a removed link is refused from its next request on.
             """
     )
 
@@ -49,6 +49,7 @@ struct LinksCommand: ParsableCommand {
     /// The line of a link.
     static func line(_ item: StoredLinks.Item) -> String {
         let limit = item.limit.map { "\(item.completed) of \($0) downloads" } ?? "any downloads"
-        return [item.link, item.file, limit, item.end].map { DisplayText.clean($0) }.joined(separator: "\t")
+        return ([item.link, item.file, limit, item.end] + (item.hasPassword ? ["password"] : []))
+            .map { DisplayText.clean($0) }.joined(separator: "\t")
     }
 }

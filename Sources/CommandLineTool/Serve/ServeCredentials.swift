@@ -19,6 +19,18 @@ enum ServeCredentials {
         return credentials
     }
 
+    /// Reads the password of the links: the first line of a file.
+    ///
+    /// - Throws: `ReceiverError` if the file cannot be read, other users can read it, or the line is empty.
+    static func sharePassword(_ plan: ServePlan) throws(ReceiverError) -> String? {
+        guard let path = plan.sharePasswordFile else { return nil }
+        let line = try self.privateText(path).prefix { !$0.isNewline }
+        guard (1...1024).contains(line.utf8.count) else {
+            throw ReceiverError(.credentials, "the first line of '\(path)' is not a password of 1 to 1024 bytes")
+        }
+        return String(line)
+    }
+
     /// Reads a file that only its owner may read.
     private static func privateText(_ path: String) throws(ReceiverError) -> String {
         var status = stat()

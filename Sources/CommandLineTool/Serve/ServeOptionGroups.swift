@@ -8,6 +8,20 @@ struct ServeAddressOptions: ParsableArguments {
     )
     var listen = "127.0.0.1:8080"
 
+    @Option(
+        help: ArgumentHelp("Path below which a proxy serves the directory, such as /files.", valueName: "path")
+    )
+    var basePath = ""
+
+    @Option(
+        help: ArgumentHelp(
+            "Address or network (10.0.0.0/8) of a proxy whose Forwarded or X-Forwarded-For, -Proto and -Host fields "
+                + "name the client; may be repeated.",
+            valueName: "address"
+        )
+    )
+    var trustedProxy: [String] = []
+
     @Option(help: ArgumentHelp("Certificate with its chain, PEM.", valueName: "file"), completion: .file())
     var tlsCertificate: String?
 
@@ -59,6 +73,18 @@ struct ServeContentOptions: ParsableArguments {
     )
     var shareCount: Int?
 
+    @Option(
+        help: ArgumentHelp("File whose first line is a password for the links of --share.", valueName: "file"),
+        completion: .file()
+    )
+    var sharePasswordFile: String?
+
+    @Flag(
+        inversion: .prefixedNo,
+        help: "Print a QR code of each link of --share. (default: if standard output is a terminal)"
+    )
+    var qr: Bool?
+
     @Flag(help: "Give the sender of an upload a link to the file, to pass on to people without credentials.")
     var shareUploads = false
 
@@ -96,6 +122,9 @@ struct ServeAccessOptions: ParsableArguments {
         completion: .file()
     )
     var credentials: String?
+
+    @Flag(help: "Let anybody read and list; only credentials permit to write and to make links.")
+    var publicRead = false
 
     @Option(help: ArgumentHelp("Name of the session cookie.", valueName: "name"))
     var sessionCookie = "martlet-session"

@@ -23,6 +23,9 @@ struct ServePlan: Sendable {
     var log: Log
     var tokenFile: String?
     var credentialFile: String?
+    var sharePasswordFile: String?
+    /// Whether QR codes are printed; `nil` to print them on a terminal.
+    var printsQR: Bool?
 
     /// Validates the options.
     /// - Throws: ``BadValue`` if options are malformed or cannot be used together.
@@ -51,6 +54,24 @@ struct ServePlan: Sendable {
         guard HeaderField.isName(command.access.sessionCookie) else {
             throw BadValue("\"\(DisplayText.clean(command.access.sessionCookie))\" is not a cookie name")
         }
+        configuration.isPublic = command.access.publicRead
+        guard !command.access.publicRead || command.directory != nil else {
+            throw BadValue("--public-read requires a directory to serve")
+        }
+        guard let base = BasePath(parsing: command.address.basePath) else {
+            throw BadValue(
+                "\"\(DisplayText.clean(command.address.basePath))\" is not a base path; write /NAME or /NAME/NAME with "
+                    + "letters, digits and -._~"
+            )
+        }
+        configuration.basePath = base.prefix
+        for proxy in command.address.trustedProxy where TrustedProxies(parsing: [proxy]) == nil {
+            throw BadValue(
+                "\"\(DisplayText.clean(proxy))\" is not the address of a proxy; write an address or a network, such as "
+                    + "10.0.0.1 or 10.0.0.0/8"
+            )
+        }
+        configuration.trustedProxies = command.address.trustedProxy
         configuration.allowedHosts = command.access.allowHost
         for origin in command.access.allowOrigin where !RequestPolicy.isOriginPattern(origin) {
             throw BadValue(
@@ -62,6 +83,11 @@ struct ServePlan: Sendable {
         configuration.limits = Self.limits(command.limits)
         self.configuration = configuration
         self.encryption = try Self.encryption(command.address)
+        self.sharePasswordFile = content.sharePasswordFile
+        self.printsQR = content.qr
+        guard content.sharePasswordFile == nil || !content.share.isEmpty else {
+            throw BadValue("--share-password-file requires --share FILE")
+        }
         self.tokenFile = command.access.tokenFile
         self.credentialFile = command.access.credentials
         self.log =

@@ -37,13 +37,23 @@ enum ServeRun {
         do {
             var configuration = plan.configuration
             configuration.credentials = try ServeCredentials.load(plan)
+            if let password = try ServeCredentials.sharePassword(plan) {
+                for index in configuration.shares.indices { configuration.shares[index].password = password }
+            }
             let certificate = try ServeCertificate.load(plan)
             configuration.certificate = certificate?.certificate
             let links = ServeLinks.place(configuration)
             configuration.linkStore = links.path
             let receiver = try await Receiver.start(configuration, log: log)
             let output = OutputStream(STDOUT_FILENO)
-            output.write(ServeText.greeting(receiver, configuration, certificate: certificate))
+            output.write(
+                ServeText.greeting(
+                    receiver,
+                    configuration,
+                    certificate: certificate,
+                    printsQR: plan.printsQR ?? (isatty(STDOUT_FILENO) == 1)
+                )
+            )
             for warning in ServeText.warnings(configuration) + links.warnings { errors.write("martlet: \(warning)\n") }
             await self.wait(for: stopped)
             await receiver.stop()

@@ -7,15 +7,20 @@ enum ServeText {
     static func greeting(
         _ receiver: Receiver,
         _ configuration: ReceiverConfiguration,
-        certificate: ServeCertificate?
+        certificate: ServeCertificate?,
+        printsQR: Bool = false
     ) -> String {
         let base = self.base(receiver.address, isSecure: configuration.certificate != nil)
         var lines: [String] = []
         if let directory = configuration.directory {
-            lines.append("serving \(DisplayText.clean(directory)) at \(base)/")
+            lines.append("serving \(DisplayText.clean(directory)) at \(base)\(configuration.basePath)/")
         }
         for (path, offer) in zip(receiver.sharePaths, configuration.shares) {
             lines.append("share \(DisplayText.clean(offer.path)) at \(base)\(path)")
+            if printsQR, let code = QRCode(base + path) {
+                // White on black, whatever the colours of the terminal.
+                lines += code.lines.map { "\u{1B}[97;40m\($0)\u{1B}[0m" }
+            }
         }
         if let fingerprint = certificate?.fingerprint {
             lines.append("fingerprint sha256 \(fingerprint.certificate)")

@@ -26,7 +26,7 @@ package struct Response: Sendable {
         case bytes([UInt8])
         /// A half-open range of a file, sent by sendfile(2) if it is large and the connection is not encrypted.
         case file(FileStorage.FileDescriptor, Range<Int64>)
-        /// Content of unknown length that the connection pulls when it can take more.
+        /// Content, usually of unknown length, that the connection pulls when it can take more.
         case stream(any ContentSource)
         /// Content of unknown length that a task writes.
         case writer(ContentWriter.Body)
@@ -36,7 +36,8 @@ package struct Response: Sendable {
         /// The length in bytes; 0 if it is unknown.
         package var length: Int64 {
             switch self {
-            case .none, .stream, .writer, .webSocket: 0
+            case .none, .writer, .webSocket: 0
+            case .stream(let source): source.length ?? 0
             case .bytes(let bytes): Int64(bytes.count)
             case .file(_, let range): range.upperBound - range.lowerBound
             }
@@ -48,7 +49,8 @@ package struct Response: Sendable {
         /// Whether the length is unknown, so that HTTP/1.0 ends the content by closing the connection.
         var isUnbounded: Bool {
             switch self {
-            case .stream, .writer: true
+            case .stream(let source): source.length == nil
+            case .writer: true
             case .none, .bytes, .file, .webSocket: false
             }
         }
@@ -127,10 +129,24 @@ package protocol ContentSource: AnyObject, Sendable {
     /// The threads on which ``next()`` is called; `nil` for those of the listener.
     var pool: NIOThreadPool? { get }
 
+    /// The length of all pieces in bytes, or `nil` if it is unknown; a constant.
+    var length: Int64? { get }
+
     /// The next piece; empty at the end.
     ///
     /// Called on a thread that may block, never concurrently.
     func next() -> [UInt8]
+
+    /// Whether the content ended before it was complete, so that the connection must be closed instead of ending the
+    /// response.
+    var isBroken: Bool { get }
+}
+
+extension ContentSource {
+    /// Unknown.
+    package var length: Int64? { nil }
+    /// Never.
+    package var isBroken: Bool { false }
 }
 
 /// Counts the content bytes of one response.

@@ -82,7 +82,7 @@ struct ResponseWriter {
                 context: self.context,
                 pool: source.pool ?? self.core.pool,
                 source: source,
-                isChunked: !isOld,
+                isChunked: !isOld && source.length == nil,
                 done: done
             )
             pumping(pump)

@@ -2,7 +2,7 @@
 internal import NIOCore
 internal import NIOPosix
 
-/// Sends content of unknown length, in the chunked transfer coding if the client supports it.
+/// Sends content that is produced piece by piece.
 ///
 /// The next piece is produced when the connection can take it, so a client that does not read costs one piece.
 final class StreamPump: ContentPump {
@@ -18,7 +18,7 @@ final class StreamPump: ContentPump {
     ///   - context: The connection.
     ///   - pool: The threads that produce the content.
     ///   - source: The content.
-    ///   - isChunked: Whether the chunked transfer coding is used.
+    ///   - isChunked: Whether the chunked transfer coding is used: not if the length is known, or for HTTP/1.0.
     ///   - done: Called once: with the number of bytes after the last write, or with `nil` if the connection failed.
     init(
         context: ChannelHandlerContext,
@@ -63,6 +63,7 @@ final class StreamPump: ContentPump {
             self.goOn()
             return
         }
+        guard !self.source.isBroken else { return self.end(nil) }
         self.isAtEnd = true
         self.output.finish { self.end($0) }
     }

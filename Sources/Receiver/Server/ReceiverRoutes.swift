@@ -9,7 +9,11 @@ struct ReceiverRoutes: Sendable {
     /// Returns the handler of a request, and sets its method and user.
     func handler(for request: inout Request, _ core: ReceiverCore) -> any RequestHandler {
         if let method = TusProtocol.overridingMethod(request.head) { request.head.method = method }
-        if let refusal = core.access.refusal(request.head, localAddress: request.localAddress) {
+        if let refusal = core.access.refusal(
+            request.head,
+            localAddress: request.localAddress,
+            authority: request.authority
+        ) {
             return ImmediateHandler(refusal)
         }
         return self.permitted(&request, core)
@@ -24,10 +28,12 @@ struct ReceiverRoutes: Sendable {
         }
         // The same for every path: browsers send CORS preflight requests without credentials.
         if request.head.method == "OPTIONS" { return ImmediateHandler(self.options(request, core)) }
+        if let handler = SessionRoutes(core: core).handler(path, &request) { return handler }
         if path.names.first == ShareLink.directory {
             return ShareRoutes(core: core).handler(path, &request)
         }
         if path.names.first == ServedTree.ownDirectory { return UploadRoutes(core: core).resource(path, &request) }
+        if let handler = ArchiveRoutes(core: core).handler(path, &request) { return handler }
         switch request.head.method {
         case "GET", "HEAD":
             return self.reading(path, &request, core)
@@ -134,7 +140,8 @@ struct ReceiverRoutes: Sendable {
             of: tree,
             place: core.listings,
             accept: request.head.fields.joined("Accept"),
-            takesUploads: takesUploads
+            takesUploads: takesUploads,
+            base: core.base
         )
     }
 }

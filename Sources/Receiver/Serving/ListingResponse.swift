@@ -12,6 +12,8 @@ struct ListingResponse: Sendable {
     var listing: DirectoryListing
     /// Whether the page has an upload form.
     var takesUploads: Bool
+    /// The prefix of all URLs.
+    var base = BasePath.none
 
     /// Creates the response in the format that the client prefers.
     ///
@@ -123,7 +125,7 @@ struct ListingResponse: Sendable {
         var path = self.path
         path.names.append(entry.name)
         path.endsWithSlash = entry.isDirectory
-        return path.url
+        return self.base.url(path.url)
     }
 
     private func row(_ entry: DirectoryListing.Entry) -> String {
@@ -175,12 +177,12 @@ struct ListingResponse: Sendable {
 
     /// The path as a heading, with a link for each parent directory.
     private var trail: String {
-        var trail = self.path.names.isEmpty ? "/" : "<a href=\"/\" aria-label=\"Top\">/</a>"
+        var trail = self.path.names.isEmpty ? "/" : "<a href=\"\(self.base.url("/"))\" aria-label=\"Top\">/</a>"
         for (index, name) in self.path.names.enumerated() {
             let text = HTMLText.escape(name)
             guard index < self.path.names.count - 1 else { return trail + text + "/" }
             let directory = TreePath(names: Array(self.path.names[...index]), endsWithSlash: true)
-            trail += "<a href=\"\(directory.url)\">\(text)</a>/"
+            trail += "<a href=\"\(self.base.url(directory.url))\">\(text)</a>/"
         }
         return trail
     }

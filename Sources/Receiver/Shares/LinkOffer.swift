@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import TransferCore
 
-/// The content of a request that makes a link: `{"path": "/a/b", "expires": 3600, "count": 3}`.
+/// The content of a request that makes a link: `{"path": "/a/b", "expires": 3600, "count": 3, "password": "…"}`.
 struct LinkOffer: Sendable {
     /// The file's path.
     var path: TreePath
@@ -9,6 +9,9 @@ struct LinkOffer: Sendable {
     var lifetime: Duration?
     /// The maximum number of downloads, or `nil` for that of the receiver.
     var downloads: Int?
+
+    /// The password, or `nil` for none.
+    var password: String?
 
     /// The longest lifetime in seconds, a hundred years.
     private static let longest: Int64 = 100 * 366 * 86400
@@ -25,6 +28,11 @@ struct LinkOffer: Sendable {
         self.path = path
         self.lifetime = try Self.number("expires", of: json, in: 1...Self.longest).map { .seconds($0) }
         self.downloads = try Self.number("count", of: json, in: 1...1_000_000_000).map { Int($0) }
+        guard let password = json["password"], !password.isNull else { return }
+        guard let text = password.string, (1...1024).contains(text.utf8.count) else {
+            throw UploadRefusal(400, "'password' is a text of 1 to 1024 bytes, or missing")
+        }
+        self.password = text
     }
 
     private static func number(

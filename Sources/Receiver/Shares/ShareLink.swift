@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import TransferCore
 
-/// The path of a share link: `/.martlet-share/TOKEN/NAME`.
+/// The path of a share link: `/.martlet-share/TOKEN/NAME`; of one with a password `/.martlet-share/TOKEN/`.
 enum ShareLink {
     /// The first name of every link's path.
     static let directory = ".martlet-share"
@@ -10,6 +10,17 @@ enum ShareLink {
 
     /// The path for a token and a file name.
     static func path(token: String, name: String) -> String { "/\(self.directory)/\(token)/\(TreePath.encode(name))" }
+
+    /// The path for a token of a link with a password, which hides the file's name.
+    static func path(token: String) -> String { "/\(self.directory)/\(token)/" }
+
+    /// The path of the image with a link's QR code.
+    ///
+    /// - Parameter path: The path of the link.
+    /// - Returns: The path of the image.
+    static func qr(ofLink path: String) -> String {
+        "/" + path.split(separator: "/").prefix(2).joined(separator: "/") + "?qr"
+    }
 
     /// Removes the token from a path for the log: the token grants access to the file.
     ///

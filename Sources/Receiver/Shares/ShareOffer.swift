@@ -7,11 +7,14 @@ public struct ShareOffer: Sendable, Hashable {
     public var lifetime: Duration?
     /// The maximum number of downloads, or `nil` for no limit.
     public var downloads: Int?
+    /// The password that clients must send, or `nil` for none.
+    public var password: String?
 
     /// Creates an offer.
-    public init(path: String, lifetime: Duration? = nil, downloads: Int? = nil) {
+    public init(path: String, lifetime: Duration? = nil, downloads: Int? = nil, password: String? = nil) {
         self.path = path
         self.lifetime = lifetime
         self.downloads = downloads
+        self.password = password
     }
 }

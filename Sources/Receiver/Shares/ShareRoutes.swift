@@ -11,18 +11,15 @@ struct ShareRoutes {
     /// Returns the handler of a request.
     func handler(_ path: TreePath, _ request: inout Request) -> any RequestHandler {
         let method = request.head.method
-        guard path.names.count == 1 || method == "DELETE" else {
-            let (core, request) = (self.core, request)
-            return BlockingHandler {
-                core.shares.response(path, request, now: Timestamp.now) { work in core.pool.submit { _ in work() } }
-            }
-        }
+        guard path.names.count == 1 || method == "DELETE" else { return self.link(path, request) }
         // Links are made for files below the directory; without one, requests need no credentials.
         guard self.core.tree != nil else { return ImmediateHandler(.failure(.notFound)) }
         switch self.core.access.verdict(request.head.fields, needs: .read, from: request.peer) {
         case .allowed(let user): request.user = user
         case .refused(let response): return ImmediateHandler(response)
         }
+        // Anybody may read a public directory, but not make links that outlive that.
+        if let refusal = self.core.access.refusalOfUnknown(request.head.fields) { return ImmediateHandler(refusal) }
         let user = request.user
         let seesAll = self.core.access.rights(request.head.fields)?.rights == .all
         // Those of `--share` are for the user who runs the receiver: they may be for files outside the directory.
@@ -57,6 +54,46 @@ struct ShareRoutes {
         }
     }
 
+    /// Returns the handler of a request for a link.
+    private func link(_ path: TreePath, _ request: Request) -> any RequestHandler {
+        let core = self.core
+        let token = path.names[1]
+        if request.isRead, let query = request.target.query, QueryItems(query)["qr"] != nil {
+            return BlockingHandler { Self.qr(core.shares.link(token), request) }
+        }
+        if request.head.method == "POST", QueryItems.isForm(request.head.fields) {
+            return CollectingHandler(limit: 16 << 10) { content in
+                guard let link = core.shares.link(token), let hash = link.password else {
+                    return .message(405, "a link supports GET and HEAD", ["Allow": "GET, HEAD"])
+                }
+                return core.gate.opened(QueryItems(form: content), link, hash, request)
+            }
+        }
+        return BlockingHandler {
+            var path = path
+            if let link = core.shares.link(token), let hash = link.password, link.revoked == nil {
+                if let refusal = core.gate.refusal(link, hash, request) { return refusal }
+                if path.names.count == 2 { path.names.append(link.name) }
+            }
+            return core.shares.response(path, request, now: Timestamp.now) { work in
+                core.pool.submit { _ in work() }
+            }
+        }
+    }
+
+    /// The QR code of a link's URL; does not count as a download.
+    private static func qr(_ link: StoredLink?, _ request: Request) -> Response {
+        guard let link, link.revoked == nil else { return .failure(.notFound) }
+        guard let code = QRCode(AbsoluteLocation.url(link.url, request)) else {
+            return .message(404, "the link is too long for a QR code")
+        }
+        let fields: HeaderFields = [
+            "Content-Type": "image/svg+xml", "Cache-Control": "private, no-store", "X-Content-Type-Options": "nosniff",
+            "Cross-Origin-Resource-Policy": "same-origin", "Content-Security-Policy": "default-src 'none'; sandbox",
+        ]
+        return Response(200, fields, .bytes(Array(code.svg.utf8)))
+    }
+
     private static func isJSON(_ type: String) -> Bool {
         type.prefix { $0 != ";" && $0 != " " }.lowercased() == AcceptedFormat.json.mediaType
     }
@@ -72,7 +109,7 @@ struct ShareRoutes {
             guard let tree = core.tree, case .file(let file, _)? = try? tree.open(offer.path),
                 let status = file.status()
             else { throw UploadRefusal(404, "there is no such file") }
-            let link = StoredLink(
+            var link = StoredLink(
                 .request,
                 path: offer.path.names,
                 file: FileIdentity(linked: status),
@@ -81,6 +118,7 @@ struct ShareRoutes {
                 downloads: offer.downloads ?? core.configuration.shareDownloads,
                 creator: request.user
             )
+            link.password = offer.password.map { PasswordHash($0, rounds: core.configuration.passwordRounds) }
             try core.shares.make(link, now: now)
             var response = Self.json(201, self.members(link, request))
             response.fields.append("Location", link.url)
@@ -111,10 +149,12 @@ struct ShareRoutes {
             JSON.Member("name", .string(link.name)),
             JSON.Member("expires", .optional(link.expires.map { Timestamp.text($0) })),
             JSON.Member("count", .optional(link.downloads.map { Int64($0) })),
+            JSON.Member("password", .bool(link.password != nil)),
+            JSON.Member("qr", .string(AbsoluteLocation.url(ShareLink.qr(ofLink: link.url), request))),
         ]
     }
 
-    private static func json(_ status: Int, _ members: [JSON.Member]) -> Response {
+    static func json(_ status: Int, _ members: [JSON.Member]) -> Response {
         let fields: HeaderFields = [
             "Content-Type": "application/json", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
         ]

@@ -38,6 +38,7 @@ final class ShareTable: Sendable {
     ///   - store: The store, or `nil` to keep links in memory.
     ///   - tree: The served directory, for links that are made by requests.
     ///   - owner: The address for which links are stored if no directory is served.
+    ///   - passwordRounds: The iterations of hashes of the offers' passwords.
     ///   - now: The current time, in seconds since 1970.
     /// - Throws: ``ReceiverError`` with `directory` if a file cannot be opened or is not a regular file, `links` if the
     ///   store is damaged or cannot be written.
@@ -46,6 +47,7 @@ final class ShareTable: Sendable {
         store: LinkStore? = nil,
         tree: ServedTree? = nil,
         owner: String = "",
+        passwordRounds: Int = PasswordHash.usualRounds,
         now: Int64
     ) throws(ReceiverError) {
         var book = LinkBook(owner: tree.map { Self.real($0.path) } ?? owner)
@@ -61,7 +63,7 @@ final class ShareTable: Sendable {
         var state = State(book: book)
         var paths: [String] = []
         for offer in offers {
-            let (file, link) = try Self.link(for: offer, in: &state, now: now)
+            let (file, link) = try Self.link(for: offer, in: &state, passwordRounds, now: now)
             state.offered[link.token] = file
             paths.append(link.url)
         }
@@ -79,6 +81,7 @@ final class ShareTable: Sendable {
     private static func link(
         for offer: ShareOffer,
         in state: inout State,
+        _ passwordRounds: Int,
         now: Int64
     ) throws(ReceiverError) -> (OpenFile, StoredLink) {
         let raw = Platform.open(offer.path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
@@ -104,7 +107,7 @@ final class ShareTable: Sendable {
             guard entry.over(now: now) == nil else { continue }
             // The file may have been written to since: it is the same as long as it was not replaced.
             let isSame = old.file.inode == link.file.inode && old.downloads == link.downloads
-            guard isSame, old.lifetime == link.lifetime else {
+            guard isSame, old.lifetime == link.lifetime, Self.isSame(old.password, offer.password) else {
                 _ = state.book.revoke(old.token, now: now)
                 continue
             }
@@ -118,9 +121,17 @@ final class ShareTable: Sendable {
             link.token = old.token
             link.created = old.created
             link.expires = old.expires
+            link.password = old.password
         }
+        if !isFound { link.password = offer.password.map { PasswordHash($0, rounds: passwordRounds) } }
         guard state.book.put(link, now: now) != nil else { throw Self.full }
         return (file, link)
+    }
+
+    /// Whether a stored link has the password of an offer; hashes it.
+    private static func isSame(_ stored: PasswordHash?, _ offered: String?) -> Bool {
+        guard let stored, let offered else { return stored == nil && offered == nil }
+        return stored.accepts(offered)
     }
 
     /// The absolute path of a file, with the name that the user gave it, which is that of the link.
@@ -230,6 +241,12 @@ final class ShareTable: Sendable {
     }
 
     // MARK: Files
+
+    /// The link of a token, or `nil`; blocks.
+    func link(_ token: String) -> StoredLink? {
+        guard self.refresh() else { return nil }
+        return self.state.withLock { $0.book[token]?.link }
+    }
 
     /// Opens the file of a link; `nil` if it is gone or was replaced.
     func open(_ link: StoredLink, _ offered: OpenFile?) -> (file: OpenFile, facts: FileFacts)? {

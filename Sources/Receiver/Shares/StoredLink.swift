@@ -37,6 +37,8 @@ struct StoredLink: Sendable, Hashable {
     var upload: String?
     /// Whether the upload may have got a numbered name: it was stored before the file was renamed.
     var mayBeRenamed = false
+    /// The hash of its password, or `nil` if it has none.
+    var password: PasswordHash?
     /// The time of its removal by a user, in seconds since 1970.
     var revoked: Int64?
 
@@ -50,7 +52,9 @@ struct StoredLink: Sendable, Hashable {
     var lifetime: Int64? { self.expires.map { $0 - self.created } }
 
     /// The path of the link.
-    var url: String { ShareLink.path(token: self.token, name: self.name) }
+    var url: String {
+        self.password == nil ? ShareLink.path(token: self.token, name: self.name) : ShareLink.path(token: self.token)
+    }
 
     /// The record of the link.
     var json: JSON {
@@ -63,6 +67,7 @@ struct StoredLink: Sendable, Hashable {
             JSON.Member("downloads", .optional(self.downloads.map { Int64($0) })),
             JSON.Member("creator", .optional(self.creator)), JSON.Member("upload", .optional(self.upload)),
             JSON.Member("mayBeRenamed", .bool(self.mayBeRenamed)), JSON.Member("revoked", .optional(self.revoked)),
+            JSON.Member("password", .optional(self.password?.text)),
         ])
     }
 
@@ -73,6 +78,11 @@ struct StoredLink: Sendable, Hashable {
             let modified = json["modified"]?.integer, let inode = json["inode"]?.string.flatMap({ UInt64($0) }),
             let created = json["created"]?.integer
         else { return nil }
+        if let text = json["password"]?.string {
+            // A link must not lose its password.
+            guard let hash = PasswordHash(text: text) else { return nil }
+            self.password = hash
+        }
         self.token = token
         self.origin = origin
         self.path = path

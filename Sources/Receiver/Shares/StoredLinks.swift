@@ -20,6 +20,8 @@ package enum StoredLinks {
         package var limit: Int?
         /// Until when it works, or why it does not.
         package var end: String
+        /// Whether it has a password.
+        package var hasPassword = false
     }
 
     /// Reads the links of all files in a directory; the oldest first.
@@ -47,7 +49,8 @@ package enum StoredLinks {
                         file: file,
                         completed: entry.share.completed(of: link.file.size),
                         limit: link.downloads,
-                        end: end
+                        end: end,
+                        hasPassword: link.password != nil
                     )
                 )
             }

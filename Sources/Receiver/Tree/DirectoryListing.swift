@@ -44,24 +44,14 @@ struct DirectoryListing: Sendable, Hashable {
         while isWanted: () -> Bool = { true }
     ) throws(TreeError) -> DirectoryListing? {
         guard isWanted() else { return nil }
-        // A separate descriptor: closedir(3) closes it, and it has its own read position.
-        let copy = openat(directory.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard copy >= 0 else { throw TreeError(number: errno) }
-        guard let stream = fdopendir(copy) else {
-            close(copy)
-            throw .failed
-        }
-        defer { closedir(stream) }
+        let stream = try DirectoryStream(directory)
         var entries: [Entry] = []
         var isCut = false
         var seen = 0
-        while let next = readdir(stream) {
-            let name = withUnsafeBytes(of: &next.pointee.d_name) { bytes in
-                String(validating: bytes.prefix { $0 != 0 }, as: UTF8.self)
-            }
+        while let name = try stream.next() {
             seen += 1
             if seen % Self.interval == 0, !isWanted() { return nil }
-            guard let name, name != ".", name != "..", tree.isServed(name) else { continue }
+            guard name != "", name != ".", name != "..", tree.isServed(name) else { continue }
             guard entries.count < Self.longest else {
                 isCut = true
                 break

@@ -21,6 +21,8 @@ final class ReceiverBench {
         configuration.listen.port = 0
         configuration.loops = 2
         configuration.limits.grace = .seconds(2)
+        configuration.signInRounds = 10
+        configuration.passwordRounds = 10
         change(&configuration)
         self.receiver = try await Receiver.start(configuration, log: log)
     }
