@@ -14,7 +14,7 @@ final class ListingHandler: RequestHandler {
     private let tree: ServedTree
     private let place: ListingPlace
     private let accept: String?
-    private let takesUploads: Bool
+    private let visitor: PageVisitor
     private let interest = Interest()
 
     /// Whether the client still wants the listing.
@@ -34,21 +34,21 @@ final class ListingHandler: RequestHandler {
     ///   - tree: The tree that contains it.
     ///   - place: The threads and limits of listings.
     ///   - accept: The value of `Accept`.
-    ///   - takesUploads: Whether the page has an upload form.
+    ///   - visitor: The visitor of the page.
     init(
         _ directory: OpenFile,
         at path: TreePath,
         of tree: ServedTree,
         place: ListingPlace,
         accept: String?,
-        takesUploads: Bool
+        visitor: PageVisitor
     ) {
         self.directory = directory
         self.path = path
         self.tree = tree
         self.place = place
         self.accept = accept
-        self.takesUploads = takesUploads
+        self.visitor = visitor
     }
 
     func begin(_ connection: any RequestContext) {
@@ -57,7 +57,7 @@ final class ListingHandler: RequestHandler {
             return
         }
         let (directory, path, tree, place) = (self.directory, self.path, self.tree, self.place)
-        let (accept, takesUploads, interest) = (self.accept, self.takesUploads, self.interest)
+        let (accept, visitor, interest) = (self.accept, self.visitor, self.interest)
         connection.blocking(on: place.pool) { () -> Response? in
             defer { place.leave() }
             do throws(TreeError) {
@@ -66,7 +66,7 @@ final class ListingHandler: RequestHandler {
                 }
                 guard let listing else { return nil }
                 guard let charge = place.charge(listing.memory) else { return Self.busy }
-                let response = ListingResponse(path: path, listing: listing, takesUploads: takesUploads)
+                let response = ListingResponse(path: path, listing: listing, visitor: visitor)
                 return response.response(accept: accept, place: place, charge: charge)
             } catch {
                 return .failure(error)

@@ -267,7 +267,7 @@ struct ServingTests {
             .map { DirectoryListing.Entry(name: "\"f\($0)", isDirectory: $0 == 0, size: 7, modified: 0) }
         let listing = DirectoryListing(entries: entries, isCut: false)
         var text = ListingResponse.Text(
-            listing: ListingResponse(path: .root, listing: listing, takesUploads: false),
+            listing: ListingResponse(path: .root, listing: listing, visitor: .nobody),
             format: format
         )
         var pieces: [[UInt8]] = []
