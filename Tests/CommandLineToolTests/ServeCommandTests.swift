@@ -22,6 +22,26 @@ struct ServeCommandTests {
         #expect(plan.log == .standardError)
     }
 
+    @Test("reads the options for proxies and public directories")
+    func proxies() throws {
+        let plan = try self.plan(
+            "dir",
+            "--base-path",
+            "files/",
+            "--trusted-proxy",
+            "127.0.0.1",
+            "--trusted-proxy",
+            "fd00::/8",
+            "--public-read"
+        )
+        #expect(plan.configuration.basePath == "/files")
+        #expect(plan.configuration.trustedProxies == ["127.0.0.1", "fd00::/8"])
+        #expect(plan.configuration.isPublic)
+        #expect(throws: (any Error).self) { try self.plan("dir", "--base-path", "/a b") }
+        #expect(throws: (any Error).self) { try self.plan("dir", "--trusted-proxy", "proxy.example") }
+        #expect(throws: (any Error).self) { try self.plan("--share", "f", "--public-read") }
+    }
+
     @Test("reads its options")
     func options() throws {
         let plan = try self.plan(

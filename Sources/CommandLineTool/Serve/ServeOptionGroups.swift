@@ -8,6 +8,20 @@ struct ServeAddressOptions: ParsableArguments {
     )
     var listen = "127.0.0.1:8080"
 
+    @Option(
+        help: ArgumentHelp("Path below which a proxy serves the directory, such as /files.", valueName: "path")
+    )
+    var basePath = ""
+
+    @Option(
+        help: ArgumentHelp(
+            "Address or network (10.0.0.0/8) of a proxy whose Forwarded or X-Forwarded-For, -Proto and -Host fields "
+                + "name the client; may be repeated.",
+            valueName: "address"
+        )
+    )
+    var trustedProxy: [String] = []
+
     @Option(help: ArgumentHelp("Certificate with its chain, PEM.", valueName: "file"), completion: .file())
     var tlsCertificate: String?
 
@@ -96,6 +110,9 @@ struct ServeAccessOptions: ParsableArguments {
         completion: .file()
     )
     var credentials: String?
+
+    @Flag(help: "Let anybody read and list; only credentials permit to write and to make links.")
+    var publicRead = false
 
     @Option(help: ArgumentHelp("Name of the session cookie.", valueName: "name"))
     var sessionCookie = "martlet-session"

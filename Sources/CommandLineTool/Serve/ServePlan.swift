@@ -51,6 +51,24 @@ struct ServePlan: Sendable {
         guard HeaderField.isName(command.access.sessionCookie) else {
             throw BadValue("\"\(DisplayText.clean(command.access.sessionCookie))\" is not a cookie name")
         }
+        configuration.isPublic = command.access.publicRead
+        guard !command.access.publicRead || command.directory != nil else {
+            throw BadValue("--public-read requires a directory to serve")
+        }
+        guard let base = BasePath(parsing: command.address.basePath) else {
+            throw BadValue(
+                "\"\(DisplayText.clean(command.address.basePath))\" is not a base path; write /NAME or /NAME/NAME with "
+                    + "letters, digits and -._~"
+            )
+        }
+        configuration.basePath = base.prefix
+        for proxy in command.address.trustedProxy where TrustedProxies(parsing: [proxy]) == nil {
+            throw BadValue(
+                "\"\(DisplayText.clean(proxy))\" is not the address of a proxy; write an address or a network, such as "
+                    + "10.0.0.1 or 10.0.0.0/8"
+            )
+        }
+        configuration.trustedProxies = command.address.trustedProxy
         configuration.allowedHosts = command.access.allowHost
         for origin in command.access.allowOrigin where !RequestPolicy.isOriginPattern(origin) {
             throw BadValue(

@@ -12,7 +12,7 @@ enum ServeText {
         let base = self.base(receiver.address, isSecure: configuration.certificate != nil)
         var lines: [String] = []
         if let directory = configuration.directory {
-            lines.append("serving \(DisplayText.clean(directory)) at \(base)/")
+            lines.append("serving \(DisplayText.clean(directory)) at \(base)\(configuration.basePath)/")
         }
         for (path, offer) in zip(receiver.sharePaths, configuration.shares) {
             lines.append("share \(DisplayText.clean(offer.path)) at \(base)\(path)")

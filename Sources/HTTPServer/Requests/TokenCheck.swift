@@ -8,6 +8,9 @@ package struct TokenCheck: Sendable {
     /// Keeps the digest of a token.
     package init(_ token: String) { self.digest = SHA256.hash(data: Array(token.utf8)) }
 
+    /// The bytes of the digest, from which other secrets are derived.
+    package var bytes: [UInt8] { Array(self.digest) }
+
     /// Whether this is the token.
     package func accepts(_ token: String) -> Bool {
         // Digests are compared in constant time and have the same length for all tokens.

@@ -18,58 +18,201 @@ final class AccessControl: Sendable {
     private let policy: RequestPolicy
     private let sessionCookie: String
     private let limiter = Mutex(GuessLimiter())
+    private let signInKey: SignInKey
 
     /// - Parameters:
     ///   - credentials: The credentials that are accepted.
     ///   - open: The rights of requests without credentials.
     ///   - policy: The accepted values of `Host` and `Origin`.
     ///   - sessionCookie: The name of the session cookie.
-    init(credentials: [AccessCredential], open: Rights, policy: RequestPolicy, sessionCookie: String) {
+    ///   - rounds: The iterations of the slow hash for the sign-in cookie.
+    init(
+        credentials: [AccessCredential],
+        open: Rights,
+        policy: RequestPolicy,
+        sessionCookie: String,
+        rounds: Int = SignInKey.usualRounds
+    ) {
         self.credentials = credentials
         self.open = open
         self.policy = policy
         self.sessionCookie = sessionCookie
+        self.signInKey = SignInKey(credentials, rounds: rounds)
     }
+
+    /// Whether there are credentials that a person can enter.
+    var takesSignIn: Bool { self.credentials.contains { $0.kind != .session } }
+
+    /// Whether some of them have a user name.
+    var hasUserNames: Bool { self.credentials.contains { $0.kind == .basic } }
+
+    /// Derives the key of the cookies before it is needed; takes a part of a second.
+    func prepare() { if self.takesSignIn { _ = self.signInKey.cookie } }
 
     /// Checks `Host` and `Origin`; returns the response if the request is refused.
     ///
     /// Prevents cross-site request forgery (a page of another origin writes with the user's credentials) and DNS
     /// rebinding (a page reads through a name that was made to resolve to this machine).
-    func refusal(_ head: RequestHead, localAddress: String?) -> Response? {
+    ///
+    /// - Parameters:
+    ///   - head: The request head.
+    ///   - localAddress: The local address of the connection.
+    ///   - authority: The host that the client addressed, if a trusted proxy reports one. It must be accepted like that
+    ///     of `Host`: a page could add the field to its requests.
+    /// - Returns: The response, or `nil`.
+    func refusal(_ head: RequestHead, localAddress: String?, authority: String? = nil) -> Response? {
         let hosts = head.fields.values("Host")
         // HTTP/1.0 does not require Host; HTTP/1.1 requires exactly one (RFC 9112 §3.2).
         if head.minorVersion == 0, hosts.isEmpty, head.fields["Origin"] == nil { return nil }
         guard hosts.count == 1 else { return .message(400, "exactly one Host field is needed") }
         let isSafe = head.method == "GET" || head.method == "HEAD" || head.method == "OPTIONS"
         let origins = isSafe ? [] : head.fields.values("Origin")
-        switch self.policy.verdict(hosts: hosts, origins: origins, localAddress: localAddress) {
-        case .heard: return nil
-        case .refused(let reason): return .message(403, reason)
+        if authority != nil,
+            case .refused(let reason) = self.policy.verdict(
+                hosts: hosts,
+                origins: [],
+                localAddress: localAddress
+            )
+        {
+            return .message(403, reason)
         }
+        let addressed = authority.map { [$0] } ?? hosts
+        if case .refused(let reason) = self.policy.verdict(
+            hosts: addressed,
+            origins: origins,
+            localAddress: localAddress
+        ) {
+            return .message(403, reason)
+        }
+        // `SameSite` does not protect from pages of other ports of the same host; browsers send `Origin` with all of
+        // these requests.
+        guard !isSafe, origins.isEmpty, self.isSignedIn(head.fields) else { return nil }
+        return .message(
+            403,
+            "a request with the cookie of a sign-in needs an Origin field; or send the credential itself"
+        )
     }
 
-    /// The rights of a request, its user, and whether it carries an invalid credential; `nil` if it carries no valid one.
-    func rights(_ fields: HeaderFields) -> (rights: Rights, user: String?, isPartlyWrong: Bool)? {
-        if self.credentials.isEmpty { return (self.open, nil, false) }
-        var rights = self.open
-        var user: String?
-        var showsWrong = false
-        if let authorization = fields["Authorization"] {
-            if let found = self.credential(authorization: authorization) {
-                rights.formUnion(found.rights)
-                user = found.user
-            } else {
-                showsWrong = true
+    // MARK: Signing in
+
+    /// The result of an attempt to sign in.
+    enum SignIn: Sendable {
+        /// The value of `Set-Cookie`.
+        case signedIn(cookie: String)
+        /// The credential is wrong.
+        case wrong
+        /// The address guesses: the number of seconds until its next attempt is checked.
+        case delayed(seconds: Int64)
+    }
+
+    /// Checks what a person has entered; may take a part of a second.
+    ///
+    /// - Parameters:
+    ///   - name: The user's name; empty for a token.
+    ///   - password: The password, or a token.
+    ///   - request: The request.
+    /// - Returns: The result.
+    func signIn(_ name: String, _ password: String, _ request: Request) -> SignIn {
+        if let seconds = self.delay(of: request.peer) { return .delayed(seconds: seconds) }
+        let found = self.credentials.first { credential in
+            switch credential.kind {
+            case .basic: credential.check.accepts("\(name):\(password)")
+            case .token: credential.check.accepts(password)
+            case .session: false
             }
+        }
+        guard let found else {
+            self.failed(request.peer, showing: [name, password])
+            return .wrong
+        }
+        let cookie = self.signInKey.cookie
+        let value = cookie.value(subject: cookie.subject(of: found.check.bytes), now: Double(Timestamp.now))
+        return .signedIn(cookie: self.field(value, request))
+    }
+
+    /// The value of `Set-Cookie` that signs out.
+    func signOut(_ request: Request) -> String { self.field("", request) }
+
+    private func field(_ value: String, _ request: Request) -> String {
+        self.signInKey.cookie.field(value, path: request.basePath + "/", isSecure: request.isSecure)
+    }
+
+    /// Whether a request has the cookie of a sign-in.
+    func isSignedIn(_ fields: HeaderFields) -> Bool { self.signedIn(fields) != nil }
+
+    /// Whether a request has a valid credential, or none is needed for anything.
+    func isKnown(_ fields: HeaderFields) -> Bool {
+        if self.credentials.isEmpty { return self.open == .all }
+        return self.rights(fields)?.isKnown ?? false
+    }
+
+    private func signedIn(_ fields: HeaderFields) -> AccessCredential? {
+        guard self.takesSignIn, fields.contains("Cookie") else { return nil }
+        let cookie = self.signInKey.cookie
+        guard let subject = cookie.check(fields, now: Double(Timestamp.now))?.subject else { return nil }
+        return self.credentials.first { cookie.subject(of: $0.check.bytes) == subject }
+    }
+
+    // MARK: Guesses
+
+    /// The seconds for which credentials of an address are not checked, or `nil` if they are.
+    func delay(of peer: String) -> Int64? {
+        self.limiter.withLock { $0.refusal(of: peer, at: .now) }.map { max(1, $0.components.seconds + 1) }
+    }
+
+    /// Counts a wrong credential.
+    func failed(_ peer: String, showing credential: some Hashable) {
+        var hasher = Hasher()
+        hasher.combine(credential)
+        let hash = hasher.finalize()
+        self.limiter.withLock { $0.failed(peer, credential: hash, at: .now) }
+    }
+
+    /// The response to credentials of an address that guesses.
+    static func delayed(_ seconds: Int64) -> Response {
+        .message(
+            429,
+            "too many wrong credentials from your address; try again in \(seconds) s",
+            ["Retry-After": "\(seconds)"]
+        )
+    }
+
+    // MARK: Rights
+
+    /// What is known about the client of a request.
+    struct Standing: Sendable {
+        /// Its rights.
+        var rights: Rights
+        /// The user, if a credential names one.
+        var user: String?
+        /// Whether one of its credentials is invalid.
+        var isPartlyWrong = false
+        /// Whether one of its credentials is valid.
+        var isKnown = false
+    }
+
+    /// What is known about the client of a request; `nil` if it has credentials and none is valid.
+    func rights(_ fields: HeaderFields) -> Standing? {
+        if self.credentials.isEmpty { return Standing(rights: self.open) }
+        var standing = Standing(rights: self.open)
+        func add(_ found: AccessCredential?) {
+            guard let found else {
+                standing.isPartlyWrong = true
+                return
+            }
+            standing.rights.formUnion(found.rights)
+            standing.user = standing.user ?? found.user
+            standing.isKnown = true
+        }
+        if let authorization = fields["Authorization"] {
+            add(self.credential(authorization: authorization))
         }
         for value in self.sessions(fields) {
-            if let found = self.credentials.first(where: { $0.kind != .basic && $0.check.accepts(value) }) {
-                rights.formUnion(found.rights)
-            } else {
-                showsWrong = true
-            }
+            add(self.credentials.first { $0.kind != .basic && $0.check.accepts(value) })
         }
-        return showsWrong && rights == self.open ? nil : (rights, user, showsWrong)
+        // A cookie that has ended is no guess.
+        if let found = self.signedIn(fields) { add(found) }
+        return standing.isPartlyWrong && !standing.isKnown ? nil : standing
     }
 
     /// Checks a request for a right.
@@ -80,38 +223,28 @@ final class AccessControl: Sendable {
     ///   - peer: The client's address: credentials of one that guesses are refused unchecked.
     /// - Returns: The decision.
     func verdict(_ fields: HeaderFields, needs right: Rights, from peer: String) -> Verdict {
-        var shown = Hasher()
-        let hasCredentials = self.hash(fields, into: &shown)
-        let now = ContinuousClock.now
-        if hasCredentials, let wait = self.limiter.withLock({ $0.refusal(of: peer, at: now) }) {
-            let seconds = max(1, wait.components.seconds + 1)
-            return .refused(
-                .message(
-                    429,
-                    "too many wrong credentials from your address; try again in \(seconds) s",
-                    ["Retry-After": "\(seconds)"]
-                )
-            )
-        }
+        let shown = self.shown(fields)
+        if !shown.isEmpty, let seconds = self.delay(of: peer) { return .refused(Self.delayed(seconds)) }
         let found = self.rights(fields)
-        if found?.isPartlyWrong ?? true {
-            let credential = shown.finalize()
-            self.limiter.withLock { $0.failed(peer, credential: credential, at: now) }
-        }
-        guard let (rights, user, _) = found else { return .refused(self.challenge("these credentials are not known")) }
-        if rights.isSuperset(of: right) { return .allowed(user: user) }
-        guard rights == self.open, !self.credentials.isEmpty else {
+        if found?.isPartlyWrong ?? true { self.failed(peer, showing: shown) }
+        guard let found else { return .refused(self.challenge("these credentials are not known")) }
+        if found.rights.isSuperset(of: right) { return .allowed(user: found.user) }
+        guard !found.isKnown, !self.credentials.isEmpty else {
             return .refused(.message(403, "this is not allowed here"))
         }
         return .refused(self.challenge("credentials are needed"))
     }
 
-    /// Hashes the credentials of a request; returns false if it has none.
-    private func hash(_ fields: HeaderFields, into hasher: inout Hasher) -> Bool {
-        guard !self.credentials.isEmpty else { return false }
-        let shown = [fields["Authorization"]].compactMap { $0 } + self.sessions(fields)
-        hasher.combine(shown)
-        return !shown.isEmpty
+    /// The credentials of a request, except the cookie of a sign-in.
+    private func shown(_ fields: HeaderFields) -> [String] {
+        self.credentials.isEmpty ? [] : [fields["Authorization"]].compactMap { $0 } + self.sessions(fields)
+    }
+
+    /// Refuses a request without a valid credential.
+    func refusalOfUnknown(_ fields: HeaderFields) -> Response? {
+        if self.isKnown(fields) { return nil }
+        return self.credentials.isEmpty
+            ? .message(403, "this is not allowed here") : self.challenge("credentials are needed")
     }
 
     private func challenge(_ message: String) -> Response {

@@ -17,6 +17,17 @@ public struct ReceiverConfiguration: Sendable {
     public var credentials: [AccessCredential] = []
     /// The name of the session cookie.
     public var sessionCookie = "martlet-session"
+    /// Whether requests without credentials may read and list, on any address.
+    ///
+    /// Only credentials then permit to write, and to make links.
+    public var isPublic = false
+    /// The path below which a proxy serves the receiver, such as `/files`; empty for none.
+    ///
+    /// Requests have it, and all URLs in responses.
+    public var basePath = ""
+    /// The addresses (`10.0.0.1`) and networks (`10.0.0.0/8`) of the proxies that report their clients' addresses by
+    /// `Forwarded` or `X-Forwarded-For`.
+    public var trustedProxies: [String] = []
     /// Additional accepted values of `Host` on loopback.
     public var allowedHosts: [String] = []
     /// Origins whose pages may write.
@@ -38,6 +49,9 @@ public struct ReceiverConfiguration: Sendable {
     ///
     /// Its directory must exist. One receiver uses it at a time; another one makes no links.
     public var linkStore: String?
+    /// The iterations of the slow hashes for the passwords of links, and for the cookies of sign-ins.
+    var passwordRounds = PasswordHash.usualRounds
+    var signInRounds = SignInKey.usualRounds
     /// The number of event loops, or `nil` for one per processor.
     public var loops: Int?
 

@@ -68,7 +68,7 @@ struct LogEntry: Sendable, Hashable {
     /// Seconds since 1970.
     var time: Int64
     var method: String
-    /// The path of the target; the query is omitted because it may contain secrets.
+    /// The path of the target, without the tokens of links; the query is omitted because it may contain secrets.
     var path: String
     var minorVersion: Int
     var status: Int
@@ -77,11 +77,11 @@ struct LogEntry: Sendable, Hashable {
 
     /// Creates the line of a request, or of one that cannot be parsed.
     init(_ request: Request?, from peer: String, time: Int64, status: Int, bytes: Int64?) {
-        self.peer = peer
+        self.peer = request?.peer ?? peer
         self.user = request?.user
         self.time = time
         self.method = request?.head.method ?? "-"
-        self.path = request.map { String($0.target.path) } ?? "-"
+        self.path = request.map { $0.basePath + ShareLink.masked(String($0.target.path)) } ?? "-"
         self.minorVersion = request?.head.minorVersion ?? 1
         self.status = status
         self.bytes = bytes
@@ -90,7 +90,7 @@ struct LogEntry: Sendable, Hashable {
     /// The line, including its line end.
     var line: String {
         let request =
-            "\(Self.escape(self.method)) \(Self.escape(ShareLink.masked(self.path))) HTTP/1.\(self.minorVersion)"
+            "\(Self.escape(self.method)) \(Self.escape(self.path)) HTTP/1.\(self.minorVersion)"
         let size = self.bytes.map { $0 == 0 ? "-" : "\($0)" } ?? "-"
         let user = self.user.map { Self.escape($0.replacing(" ", with: "_")) } ?? "-"
         return "\(self.peer) - \(user) [\(Timestamp.log(self.time))] \"\(request)\" \(self.status) \(size)\n"

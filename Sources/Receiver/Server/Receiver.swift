@@ -15,7 +15,7 @@ internal import TransferCore
 public final class Receiver: Sendable {
     /// The address it listens on, with the actual port if port 0 was requested.
     public let address: ListenAddress
-    /// The paths of the links for ``ReceiverConfiguration/shares``, in the same order.
+    /// The paths, with the base path, of the links for ``ReceiverConfiguration/shares``, in the same order.
     public let sharePaths: [String]
 
     let core: ReceiverCore
@@ -52,6 +52,15 @@ public final class Receiver: Sendable {
         log: AccessLog? = nil
     ) async throws(ReceiverError) -> Receiver {
         try Self.check(configuration)
+        guard let base = BasePath(parsing: configuration.basePath) else {
+            throw ReceiverError(.address, "'\(configuration.basePath)' is not a base path; write /NAME or /NAME/NAME")
+        }
+        guard let proxies = TrustedProxies(parsing: configuration.trustedProxies) else {
+            throw ReceiverError(
+                .address,
+                "a trusted proxy is not an address or network, such as 10.0.0.1 or 10.0.0.0/8"
+            )
+        }
         let tls = try configuration.certificate.map { (certificate) throws(ReceiverError) in
             do {
                 return try TLSContext.make(chain: certificate.chain, key: certificate.key)
@@ -91,18 +100,22 @@ public final class Receiver: Sendable {
             throw error
         }
         area?.sweep(now: Timestamp.now, isFirst: true)
+        let access = Self.access(configuration)
         let core = ReceiverCore(
             configuration: configuration,
             tree: tree,
             area: area,
             shares: shares,
             mayMakeLinks: mayMakeLinks,
-            access: Self.access(configuration),
+            access: access,
+            base: base,
+            proxies: proxies,
             router: ReceiverRoutes(),
             pool: pool,
             log: log
         )
         core.listings.pool.start()
+        pool.submit { _ in access.prepare() }
         let listener: HTTPListener
         do {
             listener = try await HTTPListener.start(Self.listening(configuration, pool, tls), core, on: group)
@@ -136,7 +149,7 @@ public final class Receiver: Sendable {
         )
         return Receiver(
             address: address,
-            sharePaths: shares.paths,
+            sharePaths: shares.paths.map { base.url($0) },
             core: core,
             group: group,
             listener: listener,
@@ -176,12 +189,14 @@ public final class Receiver: Sendable {
                 "the session cookie \(configuration.sessionCookie) is a credential, which is not kept; choose another"
             )
         }
-        guard configuration.listen.isLoopback || !configuration.credentials.isEmpty || configuration.directory == nil
+        guard
+            configuration.listen.isLoopback || !configuration.credentials.isEmpty || configuration.directory == nil
+                || configuration.isPublic
         else {
             throw ReceiverError(
                 .credentials,
                 "\(configuration.listen) can be reached from the network, so credentials are needed: name a file with "
-                    + "--credentials or --token-file, or listen on 127.0.0.1"
+                    + "--credentials or --token-file, let anybody read with --public-read, or listen on 127.0.0.1"
             )
         }
     }
@@ -189,14 +204,15 @@ public final class Receiver: Sendable {
     private static func access(_ configuration: ReceiverConfiguration) -> AccessControl {
         AccessControl(
             credentials: configuration.credentials,
-            open: configuration.credentials.isEmpty ? .all : [],
+            open: configuration.isPublic ? [.read, .list] : configuration.credentials.isEmpty ? .all : [],
             policy: RequestPolicy(
                 listenHost: configuration.listen.host,
                 allowedHosts: configuration.allowedHosts,
                 allowedOrigins: configuration.allowedOrigins,
                 hearsAnyHost: !configuration.listen.isLoopback
             ),
-            sessionCookie: configuration.sessionCookie
+            sessionCookie: configuration.sessionCookie,
+            rounds: configuration.signInRounds
         )
     }
 

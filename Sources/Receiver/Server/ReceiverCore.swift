@@ -16,6 +16,9 @@ final class ReceiverCore: HTTPApplication {
     /// Whether links can be made: not if another receiver stores them.
     let mayMakeLinks: Bool
     let access: AccessControl
+    /// The prefix of all paths.
+    let base: BasePath
+    private let proxies: TrustedProxies
     let digests = DigestCache()
     let listings = ListingPlace()
     let crossOrigin: CrossOrigin
@@ -31,6 +34,8 @@ final class ReceiverCore: HTTPApplication {
         shares: ShareTable,
         mayMakeLinks: Bool,
         access: AccessControl,
+        base: BasePath,
+        proxies: TrustedProxies,
         router: ReceiverRoutes,
         pool: NIOThreadPool,
         log: AccessLog?
@@ -42,6 +47,8 @@ final class ReceiverCore: HTTPApplication {
         self.shares = shares
         self.mayMakeLinks = mayMakeLinks
         self.access = access
+        self.base = base
+        self.proxies = proxies
         self.router = router
         self.pool = pool
         self.log = log
@@ -60,10 +67,27 @@ final class ReceiverCore: HTTPApplication {
 
     // MARK: HTTPApplication
 
-    func handler(for request: inout Request) -> any RequestHandler { self.router.handler(for: &request, self) }
+    func handler(for request: inout Request) -> any RequestHandler {
+        let origin = ClientOrigin(request.head.fields, peer: request.peer, proxies: self.proxies)
+        request.peer = origin.address
+        request.isSecure = origin.isSecure ?? request.isSecure
+        request.authority = origin.host
+        if request.target.path != "*" {
+            guard let path = self.base.relative(request.target.path) else {
+                return ImmediateHandler(
+                    .message(404, "there is nothing here; the files are below \(self.base.prefix)/")
+                )
+            }
+            request.basePath = self.base.prefix
+            request.target.path = path
+            if path.isEmpty { return ImmediateHandler(.message(301, "this is a directory", ["Location": "/"])) }
+        }
+        return self.router.handler(for: &request, self)
+    }
 
     func prepare(_ response: inout Response, to request: Request?) {
         guard let request else { return }
+        SessionRoutes(core: self).replaceChallenge(&response, to: request)
         AbsoluteLocation.resolve(&response.fields, status: response.status, request)
         guard self.crossOrigin.isUsed, response.status >= 200 else { return }
         for (name, value) in self.crossOrigin.fields(for: request.head) { response.fields.append(name, value) }

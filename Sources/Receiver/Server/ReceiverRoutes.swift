@@ -9,7 +9,11 @@ struct ReceiverRoutes: Sendable {
     /// Returns the handler of a request, and sets its method and user.
     func handler(for request: inout Request, _ core: ReceiverCore) -> any RequestHandler {
         if let method = TusProtocol.overridingMethod(request.head) { request.head.method = method }
-        if let refusal = core.access.refusal(request.head, localAddress: request.localAddress) {
+        if let refusal = core.access.refusal(
+            request.head,
+            localAddress: request.localAddress,
+            authority: request.authority
+        ) {
             return ImmediateHandler(refusal)
         }
         return self.permitted(&request, core)
@@ -25,6 +29,7 @@ struct ReceiverRoutes: Sendable {
         // The same for every path: browsers send CORS preflight requests without credentials.
         if request.head.method == "OPTIONS" { return ImmediateHandler(self.options(request, core)) }
         if path.names.first == PageAssets.directory { return PageAssets.handler(path, request) }
+        if let handler = SessionRoutes(core: core).handler(path, &request) { return handler }
         if path.names.first == ShareLink.directory {
             return ShareRoutes(core: core).handler(path, &request)
         }
@@ -134,7 +139,8 @@ struct ReceiverRoutes: Sendable {
             of: tree,
             place: core.listings,
             accept: request.head.fields.joined("Accept"),
-            visitor: PageVisitor(of: request, core)
+            visitor: PageVisitor(of: request, core),
+            base: core.base
         )
     }
 }

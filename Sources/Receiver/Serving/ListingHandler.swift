@@ -15,6 +15,7 @@ final class ListingHandler: RequestHandler {
     private let place: ListingPlace
     private let accept: String?
     private let visitor: PageVisitor
+    private let base: BasePath
     private let interest = Interest()
 
     /// Whether the client still wants the listing.
@@ -35,13 +36,15 @@ final class ListingHandler: RequestHandler {
     ///   - place: The threads and limits of listings.
     ///   - accept: The value of `Accept`.
     ///   - visitor: The visitor of the page.
+    ///   - base: The prefix of all URLs.
     init(
         _ directory: OpenFile,
         at path: TreePath,
         of tree: ServedTree,
         place: ListingPlace,
         accept: String?,
-        visitor: PageVisitor
+        visitor: PageVisitor,
+        base: BasePath
     ) {
         self.directory = directory
         self.path = path
@@ -49,6 +52,7 @@ final class ListingHandler: RequestHandler {
         self.place = place
         self.accept = accept
         self.visitor = visitor
+        self.base = base
     }
 
     func begin(_ connection: any RequestContext) {
@@ -57,7 +61,7 @@ final class ListingHandler: RequestHandler {
             return
         }
         let (directory, path, tree, place) = (self.directory, self.path, self.tree, self.place)
-        let (accept, visitor, interest) = (self.accept, self.visitor, self.interest)
+        let (accept, visitor, interest, base) = (self.accept, self.visitor, self.interest, self.base)
         connection.blocking(on: place.pool) { () -> Response? in
             defer { place.leave() }
             do throws(TreeError) {
@@ -66,7 +70,12 @@ final class ListingHandler: RequestHandler {
                 }
                 guard let listing else { return nil }
                 guard let charge = place.charge(listing.memory) else { return Self.busy }
-                let response = ListingResponse(path: path, listing: listing, visitor: visitor)
+                let response = ListingResponse(
+                    path: path,
+                    listing: listing,
+                    visitor: visitor,
+                    base: base
+                )
                 return response.response(accept: accept, place: place, charge: charge)
             } catch {
                 return .failure(error)

@@ -12,6 +12,8 @@ struct ListingResponse: Sendable {
     var listing: DirectoryListing
     /// The visitor of the page.
     var visitor: PageVisitor
+    /// The prefix of all URLs.
+    var base = BasePath.none
 
     /// Creates the response in the format that the client prefers.
     ///
@@ -122,6 +124,6 @@ struct ListingResponse: Sendable {
         var path = self.path
         path.names.append(entry.name)
         path.endsWithSlash = entry.isDirectory
-        return path.url
+        return self.base.url(path.url)
     }
 }

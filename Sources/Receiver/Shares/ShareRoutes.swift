@@ -23,6 +23,8 @@ struct ShareRoutes {
         case .allowed(let user): request.user = user
         case .refused(let response): return ImmediateHandler(response)
         }
+        // Anybody may read a public directory, but not make links that outlive that.
+        if let refusal = self.core.access.refusalOfUnknown(request.head.fields) { return ImmediateHandler(refusal) }
         let user = request.user
         let seesAll = self.core.access.rights(request.head.fields)?.rights == .all
         // Those of `--share` are for the user who runs the receiver: they may be for files outside the directory.
@@ -114,7 +116,7 @@ struct ShareRoutes {
         ]
     }
 
-    private static func json(_ status: Int, _ members: [JSON.Member]) -> Response {
+    static func json(_ status: Int, _ members: [JSON.Member]) -> Response {
         let fields: HeaderFields = [
             "Content-Type": "application/json", "X-Content-Type-Options": "nosniff", "Cache-Control": "no-store",
         ]

@@ -68,7 +68,7 @@ extension ShareTable {
             if let ticket {
                 response.fields.append(
                     "Set-Cookie",
-                    "\(Self.ticketCookie)=\(ticket); Path=/\(ShareLink.directory)/\(token)/; HttpOnly; SameSite=Lax"
+                    "\(Self.ticketCookie)=\(ticket); Path=\(request.basePath)/\(ShareLink.directory)/\(token)/; HttpOnly; SameSite=Lax"
                         + (request.isSecure ? "; Secure" : "")
                 )
             }

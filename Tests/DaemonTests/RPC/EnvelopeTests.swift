@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import TransferCore
 import Control
+import HTTPServer
 import Synchronization
 import Testing
 

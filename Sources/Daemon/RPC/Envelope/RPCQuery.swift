@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
+internal import HTTPServer
 internal import TransferCore
 
 /// A call in the query of a GET request, for web pages that cannot use POST.

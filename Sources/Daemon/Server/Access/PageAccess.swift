@@ -11,13 +11,13 @@ final class PageAccess: Sendable {
         var listen: ServerConfiguration.Listen?
     }
 
-    private let cookie: PageCookie
+    private let cookie: SignInCookie
     private let clock: @Sendable () -> Double
     private let state = Mutex(State())
 
     /// Creates the access to a page whose RPC has a token.
     init(token: String, clock: @escaping @Sendable () -> Double = CoreClock().now) {
-        self.cookie = PageCookie(token: token)
+        self.cookie = SignInCookie(secret: Array(token.utf8), purpose: "martlet page cookie 1")
         self.clock = clock
     }
 
@@ -51,9 +51,7 @@ final class PageAccess: Sendable {
 
     /// Returns the seconds until the end of a request's cookie; `nil` if it has no valid one.
     func left(_ request: RoutedRequest) -> Double? {
-        let now = self.clock()
-        return RequestCookies.all(request.fields).lazy.filter { $0.name == self.cookie.name }
-            .compactMap { self.cookie.left($0.value, now: now) }.first
+        self.cookie.check(request.fields, now: self.clock())?.left
     }
 
     /// Whether a request with a cookie is from the page itself, not from another one in the same browser.

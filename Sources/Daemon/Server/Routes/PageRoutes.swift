@@ -41,7 +41,7 @@ struct PageRoutes: Sendable {
     @Sendable
     private func session(_ request: RoutedRequest) async -> Response {
         guard let left = self.access.left(request), PageAccess.isFromPage(request) else { return Self.json(401) }
-        return left < PageCookie.lifetime / 2
+        return left < SignInCookie.lifetime / 2
             ? Self.json(200).adding("Set-Cookie", self.access.newCookie()) : Self.json(200)
     }
 

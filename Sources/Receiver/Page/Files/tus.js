@@ -231,7 +231,12 @@ export async function cancel(item) {
 	item.wake?.();
 	const { url } = item;
 	remember(item);
-	if (url) await request({ sent: 0 }, "DELETE", url).catch(() => {});
+	// 423: the request that was ended still runs on the server.
+	for (let tries = 0; url && tries < 9; tries += 1) {
+		const problem = await request({ sent: 0 }, "DELETE", url).then(() => null, (error) => error);
+		if (!problem?.passes) return;
+		await pause({}, 1);
+	}
 }
 
 /** Ends a request that has not moved for a long time: its connection may be dead. */

@@ -170,7 +170,8 @@ final class FormUpload: UploadFlow {
                 .array(
                     landed.map { file in
                         var members = [
-                            JSON.Member("name", .optional(file.path.name)), JSON.Member("url", .string(file.path.url)),
+                            JSON.Member("name", .optional(file.path.name)),
+                            JSON.Member("url", .string(self.request.basePath + file.path.url)),
                             JSON.Member("size", .integer(file.facts.length)),
                         ]
                         if let link = file.link {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import TransferCore
+package import TransferCore
 
-/// The percent-decoded items of a URL's query, in order.
-struct QueryItems: Sendable, Hashable {
+/// The percent-decoded items of a URL's query or of a form, in order.
+package struct QueryItems: Sendable, Hashable {
     /// The names and values.
-    private(set) var items: [(name: String, value: String)] = []
+    package private(set) var items: [(name: String, value: String)] = []
 
     /// Parses a query, which is split at `&` and `=`.
-    init(_ query: some StringProtocol) {
+    package init(_ query: some StringProtocol) {
         for part in query.split(separator: "&") {
             let halves = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             self.items.append((Self.decode(halves[0]), halves.count > 1 ? Self.decode(halves[1]) : ""))
@@ -15,7 +15,7 @@ struct QueryItems: Sendable, Hashable {
     }
 
     /// Parses the query of a request's target.
-    init(target: String) {
+    package init(target: String) {
         guard let mark = target.firstIndex(of: "?") else {
             self.init("")
             return
@@ -23,14 +23,32 @@ struct QueryItems: Sendable, Hashable {
         self.init(target[target.index(after: mark)...].prefix { $0 != "#" })
     }
 
-    /// The first value with a name.
-    subscript(name: String) -> String? { self.items.first { $0.name == name }?.value }
+    /// Parses `application/x-www-form-urlencoded`, in which `+` is a blank.
+    ///
+    /// - Source: the URL standard, §5.1.
+    package init(form: some Sequence<UInt8>) {
+        self.init(String(decoding: form.map { $0 == 0x2B ? 0x20 : $0 }, as: UTF8.self))
+    }
 
-    static func == (left: QueryItems, right: QueryItems) -> Bool {
+    /// The media type of a form that ``init(form:)`` parses.
+    package static let formType = "application/x-www-form-urlencoded"
+
+    /// Whether the content of a request is such a form.
+    package static func isForm(_ fields: HeaderFields) -> Bool {
+        fields["Content-Type"]?.prefix { $0 != ";" && $0 != " " }.lowercased() == self.formType
+    }
+
+    /// The first value with a name.
+    package subscript(name: String) -> String? { self.items.first { $0.name == name }?.value }
+
+    /// All values with a name.
+    package func values(_ name: String) -> [String] { self.items.filter { $0.name == name }.map(\.value) }
+
+    package static func == (left: QueryItems, right: QueryItems) -> Bool {
         left.items.elementsEqual(right.items) { $0 == $1 }
     }
 
-    func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         for item in self.items {
             hasher.combine(item.name)
             hasher.combine(item.value)
@@ -38,7 +56,7 @@ struct QueryItems: Sendable, Hashable {
     }
 
     /// Decodes every `%XX`; a `%` without two hexadecimal digits is kept.
-    static func decode(_ text: some StringProtocol) -> String {
+    package static func decode(_ text: some StringProtocol) -> String {
         guard text.utf8.contains(0x25) else { return String(text) }
         var output: [UInt8] = []
         var rest = Array(text.utf8)[...]
