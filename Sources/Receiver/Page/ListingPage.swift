@@ -60,6 +60,12 @@ struct ListingPage: Sendable {
             + "\(Timestamp.plain(entry.modified))</time></td></tr>\n"
     }
 
+    /// The number of rows after which a ``groupEnd`` follows.
+    static let group = 200
+
+    /// The end of a group of rows: browsers lay out only visible groups.
+    static let groupEnd = "</tbody>\n<tbody role=\"rowgroup\">\n"
+
     /// The end of a listing.
     static let listingTail = "</tbody>\n</table>\n" + Self.tail
 

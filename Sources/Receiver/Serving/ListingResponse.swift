@@ -89,7 +89,9 @@ struct ListingResponse: Sendable {
                 let entry = entries[self.index]
                 switch self.format {
                 case .json: bytes += (self.index == 0 ? [] : [0x2C]) + self.listing.json(entry).bytes
-                case .html: bytes += Array(self.page.row(entry).utf8)
+                case .html:
+                    if self.index > 0, self.index % ListingPage.group == 0 { bytes += Array(ListingPage.groupEnd.utf8) }
+                    bytes += Array(self.page.row(entry).utf8)
                 }
                 self.index += 1
             }

@@ -32,7 +32,14 @@ function update(state, view) {
 			b = a;
 			a = (t1 + t2) | 0;
 		}
-		[a, b, c, d, e, f, g, h].forEach((value, i) => (state[i] += value));
+		state[0] += a;
+		state[1] += b;
+		state[2] += c;
+		state[3] += d;
+		state[4] += e;
+		state[5] += f;
+		state[6] += g;
+		state[7] += h;
 	}
 }
 

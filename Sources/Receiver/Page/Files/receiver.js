@@ -19,29 +19,36 @@ const keys = {
 	changed: (row) => row.querySelector("time").dateTime,
 };
 
-function sort() {
+const rowsOf = (root) => [...root.querySelectorAll("tbody tr")];
+
+/** Shows rows in order, in groups: the browser lays out only visible groups. */
+function arrange(rows = rowsOf(table)) {
 	const { compare } = new Intl.Collator(undefined, { numeric: true });
-	const body = table.tBodies[0];
 	const sign = order.isDown ? -1 : 1;
 	const compared = order.key === "name" ? compare : (one, other) => (one < other ? -1 : one > other ? 1 : 0);
-	const rows = [...body.rows].map((row) => ({ row, isFile: "size" in row.dataset, key: keys[order.key](row) }));
-	rows.sort((one, other) => one.isFile - other.isFile || sign * compared(one.key, other.key));
-	const sorted = new DocumentFragment();
-	for (const { row } of rows) sorted.append(row);
-	body.append(sorted);
+	const wanted = byID("filter").value.trim().toLowerCase();
+	const found = [];
+	const others = [];
+	for (const row of rows) {
+		const isFound = !wanted || link(row).textContent.toLowerCase().includes(wanted);
+		(isFound ? found : others).push({ row, isFile: "size" in row.dataset, key: keys[order.key](row) });
+	}
+	found.sort((one, other) => one.isFile - other.isFile || sign * compared(one.key, other.key));
+	const bodies = [];
+	const group = (some, hidden) => {
+		const body = el("tbody", { role: "rowgroup", hidden });
+		body.style.containIntrinsicHeight = `auto ${some.length * 41}px`;
+		body.append(...some.map(({ row }) => row));
+		bodies.push(body);
+	};
+	for (let at = 0; at < found.length; at += 200) group(found.slice(at, at + 200));
+	for (let at = 0; at < others.length; at += 200) group(others.slice(at, at + 200), true);
+	for (const body of [...table.tBodies]) body.remove();
+	table.append(...bodies);
+	table.caption.textContent = t("entries", { n: found.length });
 	for (const head of table.querySelectorAll("[data-t]")) {
 		head.setAttribute("aria-sort", head.dataset.t === order.key ? (order.isDown ? "descending" : "ascending") : "none");
 	}
-}
-
-function filter() {
-	const wanted = byID("filter").value.trim().toLowerCase();
-	let n = 0;
-	for (const row of table.tBodies[0].rows) {
-		row.hidden = !link(row).textContent.toLowerCase().includes(wanted);
-		if (!row.hidden) n += 1;
-	}
-	table.caption.textContent = t("entries", { n });
 }
 
 const chosen = () => [...table.querySelectorAll("tbody :checked")];
@@ -58,10 +65,8 @@ async function reload() {
 	if (!response.ok) return;
 	const names = new Set(chosen().map((box) => box.value));
 	const page = new DOMParser().parseFromString(await response.text(), "text/html");
-	table.tBodies[0].replaceWith(page.querySelector("tbody"));
-	for (const box of table.querySelectorAll("tbody input")) box.checked = names.has(box.value);
-	sort();
-	filter();
+	for (const box of page.querySelectorAll("tbody input")) box.checked = names.has(box.value);
+	arrange(rowsOf(page));
 	showChoice();
 }
 
@@ -82,13 +87,13 @@ function makeTable() {
 	for (const head of table.querySelectorAll("[data-t]")) {
 		const press = () => {
 			order = { key: head.dataset.t, isDown: head.dataset.t === order.key && !order.isDown };
-			sort();
+			arrange();
 		};
 		head.replaceChildren(el("button", { click: press }, ...head.childNodes));
 	}
 	table.addEventListener("change", ({ target }) => {
 		if (target.id === "all") {
-			for (const row of table.tBodies[0].rows) if (!row.hidden) row.querySelector("input").checked = target.checked;
+			for (const box of table.querySelectorAll("tbody:not([hidden]) input")) box.checked = target.checked;
 		}
 		showChoice();
 	});
@@ -96,15 +101,14 @@ function makeTable() {
 	let typing;
 	byID("filter").addEventListener("input", () => {
 		clearTimeout(typing);
-		typing = setTimeout(filter, 150);
+		typing = setTimeout(arrange, 150);
 	});
-	sort();
-	filter();
+	arrange();
 	if (!byID("zip")) return;
 	byID("all").hidden = false;
 	byID("all").setAttribute("aria-label", t("selectAll"));
 	byID("zip").addEventListener("submit", (event) => {
-		if (chosen().length < table.tBodies[0].rows.length) return;
+		if (chosen().length < rowsOf(table).length) return;
 		event.preventDefault();
 		location = "?zip";
 	});
