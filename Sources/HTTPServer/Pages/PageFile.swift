@@ -57,6 +57,7 @@ package struct PageFile: Sendable {
     /// The files that all pages share.
     ///
     /// - Parameter folder: The path of the folder in which they are served, without a slash at its end.
+    /// - Returns: The files.
     package static func shared(in folder: String) -> [PageFile] {
         [
             PageFile("\(folder)/style.css", PackageResources.style_css),

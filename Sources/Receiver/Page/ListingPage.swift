@@ -24,7 +24,8 @@ struct ListingPage: Sendable {
         fields.append("Cache-Control", "no-cache")
         let html =
             self.head + "<h2 data-t=\"sendTitle\">Send files</h2>\n"
-            + "<p class=\"soft\" data-t=\"sendHelp\">You can send files here, but not see what is here.</p>\n" + Self.tail
+            + "<p class=\"soft\" data-t=\"sendHelp\">You can send files here, but not see what is here.</p>\n"
+            + Self.tail
         return Response(200, fields, .bytes(Array(html.utf8)))
     }
 

@@ -12,18 +12,19 @@ enum PageAssets {
     /// All files, by their names.
     static let files: [String: PageFile] = {
         let folder = "/\(Self.directory)"
-        let files = PageFile.shared(in: folder) + [
-            PageFile("\(folder)/receiver.css", PackageResources.receiver_css),
-            PageFile("\(folder)/types.svg", PackageResources.types_svg),
-            PageFile("\(folder)/receiver.js", PackageResources.receiver_js),
-            PageFile("\(folder)/links.js", PackageResources.links_js),
-            PageFile("\(folder)/uploads.js", PackageResources.uploads_js),
-            PageFile("\(folder)/tus.js", PackageResources.tus_js),
-            PageFile("\(folder)/hash.js", PackageResources.hash_js),
-            PageFile("\(folder)/strings.en.js", PackageResources.strings_en_js),
-            PageFile("\(folder)/strings.ja.js", PackageResources.strings_ja_js),
-            PageFile("\(folder)/strings.zh.js", PackageResources.strings_zh_js),
-        ]
+        let files =
+            PageFile.shared(in: folder) + [
+                PageFile("\(folder)/receiver.css", PackageResources.receiver_css),
+                PageFile("\(folder)/types.svg", PackageResources.types_svg),
+                PageFile("\(folder)/receiver.js", PackageResources.receiver_js),
+                PageFile("\(folder)/links.js", PackageResources.links_js),
+                PageFile("\(folder)/uploads.js", PackageResources.uploads_js),
+                PageFile("\(folder)/tus.js", PackageResources.tus_js),
+                PageFile("\(folder)/hash.js", PackageResources.hash_js),
+                PageFile("\(folder)/strings.en.js", PackageResources.strings_en_js),
+                PageFile("\(folder)/strings.ja.js", PackageResources.strings_ja_js),
+                PageFile("\(folder)/strings.zh.js", PackageResources.strings_zh_js),
+            ]
         return Dictionary(uniqueKeysWithValues: files.map { (String($0.path.dropFirst(folder.count + 1)), $0) })
     }()
 

@@ -29,12 +29,14 @@ struct ListingPageTests {
         let policy = try #require(page.fields["Content-Security-Policy"])
         #expect(policy.hasPrefix("default-src 'none'; script-src 'self'; style-src 'self';"))
         #expect(!policy.contains("unsafe"))
-        for text in ["<style", "style=", "<script>", "onclick", "://"] as [String] { #expect(!page.text.contains(text)) }
+        for text in ["<style", "style=", "<script>", "onclick", "://"] as [String] {
+            #expect(!page.text.contains(text))
+        }
         #expect(page.text.contains("<script type=\"module\" src=\"./.martlet-page/receiver.js\">"))
         await bench.receiver.stop()
     }
 
-    @Test("has files that need no credential, have entity tags, and can only be read")
+    @Test("has files that need no credential, have entity tags, are small, and can only be read")
     func files() async throws {
         let bench = try await self.bench("all token secret")
         let client = try bench.client()
@@ -45,6 +47,9 @@ struct ListingPageTests {
             let tag = try #require(file.fields["ETag"])
             #expect(try client.request("GET", "/.martlet-page/\(name)", [("If-None-Match", tag)]).status == 304)
         }
+        var size = 0
+        for name in PageAssets.files.keys { size += try client.request("GET", "/.martlet-page/\(name)").body.count }
+        #expect(size > 40_000 && size <= 55_000)
         #expect(PageAssets.files["hash.js"] != nil && PageAssets.files["style.css"] != nil)
         #expect(try client.request("HEAD", "/.martlet-page/style.css").body.isEmpty)
         #expect(try client.request("POST", "/.martlet-page/style.css", body: []).status == 405)
