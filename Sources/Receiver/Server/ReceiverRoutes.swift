@@ -73,9 +73,10 @@ struct ReceiverRoutes: Sendable {
         switch core.access.verdict(request.head.fields, needs: path.endsWithSlash ? .list : .read, from: request.peer) {
         case .allowed(let user): request.user = user
         case .refused(let response):
+            // Not in place of 401 or 429: the credentials were checked, and permit something else.
+            guard response.status == 403, path.endsWithSlash else { return ImmediateHandler(response) }
             let page = ListingPage(path: path, visitor: PageVisitor(of: request, core))
-            let accept = request.head.fields.joined("Accept")
-            return ImmediateHandler((path.endsWithSlash ? page.sendPage(accept: accept) : nil) ?? response)
+            return ImmediateHandler(page.sendPage(accept: request.head.fields.joined("Accept")) ?? response)
         }
         do throws(TreeError) {
             switch try tree.open(path) {

@@ -201,7 +201,6 @@ export async function send(item) {
 			return await attempt(item);
 		} catch (error) {
 			if (item.isCancelled) throw error;
-			item.isWaiting = true;
 			if (error.status === 0 && item.file.size) {
 				// A file that cannot be read looks like a lost connection.
 				await item.file.slice(0, 1).arrayBuffer().catch(() => {
@@ -217,6 +216,7 @@ export async function send(item) {
 			} else if (!error.passes) {
 				throw error;
 			}
+			item.isWaiting = true;
 			await pause(item, error.patience || Math.min(30, 2 ** item.tries / 2) * (0.75 + Math.random() / 2));
 			item.isWaiting = false;
 			if (item.isCancelled) throw error;

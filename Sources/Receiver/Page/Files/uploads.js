@@ -64,7 +64,7 @@ async function run(item) {
 		} else {
 			item.problem = error;
 			stopped.add(item);
-			if (error.status === "conflict" && answer) decide(item, answer);
+			if (error.status === "conflict" && answer && !item.isForced) decide(item, answer);
 			else announce(`${item.path}: ${error.message}`);
 		}
 	}
