@@ -117,7 +117,7 @@ let package = Package(
             ],
             resources: pageFiles(
                 "Server/Page/Files",
-                ["index.html", "app.js", "client.js", "dialogs.js", "list.js"]
+                ["index.html", "daemon.css", "app.js", "client.js", "dialogs.js", "list.js"]
                     + ["en", "ja", "zh"].map { "strings.\($0).js" }
             ),
             swiftSettings: settings
@@ -145,6 +145,11 @@ let package = Package(
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
+            resources: pageFiles(
+                "Page/Files",
+                ["receiver.css", "types.svg", "receiver.js", "links.js", "uploads.js", "tus.js", "hash.js"]
+                    + ["en", "ja", "zh"].map { "strings.\($0).js" }
+            ),
             swiftSettings: settings
         ),
         .target(

@@ -12,56 +12,31 @@ import sys
 import threading
 import time
 
-import axe_playwright_python
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+from page_checks import EVIL, AnyPage, check_origins, check_strings, expect, figures, report, run_steps, until
 from page_run import BODY, Daemon, Firefox, Server, browser
 
-AXE = os.path.join(os.path.dirname(axe_playwright_python.__file__), "axe.min.js")
-EVIL = "<img src=x onerror=alert(1)>"
-failures, checks, figures = [], 0, []
+FOLDER = "Sources/Daemon/Server/Page/Files"
+SCRIPTS = ("app.js", "client.js", "dialogs.js", "list.js")
+# The failed requests of the checks of tokens and restarts.
+HARMLESS = r"401|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE|ERR_EMPTY|ERR_NETWORK"
 
 
-def expect(condition, text):
-    global checks
-    checks += 1
-    if not condition:
-        failures.append(text)
-        print(f"FAILED: {text}", flush=True)
-
-
-def until(condition, text, seconds=20):
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        with contextlib.suppress(WebDriverException, IndexError, TypeError):
-            if condition():
-                return expect(True, text)
-        time.sleep(0.05)
-    return expect(False, text)
-
-
-class Page:
-    """The page in a browser."""
+class Page(AnyPage):
+    """The daemon's page in a browser."""
 
     def __init__(self, driver, daemon):
-        self.driver, self.daemon = driver, daemon
+        super().__init__(driver)
+        self.daemon = daemon
 
     def open(self):
         self.driver.get(self.daemon.link())
         until(lambda: self.find("#app").is_displayed(), "the page opens by a link")
         return self
-
-    def find(self, selector):
-        return self.driver.find_element(By.CSS_SELECTOR, selector)
-
-    def all(self, selector):
-        return self.driver.find_elements(By.CSS_SELECTOR, selector)
-
-    def script(self, text, *arguments):
-        return self.driver.execute_script(text, *arguments)
 
     def rows(self):
         """The visible rows: name, state, second line and quantities, from the top."""
@@ -76,9 +51,6 @@ class Page:
     def has(self, name, state):
         row = self.row(name)
         return row is not None and row[1].startswith(state)
-
-    def keys(self, *keys):
-        ActionChains(self.driver).send_keys(*keys).perform()
 
     def chord(self, modifier, key):
         ActionChains(self.driver).key_down(modifier).send_keys(key).key_up(modifier).perform()
@@ -97,13 +69,6 @@ class Page:
 
     def button(self, text, within="#actions"):
         return next(button for button in self.all(f"{within} button") if button.text == text)
-
-    def dialog(self, identifier):
-        until(lambda: self.find(f"#{identifier}").is_displayed(), f"the dialog {identifier} opens")
-        return self.find(f"#{identifier}")
-
-    def closed(self):
-        until(lambda: not self.all("dialog"), "the dialog closes")
 
     def toast(self):
         return self.find("#toast").text
@@ -125,16 +90,6 @@ class Page:
             self.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {
                 "type": "touchStart" if index == 0 else "touchMove", "touchPoints": [{"x": 200, "y": y}]})
         self.driver.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-
-    def axe(self, where):
-        with open(AXE) as file:
-            self.script(file.read())
-        result = self.driver.execute_async_script("axe.run(document).then(arguments[0])")
-        for violation in result["violations"]:
-            nodes = "; ".join(" ".join(map(str, node["target"])) for node in violation["nodes"][:4])
-            print(f"  axe, {where}: {violation['id']}: {violation['help']} ({nodes})")
-        expect(not result["violations"], f"axe finds nothing: {where}")
-        expect(len(result["passes"]) > 10, f"axe has looked: {where}")
 
 
 def check_access(page):
@@ -663,52 +618,12 @@ def check_firefox(daemon, server):
         expect(not firefox.problems, f"Firefox complains: {firefox.problems}")
 
 
-def check_strings():
-    """Every language has the same keys and placeholders, and the scripts use keys that exist."""
-    folder = "Sources/Daemon/Server/Page/Files"
-    tables = {}
-    for language in ("en", "zh", "ja"):
-        with open(f"{folder}/strings.{language}.js") as file:
-            pairs = re.findall(r'^\s*"?([\w.-]+)"?: "(.*)",$', file.read(), re.M)
-        tables[language] = dict(pairs)
-    plain = {key for key in tables["en"] if not (key.endswith("1") and key[:-1] in tables["en"])}
-    for language in ("zh", "ja"):
-        expect(set(tables[language]) == plain, f"{language}: {set(tables[language]) ^ plain}")
-        names = [{key: sorted(set(re.findall(r"\{\w+\}", tables[one].get(key, "")))) for key in plain}
-                 for one in ("en", language)]
-        wrong = [key for key in plain if names[0][key] != names[1][key]]
-        expect(not wrong, f"{language}: the placeholders of {wrong}")
-    used = set()
-    for name in ("app.js", "client.js", "dialogs.js", "list.js", "index.html"):
-        with open(f"{folder}/{name}") as file:
-            used |= set(re.findall(r'\bt\("([\w.-]+)"|data-t[\w-]*="(\w+)"|row\("(\w+)"', file.read()))
-    missing = {part for parts in used for part in parts if part} - plain
-    expect(len(used) > 50 and not missing, f"the strings exist: {missing}")
-
-
-def origins(page):
-    """The requests of the page, and the complaints of the browser."""
-    base = f"http://127.0.0.1:{page.daemon.port}/"
-    urls = set()
-    for entry in page.driver.get_log("performance"):
-        message = json.loads(entry["message"])["message"]
-        if message["method"] == "Network.requestWillBeSent":
-            urls.add(message["params"]["request"]["url"])
-    foreign = [url for url in urls if not url.startswith((base, "data:", "chrome:", "blob:"))]
-    expect(len(urls) > 5 and not foreign, f"no request leaves for another origin: {foreign}")
-    for entry in page.driver.get_log("browser"):
-        text = entry["message"]
-        # The failed requests of the checks of tokens, refused uploads and restarts.
-        if entry["level"] == "SEVERE" and not re.search(r"400|401|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE|ERR_EMPTY|ERR_NETWORK", text):
-            expect(False, f"the browser complains: {text}")
-
-
 def main():
     binary, only = os.path.abspath(sys.argv[1]), [word for word in sys.argv[2:] if not word.startswith("-")]
     if "--quick" in sys.argv:
         only = ["strings", "access", "adding", "repair", "keyboard", "filters", "sessions", "hostile", "narrow", "origins"]
     steps = {
-        "strings": lambda: check_strings(),
+        "strings": lambda: check_strings(FOLDER, SCRIPTS, [f"{FOLDER}/index.html"]),
         "access": lambda: check_access(page),
         "adding": lambda: check_adding(page.open(), server),
         "repair": lambda: check_repair(page, server),
@@ -723,7 +638,7 @@ def main():
         "languages": lambda: check_other_browsers(daemon),
         "firefox": lambda: check_firefox(daemon, server),
         "many": lambda: check_many(page),
-        "origins": lambda: origins(page),
+        "origins": lambda: check_origins(driver, (f"http://127.0.0.1:{daemon.port}/",), HARMLESS),
     }
     server, daemon = Server(), Daemon(binary)
     driver = None
@@ -734,29 +649,13 @@ def main():
         page = Page(driver, daemon)
         if only and "access" not in only:
             page.open()
-        for name, step in steps.items():
-            if only and name not in only:
-                continue
-            begun = time.monotonic()
-            try:
-                step()
-            except Exception as error:
-                failures.append(f"{name}: {error}")
-                print(f"FAILED: {name}: {type(error).__name__}: {str(error)[:500]}", flush=True)
-                driver.save_screenshot(f"{daemon.root}-{name}.png")
-                print(f"  the page: {daemon.root}-{name}.png")
-                with contextlib.suppress(WebDriverException):
-                    driver.refresh()
-            print(f"{name}: {time.monotonic() - begun:.1f} s", flush=True)
+        run_steps(steps, only, driver, daemon.root)
     finally:
         if driver:
             driver.quit()
         server.shutdown()
         daemon.remove()
-    for line in figures:
-        print(line)
-    print(f"check-page: {max(0, checks - len(failures))} passed, {len(failures)} failed")
-    sys.exit(1 if failures else 0)
+    report("check-page")
 
 
 main()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sourced by Scripts/check-page and Scripts/screenshots: sets page_python to a Python with selenium and axe-core.
+# Sourced by Scripts/check-page, check-receiver-page and screenshots: sets page_python to a Python with selenium and axe-core.
 for program in chromium chromedriver; do
     command -v "$program" >/dev/null || {
         echo "$0: $program is missing; apt-get install chromium chromium-driver" >&2

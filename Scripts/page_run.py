@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A daemon, a server of files and a browser, for Scripts/check-page and Scripts/screenshots."""
+"""Daemons, receivers, servers of files and browsers, for the checks of pages and Scripts/screenshots."""
 import contextlib
 import http.client
 import http.server
@@ -156,7 +156,7 @@ class Daemon:
         shutil.rmtree(self.root, ignore_errors=True)
 
 
-def browser(language="en", size=(1200, 800), dark=False, reduced=False):
+def browser(language="en", size=(1200, 800), dark=False, reduced=False, scripts=True):
     """A headless Chromium without access to the network beyond loopback."""
     options = webdriver.ChromeOptions()
     for word in (
@@ -169,7 +169,10 @@ def browser(language="en", size=(1200, 800), dark=False, reduced=False):
         options.add_argument("--force-dark-mode")
     if reduced:
         options.add_argument("--force-prefers-reduced-motion")
-    options.add_experimental_option("prefs", {"intl.accept_languages": language})
+    preferences = {"intl.accept_languages": language}
+    if not scripts:
+        preferences["profile.managed_default_content_settings.javascript"] = 2
+    options.add_experimental_option("prefs", preferences)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     options.binary_location = shutil.which("chromium") or ""
     driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
@@ -235,3 +238,126 @@ class Firefox:
             os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
         shutil.rmtree(self.profile, ignore_errors=True)
+
+
+class Receiver:
+    """`martlet serve` for a directory of its own; it keeps its port when it is started again."""
+
+    def __init__(self, binary, *options, credentials=None):
+        self.binary, self.options = binary, list(options)
+        self.root = tempfile.mkdtemp(prefix="martlet-page-")
+        self.files = os.path.join(self.root, "files")
+        os.makedirs(self.files)
+        if credentials:
+            path = os.path.join(self.root, "credentials")
+            with open(path, "w") as file:
+                file.write(credentials)
+            os.chmod(path, 0o600)
+            self.options += ["--credentials", path]
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        self.process = None
+        self.start()
+
+    def start(self):
+        with open(os.path.join(self.root, "log"), "ab") as log:
+            self.process = subprocess.Popen(
+                [self.binary, "serve", self.files, "--listen", f"127.0.0.1:{self.port}", *self.options],
+                stdout=log, stderr=log, env={**os.environ, "XDG_STATE_HOME": os.path.join(self.root, "state")})
+        for _ in range(300):
+            with contextlib.suppress(OSError):
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return
+            time.sleep(0.1)
+        raise RuntimeError("the receiver does not listen")
+
+    @property
+    def base(self):
+        return f"http://127.0.0.1:{self.port}/"
+
+    def path(self, name):
+        return os.path.join(self.files, name)
+
+    def write(self, name, content=b"content"):
+        os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+        with open(self.path(name), "wb") as file:
+            file.write(content)
+
+    def stop(self, number=signal.SIGTERM):
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+            try:
+                self.process.wait(15)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+
+    def remove(self):
+        self.stop()
+        shutil.rmtree(self.root, ignore_errors=True)
+
+
+class Proxy:
+    """A TCP proxy to a receiver: counts the bytes of the clients and their requests, and cuts connections."""
+
+    def __init__(self, port):
+        self.target, self.sent, self.requests = port, 0, []
+        self.pairs, self.lock, self.is_down, self.delay = set(), threading.Lock(), False, 0
+        self.socket = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.port = self.socket.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    @property
+    def base(self):
+        return f"http://127.0.0.1:{self.port}/"
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self.socket.accept()
+                try:
+                    if self.is_down:
+                        raise OSError("down")
+                    server = socket.create_connection(("127.0.0.1", self.target), 5)
+                except OSError:
+                    self.break_off(client)
+                    continue
+                with self.lock:
+                    self.pairs.add((client, server))
+                for source, sink, counts in ((client, server, True), (server, client, False)):
+                    threading.Thread(target=self.copy, args=(source, sink, counts), daemon=True).start()
+
+    def copy(self, source, sink, counts):
+        with contextlib.suppress(OSError):
+            while data := source.recv(1 << 18):
+                if counts:
+                    self.sent += len(data)
+                    first = data[:60].split(b"\r\n")[0]
+                    if first.endswith(b"HTTP/1.1") or first[:5] in (b"POST ", b"HEAD ", b"PATCH", b"GET /"):
+                        self.requests.append(first.decode("latin-1"))
+                    if self.delay:
+                        time.sleep(self.delay)
+                sink.sendall(data)
+        for one in (source, sink):
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+
+    def break_off(self, one):
+        with contextlib.suppress(OSError):
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            one.close()
+
+    def cut(self):
+        """Resets every connection."""
+        with self.lock:
+            pairs, self.pairs = self.pairs, set()
+        for pair in pairs:
+            for one in pair:
+                with contextlib.suppress(OSError):
+                    one.shutdown(socket.SHUT_RDWR)
+                self.break_off(one)
+
+    def close(self):
+        self.socket.close()
+        self.cut()

@@ -6,7 +6,7 @@ import os
 import sys
 import time
 
-from page_run import Daemon, Files, Server, browser
+from page_run import Daemon, Files, Proxy as SlowProxy, Receiver, Server, browser
 from terminal_picture import Terminal
 
 SIZES = {"debian-13.2.0-amd64-netinst.iso": 734, "ubuntu-26.04-desktop-amd64.iso": 5873, "linux-6.18.tar.xz": 146,
@@ -64,10 +64,10 @@ def media(driver, scheme, size, scale=1):
     time.sleep(1.2)
 
 
-def main():
+def daemon_pictures(binary):
     server = Server()
     server.RequestHandlerClass = Proxy
-    daemon, driver, terminal = Daemon(os.path.abspath(sys.argv[1]), "-j", "6"), None, None
+    daemon, driver, terminal = Daemon(binary, "-j", "6"), None, None
     try:
         daemon.start()
         daemon.call("setLimits", options={"http-proxy": server.base, "split": "1"})
@@ -80,10 +80,9 @@ def main():
                    "http://old.example/archive/moved-away.zip", options={"max-tries": "1"})
         daemon.add("http://models.example/weights.safetensors", paused=True)
         # Beside the page, so that both have the rates of the last minute.
-        terminal = Terminal([os.path.abspath(sys.argv[1]), "top", "--state-dir", daemon.state], 84, 22)
+        terminal = Terminal([binary, "top", "--state-dir", daemon.state], 84, 22)
         terminal.wait("weights")
         time.sleep(60)
-        os.makedirs("Docs/Images", exist_ok=True)
         media(driver, "light", (1000, 660))
         picture(driver, "Docs/Images/page-light.png")
         media(driver, "dark", (1000, 660))
@@ -101,6 +100,49 @@ def main():
             driver.quit()
         server.shutdown()
         daemon.remove()
+
+
+NAMES = {"Documents/": 0, "Photos 2026/": 0, "berlin-251117.osm.pbf": 214, "gutenberg-books.tar.xz": 61, "interview.flac": 38,
+         "minutes.pdf": 1, "poster.png": 3, "rehearsal.mp4": 96, "survey.csv": 2}
+
+
+def receiver_pictures(binary):
+    """A directory while two files are sent."""
+    receiver, driver = Receiver(binary), None
+    proxy = SlowProxy(receiver.port)
+    try:
+        for number, (name, size) in enumerate(NAMES.items()):
+            if name.endswith("/"):
+                receiver.write(f"{name}x")
+            else:
+                with open(receiver.path(name), "wb") as file:
+                    file.truncate((size << 20) + 31_415 * number)
+            os.utime(receiver.path(name), (1_763_000_000 + 777_777 * number,) * 2)
+        paths = [os.path.join(receiver.root, name) for name in ("concert.mkv", "slides.odp")]
+        for path in paths:
+            with open(path, "wb") as file:
+                file.truncate(150 << 20)
+        driver = browser(size=(1000, 760))
+        driver.get(proxy.base)
+        time.sleep(1)
+        proxy.delay = 0.03
+        driver.find_element("css selector", "#files").send_keys("\n".join(paths))
+        for scheme, size, name in (("light", (1000, 720), "light"), ("dark", (1000, 720), "dark"), ("light", (360, 640), "phone")):
+            media(driver, scheme, size)
+            picture(driver, f"Docs/Images/receiver-{name}.png")
+    finally:
+        if driver:
+            driver.quit()
+        proxy.close()
+        receiver.remove()
+
+
+def main():
+    binary, only = os.path.abspath(sys.argv[1]), sys.argv[2:]
+    os.makedirs("Docs/Images", exist_ok=True)
+    for name, take in (("daemon", daemon_pictures), ("receiver", receiver_pictures)):
+        if not only or name in only:
+            take(binary)
 
 
 main()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Crypto
-internal import TransferCore
+package import TransferCore
 
 /// A file of a web page that is embedded in the executable: HTML, a style sheet, a script module or an icon.
 ///
@@ -16,7 +16,7 @@ package struct PageFile: Sendable {
     /// What a page may load and connect to: its own origin, and no script or style inside the HTML.
     package static let contentSecurityPolicy = """
         default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
-        base-uri 'none'; form-action 'self'; frame-ancestors 'none'
+        worker-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'
         """
 
     /// Creates a file.
@@ -45,16 +45,24 @@ package struct PageFile: Sendable {
     }
 
     /// Returns the file, or status 304 if the client has it.
-    package func response(to request: RoutedRequest) -> Response {
-        let known = request.fields["If-None-Match"] ?? ""
+    package func response(to request: RoutedRequest) -> Response { self.response(request.fields) }
+
+    /// Returns the file for the header fields of a request, or status 304 if the client has it.
+    package func response(_ request: HeaderFields) -> Response {
+        let known = request["If-None-Match"] ?? ""
         guard !known.contains(self.tag) else { return Response(304, self.fields) }
         return Response(200, self.fields, .bytes(self.bytes))
     }
 
     /// The files that all pages share.
-    package static let shared = [
-        PageFile("/page/style.css", PackageResources.style_css),
-        PageFile("/page/common.js", PackageResources.common_js),
-        PageFile("/page/icon.svg", PackageResources.icon_svg),
-    ]
+    ///
+    /// - Parameter folder: The path of the folder in which they are served, without a slash at its end.
+    /// - Returns: The files.
+    package static func shared(in folder: String) -> [PageFile] {
+        [
+            PageFile("\(folder)/style.css", PackageResources.style_css),
+            PageFile("\(folder)/common.js", PackageResources.common_js),
+            PageFile("\(folder)/icon.svg", PackageResources.icon_svg),
+        ]
+    }
 }

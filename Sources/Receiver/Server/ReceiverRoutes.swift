@@ -28,6 +28,7 @@ struct ReceiverRoutes: Sendable {
         }
         // The same for every path: browsers send CORS preflight requests without credentials.
         if request.head.method == "OPTIONS" { return ImmediateHandler(self.options(request, core)) }
+        if path.names.first == PageAssets.directory { return PageAssets.handler(path, request) }
         if let handler = SessionRoutes(core: core).handler(path, &request) { return handler }
         if path.names.first == ShareLink.directory {
             return ShareRoutes(core: core).handler(path, &request)
@@ -72,7 +73,11 @@ struct ReceiverRoutes: Sendable {
         // Checked before any lookup, so that an unauthorized client does not learn which files exist.
         switch core.access.verdict(request.head.fields, needs: path.endsWithSlash ? .list : .read, from: request.peer) {
         case .allowed(let user): request.user = user
-        case .refused(let response): return ImmediateHandler(response)
+        case .refused(let response):
+            // Not in place of 401 or 429: the credentials were checked, and permit something else.
+            guard response.status == 403, path.endsWithSlash else { return ImmediateHandler(response) }
+            let page = ListingPage(path: path, visitor: PageVisitor(of: request, core))
+            return ImmediateHandler(page.sendPage(accept: request.head.fields.joined("Accept")) ?? response)
         }
         do throws(TreeError) {
             switch try tree.open(path) {
@@ -130,17 +135,13 @@ struct ReceiverRoutes: Sendable {
             return ImmediateHandler(.message(301, "this is a directory", ["Location": target.url]))
         }
         guard let tree = core.tree else { return ImmediateHandler(.failure(.notFound)) }
-        var takesUploads = core.configuration.takesUploads
-        if case .refused = core.access.verdict(request.head.fields, needs: .write, from: request.peer) {
-            takesUploads = false
-        }
         return ListingHandler(
             directory,
             at: path,
             of: tree,
             place: core.listings,
             accept: request.head.fields.joined("Accept"),
-            takesUploads: takesUploads,
+            visitor: PageVisitor(of: request, core),
             base: core.base
         )
     }

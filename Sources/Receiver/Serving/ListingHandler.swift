@@ -14,7 +14,7 @@ final class ListingHandler: RequestHandler {
     private let tree: ServedTree
     private let place: ListingPlace
     private let accept: String?
-    private let takesUploads: Bool
+    private let visitor: PageVisitor
     private let base: BasePath
     private let interest = Interest()
 
@@ -35,7 +35,7 @@ final class ListingHandler: RequestHandler {
     ///   - tree: The tree that contains it.
     ///   - place: The threads and limits of listings.
     ///   - accept: The value of `Accept`.
-    ///   - takesUploads: Whether the page has an upload form.
+    ///   - visitor: The visitor of the page.
     ///   - base: The prefix of all URLs.
     init(
         _ directory: OpenFile,
@@ -43,7 +43,7 @@ final class ListingHandler: RequestHandler {
         of tree: ServedTree,
         place: ListingPlace,
         accept: String?,
-        takesUploads: Bool,
+        visitor: PageVisitor,
         base: BasePath
     ) {
         self.directory = directory
@@ -51,7 +51,7 @@ final class ListingHandler: RequestHandler {
         self.tree = tree
         self.place = place
         self.accept = accept
-        self.takesUploads = takesUploads
+        self.visitor = visitor
         self.base = base
     }
 
@@ -61,7 +61,7 @@ final class ListingHandler: RequestHandler {
             return
         }
         let (directory, path, tree, place) = (self.directory, self.path, self.tree, self.place)
-        let (accept, takesUploads, interest, base) = (self.accept, self.takesUploads, self.interest, self.base)
+        let (accept, visitor, interest, base) = (self.accept, self.visitor, self.interest, self.base)
         connection.blocking(on: place.pool) { () -> Response? in
             defer { place.leave() }
             do throws(TreeError) {
@@ -73,7 +73,7 @@ final class ListingHandler: RequestHandler {
                 let response = ListingResponse(
                     path: path,
                     listing: listing,
-                    takesUploads: takesUploads,
+                    visitor: visitor,
                     base: base
                 )
                 return response.response(accept: accept, place: place, charge: charge)

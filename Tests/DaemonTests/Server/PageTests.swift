@@ -50,7 +50,7 @@ struct PageTests {
     func files() async throws {
         try await ServerHarness.run { harness in
             let connection = try await harness.tcp()
-            for file in PageFile.shared + PageFile.daemon {
+            for file in PageFile.daemon {
                 let reply = try await connection.request("GET", file.path)
                 #expect(reply.status == 200, "\(file.path)")
                 let policy = try #require(reply.field("Content-Security-Policy"))
@@ -74,7 +74,7 @@ struct PageTests {
         try await ServerHarness.run { harness in
             let connection = try await harness.tcp()
             var sum = 0
-            for file in PageFile.shared + PageFile.daemon {
+            for file in PageFile.daemon {
                 sum += try await connection.request("GET", file.path).body.utf8.count
             }
             #expect(sum <= 80_000)

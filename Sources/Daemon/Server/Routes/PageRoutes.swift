@@ -11,7 +11,7 @@ struct PageRoutes: Sendable {
     /// Adds the page's routes.
     func add(to router: inout Router) {
         router.get("/") { await self.start($0) }
-        for file in PageFile.shared + PageFile.daemon where file.path != "/" {
+        for file in PageFile.daemon where file.path != "/" {
             router.get(file.path) { file.response(to: $0) }
         }
         router.get("/page/session", self.session)

@@ -25,11 +25,11 @@ let fallback = {};
 /** The language of the page: one of the available ones. */
 export let language = "en";
 
-/** Loads the strings of the language that the browser prefers, from `/page/NAME.LANGUAGE.js`. */
+/** Loads the strings of the language that the browser prefers, from `NAME.LANGUAGE.js`. */
 export async function loadStrings(available, name = "strings") {
 	const wanted = (navigator.languages ?? [navigator.language]).map((tag) => tag.toLowerCase().split("-")[0]);
 	language = wanted.find((tag) => available.includes(tag)) ?? "en";
-	const load = async (tag) => (await import(`/page/${name}.${tag}.js`)).default;
+	const load = async (tag) => (await import(`./${name}.${tag}.js`)).default;
 	fallback = await load("en");
 	strings = language === "en" ? fallback : await load(language);
 	document.documentElement.lang = language === "zh" ? "zh-Hans" : language;

@@ -157,7 +157,9 @@ final class FormUpload: UploadFlow {
         let format = AcceptedFormat.choose(self.request.head.fields.joined("Accept"), preferring: .json)
         if format == .html {
             // The sender may not be permitted to list the directory, and the links are shown only once.
-            if landed.contains(where: { $0.link != nil }) { return SentPage(landed, self.request).response }
+            if landed.contains(where: { $0.link != nil }) {
+                return SentPage(landed, in: self.directory, self.request).response
+            }
             var directory = self.directory
             directory.endsWithSlash = true
             return .message(303, "the files are here", ["Location": directory.url])

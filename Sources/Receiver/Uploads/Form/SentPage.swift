@@ -2,13 +2,15 @@
 internal import HTTPServer
 internal import TransferCore
 
-/// The page with the links of the files that a form has sent.
+/// The page with the links of the files that a form has sent, for browsers without JavaScript.
 struct SentPage {
     let files: [LandedFile]
+    let directory: TreePath
     let request: Request
 
-    init(_ files: [LandedFile], _ request: Request) {
+    init(_ files: [LandedFile], in directory: TreePath, _ request: Request) {
         self.files = files
+        self.directory = directory
         self.request = request
     }
 
@@ -24,17 +26,18 @@ struct SentPage {
             }
             rows += "</li>\n"
         }
-        let html = """
-            <!DOCTYPE html>
-            <html lang="en"><head><meta charset="utf-8"><title>Received</title>
-            <meta name="viewport" content="width=device-width, initial-scale=1">
-            <style>body { font: 1em sans-serif; margin: 2em } li { margin: 0.5em 0; overflow-wrap: anywhere }</style></head>
-            <body><h1>Received</h1><ul>
-            \(rows)</ul><p>Anyone who has a link can download its file. The links are shown only here.</p></body></html>
+        // The form was sent to the directory's path, from which relative URLs start.
+        let html =
+            PageAssets.head("Received", at: self.directory, hasScript: false) + """
+                <body><main><h1>Received</h1>
+                <ul>
+                \(rows)</ul>
+                <p>Anyone who has a link can download its file. The links are shown only here.</p>
+                <p><a href="">Send more</a></p></main></body></html>
 
-            """
-        var response = Response.page(html, ["Cache-Control": "no-store", "Referrer-Policy": "same-origin"])
-        response.status = 201
-        return response
+                """
+        var fields = PageAssets.fields()
+        fields.append("Cache-Control", "no-store")
+        return Response(201, fields, .bytes(Array(html.utf8)))
     }
 }
