@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-package import TransferCore
-
 /// The result of one row, as its report line has it.
 package struct DatasetResult: Sendable, Equatable {
     /// Why a row has no content.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import TransferCore
+internal import TransferCore
 
 /// The columns of a report.
 package enum ReportColumns {

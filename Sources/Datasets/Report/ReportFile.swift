@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import FileStorage
+internal import FileStorage
 internal import Platform
 package import TransferCore
 
@@ -22,6 +22,8 @@ package struct ReportFile: ~Copyable {
     package enum Refusal: Error, Sendable, CustomStringConvertible {
         /// Another run has locked it.
         case busy(String)
+        /// It is of another table, or of other options.
+        case other(String)
         /// It cannot be opened, read or written, or it is not a report.
         case unusable(StorageError)
 
@@ -29,6 +31,7 @@ package struct ReportFile: ~Copyable {
         package var description: String {
             switch self {
             case .busy(let path): "'\(path)' is being written by another run; wait for its end, or name another report"
+            case .other(let message): message
             case .unusable(let error): error.message
             }
         }
@@ -53,12 +56,13 @@ package struct ReportFile: ~Copyable {
         guard raw >= 0 else {
             throw .unusable(StorageError(errno: errno, otherwise: .cannotOpen, "cannot open the report", path))
         }
-        self.path = path
-        self.file = FileDescriptor(raw)
-        guard let status = self.file.status(), status.st_mode & S_IFMT == S_IFREG else {
+        let file = FileDescriptor(raw)
+        guard let status = file.status(), status.st_mode & S_IFMT == S_IFREG else {
             throw .unusable(StorageError(.cannotOpen, "the report '\(path)' is not a regular file; name another one"))
         }
-        guard self.file.lock() == 0 else { throw .busy(path) }
+        guard file.lock() == 0 else { throw .busy(path) }
+        self.path = path
+        self.file = file
     }
 
     /// Whether the report has no line yet.

@@ -41,6 +41,7 @@ package struct ReportLine: Sendable {
     ///   - row: The row.
     ///   - result: Its result.
     ///   - place: The place of its content in a shard, or `nil`.
+    /// - Returns: UTF-8 text.
     package func line(_ row: DatasetRow, _ result: DatasetResult, place: ShardPlace? = nil) -> [UInt8] {
         var members = self.members(row, result)
         if let place {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import TransferCore
+internal import TransferCore
 
 /// Finds the rows in the lines of a report.
 ///

@@ -61,7 +61,9 @@ package final class ReportWriter: Sendable {
         }
     }
 
-    /// Adds complete lines, and returns when they and all earlier ones are durable. Blocks.
+    /// Adds complete lines, and returns when they and all earlier ones are durable.
+    ///
+    /// Blocks.
     ///
     /// - Throws: `StorageError`, also that of an earlier write.
     package func appendDurably(_ lines: [UInt8]) throws(StorageError) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-package import FileStorage
+internal import FileStorage
 internal import Platform
 internal import Synchronization
-package import TransferCore
-package import TransferEngine
+internal import TransferCore
+internal import TransferEngine
 
 /// Receives the content of a row: a small one in memory, a larger one in an unnamed file.
 final class ContentReceiver: BodyReceiver {
@@ -15,9 +15,9 @@ final class ContentReceiver: BodyReceiver {
 
     private let state = Mutex(State())
     private let storage: ContentStorage
-    private let filter: ContentFilter
+    private let filter: FilterPolicy
 
-    init(_ storage: ContentStorage, _ filter: ContentFilter) {
+    init(_ storage: ContentStorage, _ filter: FilterPolicy) {
         self.storage = storage
         self.filter = filter
     }
@@ -26,18 +26,16 @@ final class ContentReceiver: BodyReceiver {
 
     func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Bool { false }
 
-    func receive(_ bytes: UnsafeRawBufferPointer, resume: @escaping @Sendable () -> Void) throws(TransferFailure) -> Bool
+    func receive(_ bytes: UnsafeRawBufferPointer, resume: @escaping @Sendable () -> Void) throws(TransferFailure)
+        -> Bool
     {
+        let length: Int64
         do throws(StorageError) {
-            let length = try self.state.withLock { (state) throws(StorageError) in try self.append(bytes, to: &state) }
-            if let rejection = self.filter.rejection(length: length, isComplete: false) {
-                throw TransferFailure(.tooLarge, rejection.message)
-            }
-        } catch let error as StorageError {
+            length = try self.state.withLock { (state) throws(StorageError) in try self.append(bytes, to: &state) }
+        } catch {
             throw TransferFailure(error)
-        } catch let error as TransferFailure {
-            throw error
         }
+        if let failure = self.filter.received(length) { throw failure }
         return self.storage.mayReceive(resume)
     }
 
@@ -126,7 +124,10 @@ final class ContentStorage: Sendable {
 
     /// Creates an unnamed file.
     func unnamedFile() throws(StorageError) -> FileDescriptor {
-        try UnnamedFile.create(in: self.directory)
+        guard let directory = try DirectoryHandle.open(self.directory, creating: true) else {
+            throw self.error(ENOENT)
+        }
+        return try directory.createUnnamed()
     }
 
     /// The error of writing an unnamed file.

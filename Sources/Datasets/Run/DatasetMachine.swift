@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-package import TransferCore
-
 /// Decides what happens with each row of a table, so that each one is reported once.
 ///
 /// A row is read, fetched and reported. With shards, its content is stored first, and it is reported when its shard is
@@ -98,7 +96,9 @@ package struct DatasetMachine<Line: Sendable>: Sendable {
 
     /// A row's content is in a shard.
     ///
-    /// - Parameter line: The line to report when the shard is complete.
+    /// - Parameters:
+    ///   - number: The row.
+    ///   - line: The line to report when the shard is complete.
     package mutating func stored(_ number: Int64, _ line: Line) {
         guard case .storing = self.active[number] else { return }
         self.active[number] = .stored(line)
@@ -116,6 +116,9 @@ package struct DatasetMachine<Line: Sendable>: Sendable {
         }
         return lines
     }
+
+    /// The rest of the table cannot be read.
+    package mutating func tableFailed() { self.summary.isTableIncomplete = true }
 
     /// The end of the run interrupted a row.
     package mutating func interrupted(_ number: Int64) {
@@ -142,6 +145,8 @@ package struct DatasetSummary: Sendable, Equatable {
     package var reportedBefore: Int64 = 0
     /// The number of failed rows that were in the report already.
     package var failedBefore: Int64 = 0
+    /// Whether the table could not be read to its end.
+    package var isTableIncomplete = false
 
     /// Creates counts of zero.
     package init() {}

@@ -20,7 +20,7 @@ struct RowReader {
 
     /// Reads a record; `nil` if it is not selected.
     mutating func read(_ record: TableRecord) -> TableItem? {
-        var columns = Columns(record.members, isReport: self.source != .table)
+        let columns = Columns(record.members, isReport: self.source != .table)
         let number: Int64
         switch self.source {
         case .table:

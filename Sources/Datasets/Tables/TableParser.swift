@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package import TransferCore
+internal import TransferCore
 
 /// Parses a table of URLs: bytes in, rows out.
 ///
