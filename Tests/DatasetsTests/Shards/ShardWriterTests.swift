@@ -77,6 +77,23 @@ final class ShardLedger: Sendable {
         #expect(self.directory.entries() == [".martlet-shards", "00000.tar"])
     }
 
+    @Test func aColumnDoesNotReplaceAMemberOfTheReport() throws {
+        let row = DatasetRow(
+            number: 0,
+            key: "k",
+            url: "http://h/",
+            others: [.init("media_type", 1), .init("shard", 2), .init("bytes", 3), .init("license", 4)]
+        )
+        let sample = DatasetSample(
+            row: row,
+            content: .bytes([1]),
+            mediaType: "image/png",
+            metadata: [.init("key", "k"), .init("bytes", 1)]
+        )
+        let text = #"{"key":"k","url":"http://h/","bytes":1,"media_type":"image/png","media_type_":1,"shard_":2,"#
+        #expect(String(decoding: sample.rowText, as: UTF8.self) == text + #""bytes_":3,"license":4}"#)
+    }
+
     @Test func contentsOfAllSizesInMemoryAndInFilesAreWhole() throws {
         let writer = try self.writer(.init(bytes: 4 << 20, samples: 1000))
         let sizes = [
