@@ -12,13 +12,14 @@ enum SampleExtension {
     /// The extension of a content of an unknown type.
     static let unknown = "bin"
 
-    /// The extension, without its dot.
+    /// Chooses the extension.
     ///
     /// - Parameters:
     ///   - name: The name that the row proposes, or `nil`.
     ///   - url: The URL of the row.
     ///   - mediaType: The value of `Content-Type`, or `nil`.
     ///   - head: The first bytes of the content, up to ``ContentSignature/length``.
+    /// - Returns: The extension, without its dot.
     static func choose(name: String?, url: String, mediaType: String?, head: some Collection<UInt8>) -> String {
         let chosen = self.candidate(name, url, mediaType, head)
         // WebDataset takes the part after the last dot for the format.

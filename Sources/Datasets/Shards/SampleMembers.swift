@@ -41,13 +41,18 @@ struct SampleMembers {
 extension DatasetSample {
     /// The row as JSON: `key`, `url`, the known members of the report, `media_type`, and the other columns.
     ///
-    /// Each name occurs once: a column does not replace a member of the report.
+    /// A column with a name that the report uses gets an underscore, so that both values are kept.
     var rowText: [UInt8] {
-        var members = [JSON.Member("key", .string(self.row.key)), JSON.Member("url", .string(self.row.url))]
-        var names: Set<String> = ["key", "url"]
+        var members: [JSON.Member] = []
+        // The report has these two, but they are known only later.
+        var names: Set<String> = ["shard", "offset"]
+        let start = [JSON.Member("key", .string(self.row.key)), JSON.Member("url", .string(self.row.url))]
         let type = self.mediaType.map { [JSON.Member("media_type", .string($0))] } ?? []
-        for member in self.metadata + type + self.row.others where names.insert(member.name).inserted {
-            members.append(member)
+        for member in start + self.metadata + type where names.insert(member.name).inserted { members.append(member) }
+        for other in self.row.others {
+            var name = other.name
+            while !names.insert(name).inserted { name += "_" }
+            members.append(JSON.Member(name, other.value))
         }
         return JSON.object(members).bytes
     }

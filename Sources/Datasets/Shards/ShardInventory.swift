@@ -33,6 +33,7 @@ struct ShardInventory: Equatable {
     /// - Parameters:
     ///   - entries: All entries; those with other names than ours are ignored.
     ///   - reported: The shards that the report names.
+    /// - Throws: ``Problem``.
     init(_ entries: [Entry], reported: Set<String>) throws(Problem) {
         if let last = reported.compactMap(ShardName.number(ofFinal:)).max() { self.next = last + 1 }
         var unreported: [Int64] = []
