@@ -9,25 +9,26 @@ import TransferTesting
 
     @Test func aRowIsFetchedOnceAndReportedOnce() {
         var machine = Machine()
-        #expect(machine.rowRead(4) == .fetch)
-        #expect(machine.rowRead(4) == .repeated)
-        #expect(machine.fetched(4, 4) == 4)
-        #expect(machine.fetched(4, 4) == nil)
-        #expect(machine.failed(4, code: "x", 4) == nil)
-        #expect(machine.rowRead(4) == .reported)
+        let read = (machine.rowRead(4), machine.rowRead(4))
+        #expect(read == (.fetch, .repeated))
+        let lines = [machine.fetched(4, 4), machine.fetched(4, 4), machine.failed(4, code: "x", 4)]
+        #expect(lines == [4, nil, nil])
+        let again = machine.rowRead(4)
+        #expect(again == .reported)
     }
 
     @Test func aStoredRowIsReportedWithItsShard() {
         var machine = Machine()
         _ = machine.rowRead(1)
-        #expect(machine.contentReceived(1))
-        #expect(!machine.contentReceived(1))
-        #expect(machine.shardClosed([1]).isEmpty)
-        #expect(!machine.areStored([1]))
+        let isStored = (machine.contentReceived(1), machine.contentReceived(1))
+        #expect(isStored == (true, false))
+        let early = machine.shardClosed([1])
+        #expect(early.isEmpty && !machine.areStored([1]))
         machine.stored(1, 1)
         #expect(machine.areStored([1]))
-        #expect(machine.failed(1, code: "x", 1) == nil)
-        #expect(machine.shardClosed([1]) == [1])
+        let late = machine.failed(1, code: "x", 1)
+        let lines = machine.shardClosed([1])
+        #expect(late == nil && lines == [1])
         #expect(machine.summary.done == 1 && machine.activeCount == 0)
     }
 
@@ -69,7 +70,8 @@ import TransferTesting
             case 1: world.durable = world.report.count
             case 2...5 where world.next < rows:
                 let isNew = !world.report.contains(world.next)
-                #expect((world.machine.rowRead(world.next) == .fetch) == isNew)
+                let admission = world.machine.rowRead(world.next)
+                #expect((admission == .fetch) == isNew)
                 if isNew { world.fetching.append(world.next) }
                 world.next += 1
             case 6...8 where !world.fetching.isEmpty:
@@ -77,7 +79,8 @@ import TransferTesting
                 if Int.random(in: 0..<4, using: &random) == 0 {
                     world.append(world.machine.failed(number, code: "x", number))
                 } else if isSharded {
-                    #expect(world.machine.contentReceived(number))
+                    let isStored = world.machine.contentReceived(number)
+                    #expect(isStored)
                     world.storing.append(number)
                 } else {
                     world.append(world.machine.fetched(number, number))
