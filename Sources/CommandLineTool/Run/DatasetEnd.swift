@@ -37,7 +37,8 @@ final class DatasetFailure: Sendable {
 /// The end of a run over a table: completes the shards and the report.
 struct DatasetEnd {
     private let summary: DatasetSummary
-    private let error: StorageError?
+    /// The failure that stopped the run, or `nil`.
+    let error: StorageError?
 
     /// Completes the last shard and the report.
     ///

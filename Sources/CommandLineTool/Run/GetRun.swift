@@ -74,6 +74,10 @@ enum GetRun {
             return self.show(run, mailbox, reporter, afterStop: plan.afterStop) { summary, status in
                 let end = DatasetEnd(dataset, failure)
                 summary.tableLines = end.lines
+                // The lines of the summary are not printed then.
+                if plan.display == .quiet, let error = end.error {
+                    OutputStream(STDERR_FILENO).write("martlet: \(DisplayText.clean(error.message))\n")
+                }
                 status = end.status(status, interrupted: run.isInterrupted)
             }
         } catch let error as DatasetRun.Refusal {

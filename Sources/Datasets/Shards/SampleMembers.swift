@@ -44,13 +44,12 @@ extension DatasetSample {
     /// A column with a name that the report uses gets an underscore, so that both values are kept.
     var rowText: [UInt8] {
         var members: [JSON.Member] = []
-        // The report has these two, but they are known only later.
-        var names: Set<String> = ["shard", "offset"]
+        var names: Set<String> = []
         let start = [JSON.Member("key", .string(self.row.key)), JSON.Member("url", .string(self.row.url))]
         let type = self.mediaType.map { [JSON.Member("media_type", .string($0))] } ?? []
         for member in start + self.metadata + type where names.insert(member.name).inserted { members.append(member) }
         for other in self.row.others {
-            var name = other.name
+            var name = ReportColumns.passedThrough(other.name)
             while !names.insert(name).inserted { name += "_" }
             members.append(JSON.Member(name, other.value))
         }
