@@ -152,11 +152,24 @@ let package = Package(
             ),
             swiftSettings: settings
         ),
+        .systemLibrary(name: "CZlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+        .target(
+            name: "Datasets",
+            dependencies: [
+                "Platform", "CZlib", "Concurrency", "FileStorage", "TransferCore", "TransferEngine",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: settings,
+            linkerSettings: [
+                .linkedLibrary(":libz.a", .when(platforms: [.linux])),
+                .linkedLibrary("z", .when(platforms: [.macOS])),
+            ]
+        ),
         .target(
             name: "CommandLineTool",
             dependencies: [
-                "Platform", "Control", "Daemon", "FileStorage", "HTTPTransport", "Receiver", "TransferCore",
-                "TransferEngine",
+                "Platform", "Control", "Daemon", "Datasets", "FileStorage", "HTTPTransport", "Receiver",
+                "TransferCore", "TransferEngine",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -252,9 +265,17 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "DatasetsTests",
+            dependencies: [
+                "Platform", "Datasets", "FileStorage", "TransferCore", "TransferEngine", "TransferTesting",
+                .product(name: "Crypto", package: "swift-crypto"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "CommandLineToolTests",
             dependencies: [
-                "Platform", "CommandLineTool", "Control", "Daemon", "Receiver", "TransferTesting",
+                "Platform", "CommandLineTool", "Control", "Daemon", "Datasets", "Receiver", "TransferTesting",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings

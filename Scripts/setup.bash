@@ -75,8 +75,8 @@ missing_packages() {
     if ! compgen -G '/usr/include/c++/*/vector' >/dev/null || ! compgen -G '/usr/lib/gcc/*/*/crtbegin.o' >/dev/null; then
         apt_first libstdc++-14-dev libstdc++-12-dev libstdc++-13-dev g++
     fi
-    # libsqlite3-dev: the daemon's queue; see require_sqlite.
-    for package in libc6-dev binutils git ca-certificates libsqlite3-dev "$@"; do
+    # libsqlite3-dev: the daemon's queue; zlib1g-dev: compressed tables. See require_static.
+    for package in libc6-dev binutils git ca-certificates libsqlite3-dev zlib1g-dev "$@"; do
         debian_has "$package" || echo "$package"
     done
     # Libraries are asked of the loader, not by package name: names differ between releases.
@@ -122,29 +122,37 @@ require_packages() {
     rm -f "$log"
 }
 
-# SQLite is linked statically, so that the daemon is one file. Debian has the library in libsqlite3-dev; other
-# distributions have it in a package of its own, or not at all.
-require_sqlite() {
+# SQLite and zlib are linked statically, so that the executable is one file. Debian has the libraries in libsqlite3-dev
+# and zlib1g-dev; other distributions have them in packages of their own, or not at all.
+require_static() {
     [ "$(uname -s)" = Linux ] || return 0
-    local tool clang
+    local library=$1 header=$2 advice=$3 tool clang
     tool=$(command -v swift) || return 0
     clang=$(dirname "$(readlink -f "$tool")")/clang
     # swiftly's `swift` is a proxy with no compiler beside it: the build itself will say what it lacks.
     [ -x "$clang" ] || return 0
     # The compiler prints the bare name of a library that it does not find.
-    if [ "$("$clang" -print-file-name=libsqlite3.a 2>/dev/null)" = libsqlite3.a ] ||
-        ! printf '#include <sqlite3.h>\n' | "$clang" -fsyntax-only -x c - >/dev/null 2>&1; then
-        say "the daemon needs SQLite's static library and its header: libsqlite3.a and sqlite3.h."
-        say "Debian and Ubuntu have them in libsqlite3-dev, Alpine in sqlite-static and sqlite-dev. Elsewhere build them from"
-        say "https://sqlite.org/download.html:  ./configure --disable-shared && make && sudo make install"
+    if [ "$("$clang" -print-file-name="$library" 2>/dev/null)" = "$library" ] ||
+        ! printf '#include <%s>\n' "$header" | "$clang" -fsyntax-only -x c - >/dev/null 2>&1; then
+        say "the build needs a static library and its header: $library and $header."
+        printf '%s\n' "$advice" | while IFS= read -r line; do say "$line"; done
         return 1
     fi
+}
+
+require_libraries() {
+    require_static libsqlite3.a sqlite3.h \
+        "Debian and Ubuntu have them in libsqlite3-dev, Alpine in sqlite-static and sqlite-dev. Elsewhere build them from
+https://sqlite.org/download.html:  ./configure --disable-shared && make && sudo make install"
+    require_static libz.a zlib.h \
+        "Debian and Ubuntu have them in zlib1g-dev, Alpine in zlib-static and zlib-dev. Elsewhere build them from
+https://zlib.net:  ./configure --static && make && sudo make install"
 }
 
 require_toolchain() {
     require_swift
     require_packages "$@"
-    require_sqlite
+    require_libraries
     if ! swift --version >/dev/null 2>&1; then
         say "\`swift --version\` fails:"
         swift --version 2>&1 | tail -n 5 >&2

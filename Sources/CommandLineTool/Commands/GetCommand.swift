@@ -9,7 +9,8 @@ struct GetCommand: ParsableCommand {
         discussion: """
             Interrupted downloads resume where they stopped if the same command is run again. Sizes accept K, M and G \
             (powers of 1024); times are in seconds. Exit statuses are aria2's: 0 only if every file is complete, \
-            28 for a bad option or argument, 130 after Ctrl-C, otherwise that of the last failure.
+            28 for a bad option or argument, 130 after Ctrl-C, otherwise that of the last failure. With --report, \
+            65 if rows failed, and 73 if another run writes the report.
             """
     )
 
@@ -18,6 +19,9 @@ struct GetCommand: ParsableCommand {
 
     @OptionGroup(title: "Input and output")
     var files: FileOptions
+
+    @OptionGroup(title: "Tables, reports and shards")
+    var datasets: DatasetOptions
 
     @OptionGroup(title: "Connections and rates")
     var connections: ConnectionOptions
@@ -33,7 +37,7 @@ struct GetCommand: ParsableCommand {
 
     func validate() throws {
         // Without a URL, an unknown option is the likelier mistake; ArgumentParser reports it after this.
-        guard !self.urls.isEmpty || self.files.inputFile != nil else { return }
+        guard !self.urls.isEmpty || self.files.inputFile != nil || self.datasets.isGiven else { return }
         do { _ = try self.plan() } catch { throw ValidationError(error.description) }
     }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Datasets
 import TransferCore
 import TransferEngine
 
@@ -12,6 +13,8 @@ struct GetPlan {
         case mirrors([HTTPURL])
         /// An input file; `-` is standard input.
         case file(String)
+        /// The table of ``GetPlan/dataset``.
+        case table
     }
 
     /// The output format.
@@ -26,6 +29,8 @@ struct GetPlan {
 
     /// The source of the URLs.
     var sources: Sources
+    /// What is done with a table, or `nil`.
+    var dataset: DatasetOrder?
     /// The name of the only file, or `nil`.
     var name: String?
     /// Whether the only file is written to standard output.
@@ -63,6 +68,9 @@ struct GetPlan {
     /// Whether progress may be drawn on a terminal.
     var drawsProgress = true
 
+    /// Whether the ends of files are in a report, and need not be printed.
+    var isReported: Bool { self.dataset?.report != nil }
+
     /// The maximum number of connections for one file.
     var connectionsPerFile: Int {
         switch self.options.connections {
@@ -82,7 +90,7 @@ extension GetCommand {
             switch plan.sources {
             case .mirrors: true
             case .urls(let urls): urls.count == 1
-            case .file: false
+            case .file, .table: false
             }
         if let output = self.files.output {
             guard isSingle else {
@@ -118,10 +126,20 @@ extension GetCommand {
         plan.directHosts = self.requests.noProxy
         try self.requests.trust(in: &plan)
         try self.display.apply(to: &plan)
+        if var dataset = try self.datasets.order() {
+            dataset.complete(plan)
+            plan.dataset = dataset
+        }
         return plan
     }
 
     private func sources() throws(BadValue) -> GetPlan.Sources {
+        if self.datasets.isGiven {
+            guard self.urls.isEmpty, self.connections.mirror.isEmpty, self.files.inputFile == nil else {
+                throw BadValue("a table cannot be used together with URLs or --input-file; put the URLs into the table")
+            }
+            return .table
+        }
         if let file = self.files.inputFile {
             guard self.urls.isEmpty, self.connections.mirror.isEmpty else {
                 throw BadValue("--input-file and URLs cannot be used together; put the URLs into the file")

@@ -18,6 +18,9 @@ struct Summary: Sendable, Equatable {
     /// The first failures.
     var failures: [RunModel.Failure] = []
 
+    /// The lines about a table that replace those about files.
+    var tableLines: [String] = []
+
     /// The mean rate in bytes per second.
     var rate: Double {
         let seconds = Quantity.seconds(self.elapsed)
@@ -32,6 +35,7 @@ struct Summary: Sendable, Equatable {
             counts.joined(separator: ", ")
                 + "; \(Quantity.bytes(self.received)) in \(Quantity.elapsed(self.elapsed)), \(Quantity.rate(self.rate))"
         ]
+        if !self.tableLines.isEmpty { return self.tableLines + lines }
         // The failure of a single file was printed already.
         if self.failed == 1, self.finished + self.skipped + self.unfinished == 0 { return lines }
         for failure in self.failures { lines.append("  \(failure.name): \(failure.reason)") }

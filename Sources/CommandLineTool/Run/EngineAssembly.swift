@@ -12,6 +12,8 @@ enum EngineAssembly {
         configuration.concurrentTransfers = plan.jobs
         configuration.connectionsPerHost = plan.perHost
         configuration.rateLimit = plan.rateLimit
+        // The names of a billion finished rows would need memory; their files are found on the disk.
+        configuration.releasesNames = plan.dataset != nil
         var transport = HTTPTransport.Configuration()
         transport.tls = self.trust(plan)
         transport.proxy = plan.proxy ?? .fromProcess()

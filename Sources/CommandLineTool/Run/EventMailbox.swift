@@ -43,6 +43,7 @@ final class EventMailbox: Sendable {
     private let wantsProgress: Bool
     private let wantsDetails: Bool
     private let wantsSuccesses: Bool
+    private let wantsFailures: Bool
     private let wake: @Sendable () -> Void
 
     /// Creates an empty mailbox.
@@ -52,12 +53,14 @@ final class EventMailbox: Sendable {
     ///   - wantsProgress: Whether progress is reported event by event, as `--json` does.
     ///   - wantsDetails: Whether starts, responses, retries and notes are reported.
     ///   - wantsSuccesses: Whether finished files are reported.
+    ///   - wantsFailures: Whether failed files are reported.
     ///   - wake: Called when many events are queued.
     init(
         asciiOnly: Bool,
         wantsProgress: Bool,
         wantsDetails: Bool,
         wantsSuccesses: Bool = true,
+        wantsFailures: Bool = true,
         wake: @escaping @Sendable () -> Void
     ) {
         var state = State()
@@ -66,6 +69,7 @@ final class EventMailbox: Sendable {
         self.wantsProgress = wantsProgress
         self.wantsDetails = wantsDetails
         self.wantsSuccesses = wantsSuccesses
+        self.wantsFailures = wantsFailures
         self.wake = wake
     }
 
@@ -100,6 +104,8 @@ final class EventMailbox: Sendable {
             ? DisplayText.clean("\(file):\(fault.line)") : DisplayText.clean(file.isEmpty ? fault.url : file)
         self.state.withLock { state in
             state.model.fail(name, failure)
+            // Without a line, it is not the failure of a row.
+            guard self.wantsFailures || fault.line == 0 else { return }
             let event = TransferEvent(id: nil, url: fault.url, userInfo: nil, kind: .failed(failure))
             state.reports.append(Report(event: event, name: name, path: "", line: fault.line > 0 ? fault.line : nil))
         }
@@ -131,7 +137,7 @@ final class EventMailbox: Sendable {
     private func keeps(_ kind: TransferEvent.Kind) -> Bool {
         switch kind {
         case .finished: self.wantsSuccesses
-        case .failed, .cancelled: true
+        case .failed, .cancelled: self.wantsFailures
         case .progress: self.wantsProgress
         case .started, .response, .retrying, .paused, .note, .missed: self.wantsDetails
         case .held, .released: true

@@ -11,8 +11,14 @@ enum ExitStatus {
     static let unfinished = Int32(Aria2ExitStatus.unfinished.number)
     /// Output could not be written.
     static let fileIO = Int32(Aria2ExitStatus(.fileIO).number)
+    /// No space on the device.
+    static let noSpace = Int32(Aria2ExitStatus(.noSpace).number)
     /// A bad option or argument.
     static let usage = Int32(Aria2ExitStatus(.badOption).number)
+    /// Rows of a table failed; the report has them (`EX_DATAERR` of sysexits.h).
+    static let rowsFailed: Int32 = 65
+    /// Another run writes the report (`EX_CANTCREAT`).
+    static let reportIsBusy: Int32 = 73
     /// The run was ended by a signal.
     static let interrupted: Int32 = 130
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Datasets
 import Platform
 import Synchronization
 import TransferCore
@@ -16,14 +17,16 @@ final class Feeder: Sendable {
     private let engine: TransferEngine
     private let mailbox: EventMailbox
     private let options: DownloadOptions
+    private let dataset: DatasetRun?
     private let stopped = Atomic<Bool>(false)
     private let ended = Atomic<Bool>(false)
 
     /// Creates a feeder.
-    init(engine: TransferEngine, mailbox: EventMailbox, options: DownloadOptions) {
+    init(engine: TransferEngine, mailbox: EventMailbox, options: DownloadOptions, dataset: DatasetRun? = nil) {
         self.engine = engine
         self.mailbox = mailbox
         self.options = options
+        self.dataset = dataset
     }
 
     /// Whether the last request has been added.
@@ -42,6 +45,7 @@ final class Feeder: Sendable {
         case .mirrors(let urls):
             self.add(DownloadRequest(urls, name: plan.name, expected: plan.expected, options: self.options))
         case .file(let path): self.feed(file: path)
+        case .table: if let dataset = self.dataset { self.feed(dataset) }
         }
         self.ended.store(true, ordering: .relaxed)
         self.engine.close()
@@ -119,6 +123,62 @@ final class Feeder: Sendable {
         }
     }
 
+    private func feed(_ dataset: DatasetRun) {
+        let shown = dataset.tableName == "-" ? "standard input" : DisplayText.clean(dataset.tableName)
+        var reader = dataset.reader()
+        do throws(TableError) {
+            while let items = try reader.next() {
+                for item in items {
+                    guard self.ready() else { return }
+                    self.take(item, dataset, file: shown)
+                }
+            }
+        } catch {
+            self.mailbox.take(InputFault(line: 0, message: error.message), file: shown)
+            dataset.tableFailed()
+        }
+    }
+
+    private func take(_ item: TableItem, _ dataset: DatasetRun, file: String) {
+        switch item {
+        case .fault(let row, let line, let message):
+            // A line of a report without the number of a row cannot be reported.
+            if row.number >= 0 {
+                guard let fetch = dataset.take(row) else { return }
+                dataset.refuse(fetch, code: DatasetRun.badRow, message)
+            }
+            self.mailbox.take(InputFault(line: Int(line), message: message, url: row.url), file: file)
+        case .row(let row, let line):
+            guard let fetch = dataset.take(row) else { return }
+            do throws(BadValue) {
+                try self.add(fetch, dataset, line: Int(line))
+            } catch {
+                dataset.refuse(fetch, code: DatasetRun.badRow, error.description)
+                self.mailbox.take(InputFault(line: Int(line), message: error.description, url: ""), file: file)
+            }
+        }
+    }
+
+    private func add(_ fetch: DatasetFetch, _ dataset: DatasetRun, line: Int) throws(BadValue) {
+        var entry = InputEntry(line: line)
+        do throws(HTTPURLError) { entry.urls = [try HTTPURL(fetch.row.url)] } catch { throw BadValue(error.message) }
+        // In a shard, a name only suggests the extension.
+        if !dataset.writesShards {
+            entry.name = try fetch.row.name.map { (name) throws(BadValue) in try FilePath.inside(name) }
+        }
+        var request = self.request(entry)
+        dataset.prepare(&request, for: fetch)
+        do throws(EngineError) {
+            try self.engine.add(request)
+        } catch  where error.code == .closed {
+            // The engine is closed before the feeder ends only if the run stops.
+            self.stop()
+            dataset.interrupt(fetch)
+        } catch {
+            throw BadValue(error.message)
+        }
+    }
+
     private func take(_ event: InputFileParser.Event, file: String) {
         switch event {
         case .entry(let entry): self.add(self.request(entry), line: entry.line, file: file)
@@ -161,7 +221,7 @@ final class Feeder: Sendable {
     /// Waits until another request may be added; returns false if the run stops.
     private func ready() -> Bool {
         while !self.stopped.load(ordering: .relaxed) {
-            if self.mailbox.backlog > Self.window {
+            if self.mailbox.backlog > Self.window || self.dataset?.isBehind == true {
                 usleep(20_000)
             } else if !self.engine.needsMore(than: Self.window - 1, limit: Self.limit) {
                 self.waitForEngine()

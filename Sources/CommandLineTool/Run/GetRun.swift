@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Datasets
 import Platform
 import Synchronization
 import TransferCore
@@ -19,6 +20,10 @@ enum GetRun {
         do {
             // Opening a named pipe blocks until it has a reader; signals still have their default effect here.
             let sink = try self.sink(of: plan)
+            let failure = DatasetFailure()
+            let dataset = try plan.dataset.map { (order) throws(DatasetRun.Refusal) in
+                try DatasetRun(order) { failure.report($0) }
+            }
             let signals = SignalWatcher()
             let limit = DescriptorLimits.raise()
             let wakeUp = try WakeUp()
@@ -27,7 +32,8 @@ enum GetRun {
                 asciiOnly: !Terminal.isUnicode,
                 wantsProgress: plan.display == .json,
                 wantsDetails: plan.display == .json || plan.verbose,
-                wantsSuccesses: plan.display != .quiet,
+                wantsSuccesses: plan.display != .quiet && !plan.isReported,
+                wantsFailures: plan.display == .json || plan.verbose || !plan.isReported,
                 wake: { wakeUp.wake() }
             )
             var plan = plan
@@ -39,17 +45,22 @@ enum GetRun {
                 plan.jobs = jobs
             }
             let engine = try EngineAssembly.make(plan)
-            engine.observe(self.interest(of: plan, isLive: reporter.isLive)) { mailbox.take($0) }
+            engine.observe(self.interest(of: plan, isLive: reporter.isLive)) { event in
+                dataset?.take(event)
+                mailbox.take(event)
+            }
             var options = plan.options
             if let sink { options.destination = .stream(sink) }
             let refresher = plan.refreshCommand.map { RefreshCommand($0) }
             options.refresher = refresher
             let run = RunControl(
                 engine: engine,
-                feeder: Feeder(engine: engine, mailbox: mailbox, options: options),
+                feeder: Feeder(engine: engine, mailbox: mailbox, options: options, dataset: dataset),
                 wakeUp: wakeUp,
                 refresher: refresher
             )
+            // No row fails because of this machine: the rows that are not reported are fetched by the next run.
+            failure.onFailure { run.stop(interrupted: false) }
             try signals.start(
                 stop: {
                     reporter.hurry()
@@ -59,7 +70,20 @@ enum GetRun {
             )
             engine.start()
             try run.start { [plan] in feed(run.feeder, plan) }
-            return self.show(run, mailbox, reporter, afterStop: plan.afterStop)
+            guard let dataset else { return self.show(run, mailbox, reporter, afterStop: plan.afterStop) }
+            return self.show(run, mailbox, reporter, afterStop: plan.afterStop) { summary, status in
+                let end = DatasetEnd(dataset, failure)
+                summary.tableLines = end.lines
+                // The lines of the summary are not printed then.
+                if plan.display == .quiet, let error = end.error {
+                    OutputStream(STDERR_FILENO).write("martlet: \(DisplayText.clean(error.message))\n")
+                }
+                status = end.status(status, interrupted: run.isInterrupted)
+            }
+        } catch let error as DatasetRun.Refusal {
+            OutputStream(STDERR_FILENO).write("martlet: \(DisplayText.clean(error.description))\n")
+            if case .busy = error { return ExitStatus.reportIsBusy }
+            return ExitStatus.usage
         } catch let error as BadValue {
             OutputStream(STDERR_FILENO).write("martlet: \(error.description)\n")
             return ExitStatus.usage
@@ -77,6 +101,7 @@ enum GetRun {
     /// The events that the output needs: with many small files, delivering events is a large part of the work.
     private static func interest(of plan: GetPlan, isLive: Bool) -> TransferEvent.Interest {
         if isLive || plan.verbose || plan.display == .json { return .all }
+        if plan.isReported { return DatasetRun.interest }
         return plan.display == .quiet ? .states : [.states, .responses]
     }
 
@@ -84,7 +109,8 @@ enum GetRun {
         _ run: RunControl,
         _ mailbox: EventMailbox,
         _ reporter: RunReporter,
-        afterStop: String
+        afterStop: String,
+        ending: (inout Summary, inout Int32) -> Void = { _, _ in }
     ) -> Int32 {
         let clock = ContinuousClock()
         let start = clock.now
@@ -115,7 +141,7 @@ enum GetRun {
         }
         let model = mailbox.model
         let counts = run.engine.counts
-        let summary = Summary(
+        var summary = Summary(
             finished: model.finished,
             skipped: model.skipped,
             failed: model.failed,
@@ -124,12 +150,13 @@ enum GetRun {
             elapsed: clock.now - start,
             failures: model.failures
         )
-        let status = ExitStatus.choose(
+        var status = ExitStatus.choose(
             interrupted: run.isInterrupted,
             lastFailure: model.lastFailure,
             outputBroken: reporter.isBroken,
             unfinished: summary.unfinished
         )
+        ending(&summary, &status)
         reporter.end(summary, status: status)
         if run.isInterrupted {
             reporter.tell("stopped; \(afterStop)")

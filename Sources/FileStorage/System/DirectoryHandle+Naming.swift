@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Platform
-internal import TransferCore
+package import TransferCore
 import TransferEngine
 
 extension DirectoryHandle {
@@ -86,6 +86,21 @@ extension DirectoryHandle {
             }
         }
         throw StorageError(.cannotCreate, "cannot create a file in '\(self.path)': no free temporary name, try again")
+    }
+
+    /// Creates a file for reading and writing that has no name, so that it ends with its descriptor.
+    ///
+    /// - Throws: ``StorageError``.
+    package func createUnnamed() throws(StorageError) -> FileDescriptor {
+        switch self.openUnnamed(O_RDWR) {
+        case .success(let file): return file
+        case .failure(let error) where Self.lacksUnnamedFiles(error.number):
+            let (file, name) = try self.createTemporary()
+            try self.unlink(name)
+            return file
+        case .failure(let error):
+            throw StorageError(errno: error.number, otherwise: .cannotCreate, "cannot create a file in", self.path)
+        }
     }
 
     /// Whether an error of ``openUnnamed(_:)`` means that the filesystem does not support unnamed files.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import Platform
-internal import TransferCore
+package import TransferCore
 import TransferEngine
 
 extension StorageError {
@@ -11,7 +11,7 @@ extension StorageError {
     ///   - otherwise: The code for numbers that do not determine one.
     ///   - doing: The failed operation, such as "cannot create".
     ///   - path: The path of the file or directory.
-    init(errno number: Int32, otherwise: Code, _ doing: String, _ path: String) {
+    package init(errno number: Int32, otherwise: Code, _ doing: String, _ path: String) {
         let cause = "\(doing) '\(path)': \(Self.text(number))"
         switch number {
         case ENOSPC:

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import TransferCore
-
 /// Media types by a name's extension.
 ///
 /// - Source: the IANA media type registry; RFC 9239 for JavaScript.
-enum MediaType {
+package enum MediaType {
     /// The type of files with an unknown extension.
-    static let unknown = "application/octet-stream"
+    package static let unknown = "application/octet-stream"
 
     /// The type of a file with this name.
-    static func of(_ name: String) -> String {
+    package static func of(_ name: String) -> String {
         guard let dot = name.utf8.lastIndex(of: 0x2E), dot != name.startIndex else { return self.unknown }
         let ending = name[name.utf8.index(after: dot)...]
         guard ending.utf8.count <= 12 else { return self.unknown }
@@ -17,7 +15,7 @@ enum MediaType {
     }
 
     /// An extension for a media type, without its dot, or `nil`.
-    static func fileExtension(_ type: String) -> String? {
+    package static func fileExtension(_ type: String) -> String? {
         let plain = type.prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
         guard plain != self.unknown else { return nil }
         if let known = self.preferred[plain] { return known }
@@ -25,7 +23,7 @@ enum MediaType {
     }
 
     /// Whether browsers execute scripts in this type, so that an uploaded file could act with this server's origin.
-    static func isActive(_ type: String) -> Bool {
+    package static func isActive(_ type: String) -> Bool {
         type.hasPrefix("text/html") || type.hasPrefix("image/svg") || type.hasSuffix("xml") || type.contains("xhtml")
             || type.hasPrefix("text/xml")
     }
@@ -33,6 +31,7 @@ enum MediaType {
     private static let preferred = [
         "text/plain": "txt", "text/html": "html", "image/jpeg": "jpg", "audio/mpeg": "mp3", "video/mpeg": "mpg",
         "application/gzip": "gz", "text/markdown": "md", "video/quicktime": "mov",
+        "video/mp4": "mp4", "audio/ogg": "ogg", "application/json": "json",
     ]
 
     private static let types: [String: String] = [

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import FileStorage
+internal import Platform
+package import TransferCore
+
+/// The file of a report, locked by its run.
+///
+/// Lines are only appended. A crash can leave an incomplete last line, which the next run removes. Used by one thread
+/// at a time.
+package struct ReportFile: ~Copyable {
+    /// The rows that a report has.
+    package struct Contents: Sendable {
+        /// The rows with a line.
+        package var reported = RowSet()
+        /// The number of rows with a line that says that they failed.
+        package var failed: Int64 = 0
+        /// The names of the shards.
+        package var shards: Set<String> = []
+    }
+
+    /// The reason why a report cannot be used.
+    package enum Refusal: Error, Sendable, CustomStringConvertible {
+        /// Another run has locked it.
+        case busy(String)
+        /// It is of another table, or of other options.
+        case other(String)
+        /// It cannot be opened, read or written, or it is not a report.
+        case unusable(StorageError)
+
+        /// The problem and how to fix it.
+        package var description: String {
+            switch self {
+            case .busy(let path): "'\(path)' is being written by another run; wait for its end, or name another report"
+            case .other(let message): message
+            case .unusable(let error): error.message
+            }
+        }
+    }
+
+    /// The path.
+    package let path: String
+    private let file: FileDescriptor
+    /// The length up to the end of the last complete line.
+    private var end: Int64 = 0
+    /// Whether bytes were written since the last sync.
+    private var isDirty = false
+
+    /// Opens or creates a report, and locks it.
+    ///
+    /// - Throws: ``Refusal``.
+    package init(opening path: String) throws(Refusal) {
+        var raw: Int32
+        repeat {
+            raw = Platform.open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
+        } while raw < 0 && errno == EINTR
+        guard raw >= 0 else {
+            throw .unusable(StorageError(errno: errno, otherwise: .cannotOpen, "cannot open the report", path))
+        }
+        let file = FileDescriptor(raw)
+        guard let status = file.status(), status.st_mode & S_IFMT == S_IFREG else {
+            throw .unusable(StorageError(.cannotOpen, "the report '\(path)' is not a regular file; name another one"))
+        }
+        guard file.lock() == 0 else { throw .busy(path) }
+        self.path = path
+        self.file = file
+    }
+
+    /// Whether the report has no line yet.
+    package var isEmpty: Bool { self.end == 0 }
+
+    /// Reads the rows, and removes an incomplete last line.
+    ///
+    /// - Throws: ``Refusal/unusable(_:)`` if reading fails, or a line is not one of a report.
+    package mutating func read() throws(Refusal) -> Contents {
+        var contents = Contents()
+        var lines = LineSplitter(limit: 2 * TableParser.rowLimit)
+        var buffer = [UInt8](repeating: 0, count: 1 << 20)
+        var offset: Int64 = 0
+        var end: Int64 = 0
+        while true {
+            let file = self.file
+            let count = buffer.withUnsafeMutableBytes { file.read(into: $0, at: offset) }
+            guard count >= 0 else {
+                throw .unusable(
+                    StorageError(errno: Int32(-count), otherwise: .inputOutput, "cannot read the report", self.path)
+                )
+            }
+            if count == 0 { break }
+            let chunk = buffer[..<count]
+            try self.take(chunk, &lines, &contents)
+            if let feed = chunk.lastIndex(of: 0x0A) { end = offset + Int64(feed) + 1 }
+            offset += Int64(count)
+        }
+        self.end = end
+        if offset > end {
+            let number = self.file.truncate(end)
+            guard number == 0 else { throw .unusable(self.error(number)) }
+            self.isDirty = true
+        }
+        return contents
+    }
+
+    private func take(
+        _ chunk: ArraySlice<UInt8>,
+        _ lines: inout LineSplitter,
+        _ contents: inout Contents
+    ) throws(Refusal) {
+        let path = self.path
+        try lines.split(chunk) { (line, number) throws(Refusal) in
+            guard case .text(let text) = line, let entry = ReportScanner.entry(text) else {
+                throw .unusable(
+                    StorageError(
+                        .badJournal,
+                        "line \(number) of '\(path)' is not a line of a report; remove the line, or name another report"
+                    )
+                )
+            }
+            contents.reported.insert(entry.number)
+            if entry.hasFailed { contents.failed += 1 }
+            if let shard = entry.shard { contents.shards.insert(shard) }
+        }
+    }
+
+    /// Appends complete lines.
+    ///
+    /// - Throws: `StorageError`; then the file ends as before if possible.
+    package mutating func append(_ lines: [UInt8]) throws(StorageError) {
+        self.isDirty = true
+        let file = self.file
+        let end = self.end
+        let number = lines.withUnsafeBytes { file.write($0, at: end) }
+        guard number == 0 else {
+            _ = self.file.truncate(self.end)
+            throw self.error(number)
+        }
+        self.end += Int64(lines.count)
+    }
+
+    /// Syncs the lines appended so far (fdatasync(2)).
+    package mutating func sync() throws(StorageError) {
+        guard self.isDirty else { return }
+        let number = self.file.syncData()
+        guard number == 0 else { throw self.error(number) }
+        self.isDirty = false
+    }
+
+    private func error(_ number: Int32) -> StorageError {
+        StorageError(errno: number, otherwise: .inputOutput, "cannot write the report", self.path)
+    }
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import TransferCore
+
+/// A report that is open, locked and read, with its origin checked.
+struct ReportOpening: ~Copyable {
+    /// The id of the report.
+    let id: String
+    /// The rows that it has.
+    let contents: ReportFile.Contents
+    private let file: ReportFile
+
+    /// Opens or creates a report.
+    ///
+    /// - Parameters:
+    ///   - path: The report.
+    ///   - terms: What must be equal for it to be continued.
+    /// - Throws: `DatasetRun.Refusal`.
+    init(_ path: String, terms: [JSON.Member]) throws(DatasetRun.Refusal) {
+        do throws(ReportFile.Refusal) {
+            var file = try ReportFile(opening: path)
+            let contents = try file.read()
+            let hasLines = !file.isEmpty
+            self.id = try Self.origin(of: path, terms, hasLines: hasLines)
+            self.contents = contents
+            self.file = file
+        } catch {
+            switch error {
+            case .busy: throw .busy(error.description)
+            case .other(let message): throw .otherReport(message)
+            case .unusable(let error): throw .storage(error)
+            }
+        }
+    }
+
+    consuming func takeFile() -> ReportFile { self.file }
+
+    private static func origin(
+        of path: String,
+        _ terms: [JSON.Member],
+        hasLines: Bool
+    ) throws(ReportFile.Refusal) -> String {
+        let found: ReportOrigin?
+        do throws(StorageError) { found = try ReportOrigin.read(of: path) } catch { throw .unusable(error) }
+        if let found {
+            guard let difference = found.difference(from: terms) else { return found.id }
+            if hasLines { throw .other(Self.message(path, difference)) }
+        } else if hasLines {
+            throw .other("'\(path)' cannot be continued without '\(ReportOrigin.path(of: path))'; name another report")
+        }
+        let origin = ReportOrigin(id: Self.newID(), terms: terms)
+        do throws(StorageError) { try origin.write(of: path) } catch { throw .unusable(error) }
+        return origin.id
+    }
+
+    private static func message(
+        _ path: String,
+        _ difference: (name: String, recorded: JSON, given: JSON)
+    ) -> String {
+        "'\(path)' was begun with another \(difference.name) (\(difference.recorded.text), now \(difference.given.text)); "
+            + "repeat the command as it was, or name another report"
+    }
+
+    private static func newID() -> String {
+        Hexadecimal.encode((0..<12).map { _ in UInt8.random(in: 0...255) })
+    }
+}

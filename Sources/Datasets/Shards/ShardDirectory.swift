@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import FileStorage
+internal import Platform
+internal import TransferCore
+
+/// A locked directory of shards.
+struct ShardDirectory {
+    /// The open directory.
+    let handle: DirectoryHandle
+    private let lock: FileDescriptor
+
+    /// Opens and locks a directory, creating it if it is missing.
+    ///
+    /// - Throws: ``StorageError``: `.cannotOpen` if another process writes shards in it.
+    init(_ path: String) throws(StorageError) {
+        guard let handle = try DirectoryHandle.open(path, creating: true) else {
+            throw StorageError(errno: ENOENT, otherwise: .cannotCreateDirectory, "cannot open the directory", path)
+        }
+        switch handle.open(ShardName.lock, O_RDWR | O_CREAT) {
+        case .failure(let error):
+            throw StorageError(
+                errno: error.number,
+                otherwise: .cannotCreate,
+                "cannot create",
+                handle.path(ShardName.lock)
+            )
+        case .success(let descriptor): self.lock = descriptor
+        }
+        guard self.lock.lock() == 0 else {
+            throw StorageError(
+                .cannotOpen,
+                "cannot write shards into '\(path)': another process does; wait for its end, or choose another directory"
+            )
+        }
+        self.handle = handle
+    }
+
+    /// Removes what a killed program has left.
+    ///
+    /// - Parameter reported: The shards that the report names.
+    /// - Returns: The number of the next shard.
+    /// - Throws: ``StorageError``: `.exists` if the report is not that of the shards; then nothing is changed.
+    func prepare(reported: Set<String>) throws(StorageError) -> Int64 {
+        let inventory: ShardInventory
+        let entries = try self.entries()
+        do throws(ShardInventory.Problem) {
+            inventory = try ShardInventory(entries, reported: reported)
+        } catch {
+            throw self.error(error)
+        }
+        for name in inventory.removed { try self.handle.unlink(name) }
+        if let (old, new) = inventory.aside {
+            let number = self.handle.rename(old, to: self.handle, new, replacing: false)
+            if number != 0 {
+                throw StorageError(errno: number, otherwise: .inputOutput, "cannot rename", self.handle.path(old))
+            }
+        }
+        if !inventory.removed.isEmpty || inventory.aside != nil { try self.handle.sync() }
+        return inventory.next
+    }
+
+    /// Creates the file of a shard.
+    func create(_ name: String) throws(StorageError) -> ShardFile {
+        switch self.handle.open(name, O_RDWR | O_CREAT | O_EXCL) {
+        case .success(let descriptor): return ShardFile(descriptor, path: self.handle.path(name))
+        case .failure(let error):
+            throw StorageError(errno: error.number, otherwise: .cannotCreate, "cannot create", self.handle.path(name))
+        }
+    }
+
+    private func error(_ problem: ShardInventory.Problem) -> StorageError {
+        switch problem {
+        case .notRegular(let name):
+            StorageError(
+                .exists,
+                "cannot write shards into '\(self.handle.path)': \(name) is not a regular file; move it away"
+            )
+        case .unreported(let names):
+            StorageError(
+                .exists,
+                "cannot write shards into '\(self.handle.path)': the report does not name "
+                    + (names.count > 3
+                        ? "\(names.count) of its shards, such as \(names[0])" : names.joined(separator: ", "))
+                    + "; continue with the report of these shards, or choose another directory"
+            )
+        }
+    }
+
+    private func entries() throws(StorageError) -> [ShardInventory.Entry] {
+        guard let stream = opendir(self.handle.path) else {
+            throw StorageError(errno: errno, otherwise: .cannotOpen, "cannot read the directory", self.handle.path)
+        }
+        defer { closedir(stream) }
+        var entries: [ShardInventory.Entry] = []
+        errno = 0
+        while let entry = readdir(stream) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if ShardName.number(ofFinal: name) != nil || ShardName.number(ofPart: name) != nil {
+                guard let status = try self.handle.status(name) else { continue }
+                entries.append(.init(name: name, isRegular: status.st_mode & S_IFMT == S_IFREG))
+            } else {
+                entries.append(.init(name: name, isRegular: false))
+            }
+            errno = 0
+        }
+        guard errno == 0 else {
+            throw StorageError(errno: errno, otherwise: .cannotOpen, "cannot read the directory", self.handle.path)
+        }
+        return entries
+    }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import CZlib
+
+/// Decompresses a stream of gzip members.
+///
+/// Bytes after the last member that are all zero are padding; tar and some storage systems append it.
+///
+/// - Source: RFC 1952; zlib's manual, `inflate`.
+struct GzipDecoder: ~Copyable {
+    /// Whether bytes begin like a gzip member.
+    static func isGzip(_ bytes: [UInt8]) -> Bool { bytes.starts(with: [0x1F, 0x8B]) }
+
+    private enum Place {
+        /// At the beginning of a member.
+        case boundary
+        case member
+        /// In zeros after the last member.
+        case padding
+    }
+
+    /// zlib keeps a pointer to it.
+    private let stream: UnsafeMutablePointer<z_stream>
+    private var place = Place.boundary
+    private var hasMember = false
+
+    /// Creates a decoder.
+    ///
+    /// - Throws: ``TableError`` if zlib has no memory.
+    init() throws(TableError) {
+        self.stream = .allocate(capacity: 1)
+        self.stream.initialize(to: z_stream())
+        guard martlet_inflate_init_gzip(self.stream) == Z_OK else {
+            self.stream.deallocate()
+            throw TableError("zlib cannot allocate its memory")
+        }
+    }
+
+    deinit {
+        inflateEnd(self.stream)
+        self.stream.deinitialize(count: 1)
+        self.stream.deallocate()
+    }
+
+    /// Decompresses a chunk, and calls `take` with the output in pieces of at most 256 KiB.
+    ///
+    /// - Throws: ``TableError`` if the input is damaged, or the error of `take`.
+    mutating func decode(_ chunk: [UInt8], _ take: (ArraySlice<UInt8>) throws(TableError) -> Void) throws(TableError) {
+        var output = [UInt8](repeating: 0, count: 256 << 10)
+        var consumed = 0
+        while true {
+            if self.place != .member {
+                guard consumed < chunk.count else { return }
+                if self.hasMember, chunk[consumed] == 0 {
+                    self.place = .padding
+                    consumed += 1
+                    continue
+                }
+                guard self.place == .boundary else { throw TableError("there is data after the end of the gzip file") }
+                self.place = .member
+            }
+            let step = self.inflate(chunk[consumed...], into: &output)
+            consumed += step.consumed
+            if step.produced > 0 { try take(output[..<step.produced]) }
+            switch step.status {
+            case Z_OK, Z_BUF_ERROR: if consumed == chunk.count, step.produced < output.count { return }
+            case Z_STREAM_END:
+                self.place = .boundary
+                self.hasMember = true
+                inflateReset(self.stream)
+            default:
+                let reason = self.stream.pointee.msg.map { String(cString: $0) } ?? "error \(step.status)"
+                throw TableError("the gzip data is damaged (\(reason)); check the file with gzip -t")
+            }
+        }
+    }
+
+    /// Checks that the input ended with a complete member.
+    ///
+    /// - Throws: ``TableError`` if it is cut short.
+    mutating func finish() throws(TableError) {
+        guard self.hasMember, self.place != .member else {
+            throw TableError("the gzip data is cut short: its last rows are missing; get the whole file")
+        }
+    }
+
+    private mutating func inflate(
+        _ input: ArraySlice<UInt8>,
+        into output: inout [UInt8]
+    ) -> (status: Int32, consumed: Int, produced: Int) {
+        let stream = self.stream
+        return input.withUnsafeBufferPointer { input in
+            output.withUnsafeMutableBufferPointer { output in
+                // zlib does not change its input.
+                stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
+                stream.pointee.avail_in = UInt32(input.count)
+                stream.pointee.next_out = output.baseAddress
+                stream.pointee.avail_out = UInt32(output.count)
+                let status = CZlib.inflate(stream, Z_NO_FLUSH)
+                return (
+                    status, input.count - Int(stream.pointee.avail_in), output.count - Int(stream.pointee.avail_out)
+                )
+            }
+        }
+    }
+}

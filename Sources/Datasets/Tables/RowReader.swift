@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+package import TransferCore
+
+/// Gives the columns of a record their meaning.
+struct RowReader {
+    /// Whether the table is a report, of which the failed rows are read.
+    enum Source: Equatable {
+        case table
+        /// A report: its rows keep their numbers, and its own columns are dropped.
+        case report(allFailed: Bool)
+    }
+
+    /// The largest number of a row; the numbers of a report come from a file.
+    static let largestNumber: Int64 = 1 << 40
+
+    private let source: Source
+    private var next: Int64 = 0
+
+    init(source: Source) { self.source = source }
+
+    /// Reads a record; `nil` if it is not selected.
+    mutating func read(_ record: TableRecord) -> TableItem? {
+        let columns = Columns(record.members, isReport: self.source != .table)
+        let number: Int64
+        switch self.source {
+        case .table:
+            number = self.next
+            self.next += 1
+        case .report(let allFailed):
+            if record.fault == nil, !columns.isSelected(allFailed) { return nil }
+            guard record.fault == nil, let given = columns.row, given >= 0, given <= Self.largestNumber else {
+                let row = DatasetRow(number: -1, url: "")
+                return .fault(row, line: record.line, record.fault ?? "it is not a line of a report: `row` is missing")
+            }
+            number = given
+        }
+        let row = columns.row(number)
+        if let fault = record.fault ?? columns.fault { return .fault(row, line: record.line, fault) }
+        return .row(row, line: record.line)
+    }
+}
+
+/// The columns of one record.
+private struct Columns {
+    private var url: String?
+    private var key: String?
+    private var name: String?
+    private var checksum: ExpectedDigest?
+    private var others: [JSON.Member] = []
+    /// Of a report: the row's number.
+    private(set) var row: Int64?
+    /// Of a report: whether the row failed, and whether another attempt may succeed.
+    private var hasFailed = false
+    private var isRetryable = false
+    private(set) var fault: String?
+
+    init(_ members: [JSON.Member], isReport: Bool) {
+        for member in members {
+            switch member.name {
+            case "url": self.url = self.text(member)
+            case "key": self.key = self.text(member)
+            case "name": self.name = self.text(member)
+            case "checksum": self.setChecksum(member)
+            case "row" where isReport: self.row = member.value.integer
+            case "error_code" where isReport: self.hasFailed = !member.value.isNull
+            case "retryable" where isReport: self.isRetryable = member.value.bool == true
+            case let name where isReport && ReportColumns.names.contains(name): break
+            default: self.others.append(member)
+            }
+        }
+        if self.url == nil { self.fail("the column `url` is missing or empty") }
+    }
+
+    func isSelected(_ allFailed: Bool) -> Bool { self.hasFailed && (allFailed || self.isRetryable) }
+
+    func row(_ number: Int64) -> DatasetRow {
+        DatasetRow(
+            number: number,
+            key: self.key,
+            url: self.url ?? "",
+            name: self.name,
+            checksum: self.checksum,
+            others: self.others
+        )
+    }
+
+    /// The text of a column; `nil` if it is empty or null.
+    private mutating func text(_ member: JSON.Member) -> String? {
+        switch member.value {
+        case .string(let text): return text.isEmpty ? nil : text
+        case .integer(let number): return String(number)
+        case .literal(let text): return text
+        case .null: return nil
+        case .bool, .number, .array, .object:
+            self.fail("the column `\(member.name)` is not text")
+            return nil
+        }
+    }
+
+    private mutating func setChecksum(_ member: JSON.Member) {
+        guard let text = self.text(member) else { return }
+        do throws(DigestSyntaxError) {
+            self.checksum = try ExpectedDigest(columnValue: text)
+        } catch {
+            self.fail("the column `checksum`: \(error.message)")
+        }
+    }
+
+    private mutating func fail(_ reason: String) { if self.fault == nil { self.fault = reason } }
+}
+
+extension ExpectedDigest {
+    /// Parses a value of the column `checksum`: `sha256:HEX` and similar forms, or the hexadecimal digits alone.
+    ///
+    /// - Throws: `DigestSyntaxError`.
+    package init(columnValue text: String) throws(DigestSyntaxError) {
+        let source = "the table"
+        if !text.contains(":"), !text.contains("="), let bytes = Hexadecimal.decode(text.utf8),
+            let algorithm = DigestAlgorithm.allCases.first(where: { $0.byteCount == bytes.count })
+        {
+            self.init(algorithm: algorithm, bytes: bytes, source: source)
+        } else {
+            try self.init(parsing: text, source: source)
+        }
+    }
+
+    /// The digest as `sha256:HEX`.
+    package var columnValue: String { "\(self.algorithm.rawValue):\(Hexadecimal.encode(self.bytes))" }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+package import FileStorage
+internal import Platform
+
+/// Reads a table from a descriptor, decompressing it if it is gzip.
+///
+/// Reading blocks; used by one thread.
+package struct TableReader: ~Copyable {
+    private let file: FileDescriptor
+    private var parser: TableParser
+    private var decoder: GzipDecoder?
+    private var isFirst = true
+    private var hasEnded = false
+
+    /// Creates a reader.
+    ///
+    /// - Parameters:
+    ///   - file: The open table.
+    ///   - parser: The parser of its format.
+    package init(_ file: FileDescriptor, _ parser: TableParser) {
+        self.file = file
+        self.parser = parser
+    }
+
+    /// Opens a table; `-` is standard input.
+    ///
+    /// - Throws: ``TableError`` if it cannot be opened.
+    package static func open(_ path: String) throws(TableError) -> FileDescriptor {
+        guard path != "-" else {
+            let number = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
+            guard number >= 0 else { throw TableError("standard input is closed") }
+            return FileDescriptor(number)
+        }
+        let number = Platform.open(path, O_RDONLY | O_CLOEXEC)
+        guard number >= 0 else {
+            throw TableError("it cannot be opened: \(String(cString: strerror(errno))); check its name")
+        }
+        return FileDescriptor(number)
+    }
+
+    /// Reads the next rows; may return none before the end.
+    ///
+    /// - Returns: The rows, or `nil` after the last ones.
+    /// - Throws: ``TableError`` if reading fails, the compressed data is damaged or the header is wrong.
+    package mutating func next() throws(TableError) -> [TableItem]? {
+        guard !self.hasEnded else { return nil }
+        let chunk = try self.read()
+        if self.isFirst {
+            self.isFirst = false
+            if GzipDecoder.isGzip(chunk) { self.decoder = try GzipDecoder() }
+        }
+        guard !chunk.isEmpty else {
+            self.hasEnded = true
+            try self.decoder?.finish()
+            return try self.parser.finish()
+        }
+        guard self.decoder != nil else { return try self.parser.take(chunk[...]) }
+        var items: [TableItem] = []
+        var parser = self.parser
+        defer { self.parser = parser }
+        try self.decoder?.decode(chunk) { (bytes) throws(TableError) in items += try parser.take(bytes) }
+        return items
+    }
+
+    private func read() throws(TableError) -> [UInt8] {
+        var number: Int32 = 0
+        let file = self.file
+        // The first chunk must have the two bytes by which gzip is recognized.
+        let least = self.isFirst ? 2 : 1
+        // A chunk of compressed bytes may hold a thousand times as many.
+        let capacity = self.decoder == nil ? 64 << 10 : 8 << 10
+        let chunk = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, filled in
+            while filled < least {
+                let count = Platform.read(file.raw, buffer.baseAddress.map { $0 + filled }, buffer.count - filled)
+                if count > 0 {
+                    filled += count
+                } else if count == 0 {
+                    return
+                } else if errno == EAGAIN {
+                    // Another process made the shared terminal or pipe non-blocking: wait until it is readable.
+                    var ready = pollfd(fd: file.raw, events: Int16(POLLIN), revents: 0)
+                    poll(&ready, 1, -1)
+                } else if errno != EINTR {
+                    number = errno
+                    return
+                }
+            }
+        }
+        guard number == 0 else { throw TableError("it cannot be read: \(String(cString: strerror(number)))") }
+        return chunk
+    }
+}

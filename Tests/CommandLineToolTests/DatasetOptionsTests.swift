@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+import Datasets
+import Testing
+import TransferCore
+import TransferEngine
+
+@testable import CommandLineTool
+
+@Suite struct DatasetOptionsTests {
+    @Test func aTableIsASourceOfItsOwn() throws {
+        let plan = try GetCommand.plan(["--manifest", "a.csv.gz", "--report", "r", "-d", "/files", "-j", "7"])
+        #expect(plan.sources == .table && plan.isReported)
+        let order = try #require(plan.dataset)
+        #expect(order.table == "a.csv.gz" && order.report == "r" && order.directory == "/files")
+        #expect(order.fetches == 7 && order.algorithm == .sha256 && order.shards == nil)
+        #expect(order.terms == [JSON.Member("digest", "sha256"), JSON.Member("directory", "/files")])
+    }
+
+    @Test func shardsHaveLimitsAndFilters() throws {
+        let plan = try GetCommand.plan([
+            "--manifest", "-", "--manifest-format", "tsv", "--report", "r", "--shards", "/s", "--shard-size", "2M",
+            "--shard-count", "50", "--max-size", "1K", "--types", "image/*,text/html", "--digest", "md5",
+        ])
+        let order = try #require(plan.dataset)
+        #expect(order.shards == .init(directory: "/s", limits: ShardLimits(bytes: 2 << 20, samples: 50)))
+        #expect(order.filter.maximum == 1024 && order.filter.types.count == 2 && order.algorithm == .md5)
+        #expect(order.directory == nil)
+    }
+
+    @Test(arguments: [
+        ["http://h/", "--manifest", "a.csv"], ["-i", "list", "--manifest", "a.csv"], ["--manifest", "a.parquet"],
+        ["--manifest", "-"], ["--manifest", ""], ["http://h/", "--report", "r"], ["http://h/", "--max-size", "1"],
+        ["--manifest", "a.csv", "--max-size", "1"], ["--manifest", "a.csv", "--shards", "s"],
+        ["--manifest", "a.csv", "--shard-count", "5"], ["--manifest", "a.csv", "--report", "-"],
+        ["--manifest", "a.csv", "--retry-from", "r"], ["--manifest", "a.csv", "--retry-all-failed"],
+        ["--retry-from", "r", "--report", "r"], ["--retry-from", "r", "--manifest-format", "csv"],
+        ["--manifest", "a.csv", "--report", "r", "--shards", "s", "--types", "image"],
+        ["--manifest", "a.csv", "--report", "r", "--shards", "s", "--min-size", "2", "--max-size", "1"],
+        ["--manifest", "a.csv", "--output", "x"], ["--manifest", "a.csv", "--checksum", "md5:00"],
+    ])
+    func optionsThatDoNotGoTogetherAreRefused(_ arguments: [String]) {
+        #expect(throws: (any Error).self) { try GetCommand.plan(arguments) }
+    }
+}
