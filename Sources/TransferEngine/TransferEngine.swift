@@ -21,6 +21,9 @@ package final class TransferEngine: Sendable, RunHost {
         ///
         /// Set it for a queue that runs indefinitely. Otherwise no two transfers of the queue share a name.
         package var releasesNames = false
+        /// Whether outages of which this machine is the cause are waited out without a limit: no network, no name server
+        /// that responds, no descriptors.
+        package var waitsForMachine = false
 
         /// Creates the defaults.
         package init() {}
@@ -93,13 +96,15 @@ package final class TransferEngine: Sendable, RunHost {
         self.pool = pool
         self.releasesNames = configuration.releasesNames
         let lanes = transport.laneCount
+        var machine = EngineMachine(
+            limit: max(1, configuration.concurrentTransfers),
+            connectionsPerHost: configuration.connectionsPerHost,
+            lanes: lanes
+        )
+        machine.waitsForMachine = configuration.waitsForMachine
         self.state = Mutex(
             State(
-                machine: EngineMachine(
-                    limit: max(1, configuration.concurrentTransfers),
-                    connectionsPerHost: configuration.connectionsPerHost,
-                    lanes: lanes
-                ),
+                machine: machine,
                 isDriven: Array(repeating: false, count: lanes + 1)
             )
         )

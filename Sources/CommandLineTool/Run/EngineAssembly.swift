@@ -14,6 +14,8 @@ enum EngineAssembly {
         configuration.rateLimit = plan.rateLimit
         // The names of a billion finished rows would need memory; their files are found on the disk.
         configuration.releasesNames = plan.dataset != nil
+        // A fault of this machine fails no row.
+        configuration.waitsForMachine = plan.dataset != nil
         var transport = HTTPTransport.Configuration()
         transport.tls = self.trust(plan)
         transport.proxy = plan.proxy ?? .fromProcess()

@@ -79,9 +79,22 @@ extension EngineMachine {
 
     // MARK: Waiting
 
+    /// The time for which a transfer waits out an outage.
+    ///
+    /// - Parameters:
+    ///   - slot: The transfer.
+    ///   - cause: The cause of the outage.
+    ///   - isNetwork: Whether it concerns the whole network.
+    /// - Returns: The time in nanoseconds; `Int64.max` for no limit.
+    func patience(_ slot: Int, _ cause: OutageCause?, isNetwork: Bool) -> Int64 {
+        let timeout = self.entries[slot].outageTimeout
+        guard self.waitsForMachine, timeout >= 0, isNetwork || cause == .resolver else { return timeout }
+        return .max
+    }
+
     /// The verdict about a transfer whose attempt failed in an outage.
     mutating func waitOut(_ hold: Hold, _ slot: Int, _ now: Int64) -> Verdict {
-        guard now - hold.since < self.entries[slot].outageTimeout else {
+        guard now - hold.since < self.patience(slot, hold.cause, isNetwork: hold.origin == nil) else {
             return self.fail(slot, .refused(.outage(hold)))
         }
         let attempts = Int(self.entries[slot].attempts)
@@ -125,7 +138,9 @@ extension EngineMachine {
             (self.network.concerns(origin) ? self.network.outage : nil, nil),
         ]
         for case (let outage?, let place) in outages
-        where timeout >= 0 && outage.lastFailure > waitsSince && outage.lastFailure - outage.since >= timeout {
+        where timeout >= 0 && outage.lastFailure > waitsSince
+            && outage.lastFailure - outage.since >= self.patience(slot, outage.cause, isNetwork: place == nil)
+        {
             return self.expired.append((self.entries[slot].id, self.hold(of: outage, place)))
         }
     }
@@ -148,7 +163,7 @@ extension EngineMachine {
         for place in places {
             let entry = self.entries[place.slot]
             guard entry.ticket == place.ticket, entry.outageTimeout >= 0, entry.id.rawValue <= served,
-                now - hold.since >= entry.outageTimeout
+                now - hold.since >= self.patience(place.slot, hold.cause, isNetwork: hold.origin == nil)
             else { continue }
             self.expired.append((entry.id, hold))
         }

@@ -22,7 +22,7 @@ extension EngineMachine {
         if self.runCount == 0 {
             let since = self.shortageSince ?? now
             self.shortageSince = since
-            guard now - since < self.entries[slot].outageTimeout else { return nil }
+            guard now - since < self.entries[slot].outageTimeout || self.waitsForMachine else { return nil }
         }
         let delay = max(Self.shortageDelay, self.entries[slot].retryWait)
         self.move(slot, to: .retrying(at: now + delay))

@@ -61,6 +61,9 @@ package struct EngineMachine: Sendable {
     package var limit: Int
     /// The maximum number of connections to a host, if it was set; otherwise it follows from ``limit``.
     package var connectionsPerHost: Int?
+    /// Whether transfers that wait out outages wait without a limit if this machine is the cause: no network, no name
+    /// server that responds, no descriptors.
+    package var waitsForMachine = false
     /// The maximum numbers of connections to single hosts, by lower-case name.
     package var hostLimits: [String: Int] = [:]
 

@@ -31,6 +31,26 @@ struct OutageTests {
         #expect(starts == [[], [1], [1], [1]] && stage.machine.waitingCount == 100)
     }
 
+    @Test("an outage of which this machine is the cause is waited out without a limit, if the engine is to do so")
+    func machine() {
+        let resolver = EngineMachine.RunResult.retry(EngineMachine.Failure(OutageEvidence(.resolver), jitter: 0))
+        for (result, waits) in [(resolver, true), (MachineStage.refused, false)] {
+            var stage = self.stage(2)
+            stage.machine.waitsForMachine = true
+            var verdicts: [EngineMachine.Verdict] = []
+            var expired: [UInt64] = []
+            for id in stage.starts() { verdicts.append(stage.end(id, result)) }
+            expired += stage.expirations()
+            while stage.now < 10 * Self.patience, let time = stage.wakeUp {
+                stage.reach(time)
+                for id in stage.starts() { verdicts.append(stage.end(id, result)) }
+                expired += stage.expirations()
+            }
+            #expect(verdicts.count > 2)
+            #expect((verdicts.allSatisfy { !$0.isEnd } && expired.isEmpty) == waits)
+        }
+    }
+
     @Test("a transfer of another host starts at once, however many wait for a held one")
     func others() {
         var stage = self.stage(5)
