@@ -43,7 +43,9 @@ struct NameResolverTests {
         }
         let failures = await withTaskGroup(of: Bool.self) { group in
             for number in 0..<5_000 {
-                group.addTask { await Self.resolve(resolver, "n\(number % 1_000)") == .failure(NameFailure(.unknownName)) }
+                group.addTask {
+                    await Self.resolve(resolver, "n\(number % 1_000)") == .failure(NameFailure(.unknownName))
+                }
             }
             return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
         }
@@ -64,10 +66,11 @@ struct NameResolverTests {
         let calls = Mutex(0)
         let ticket = resolver.resolve("a.test", maximumAge: 1) { _ in calls.withLock { $0 += 1 } }
         await withCheckedContinuation { continuation in
-            DispatchQueue.global().async {
-                began.wait()
-                continuation.resume()
-            }
+            DispatchQueue.global()
+                .async {
+                    began.wait()
+                    continuation.resume()
+                }
         }
         resolver.cancel(ticket)
         async let other = Self.resolve(resolver, "a.test")

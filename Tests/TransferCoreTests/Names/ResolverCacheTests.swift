@@ -64,7 +64,9 @@ struct ResolverCacheTests {
         #expect(self.look(&cache, "a", 4, at: 134) == .success(1))
         #expect(self.look(&cache, "a", 5, at: 135) == nil)
         _ = cache.takeLookup()
-        #expect(cache.finished("a", .failure(Self.unavailable), now: 3_700 * Self.second).1 == .failure(Self.unavailable))
+        #expect(
+            cache.finished("a", .failure(Self.unavailable), now: 3_700 * Self.second).1 == .failure(Self.unavailable)
+        )
     }
 
     @Test("a lookup whose requests were all cancelled is not started")
@@ -124,7 +126,9 @@ private struct ResolverCacheWalk {
             self.take()
             self.finish()
         }
-        if self.waiting.contains(where: { !$0.value.isEmpty }) { self.complaint = self.complaint ?? "requests are left" }
+        if self.waiting.contains(where: { !$0.value.isEmpty }) {
+            self.complaint = self.complaint ?? "requests are left"
+        }
     }
 
     private mutating func name() -> String { "n\(Int.random(in: 0..<9, using: &self.random))" }
@@ -138,7 +142,8 @@ private struct ResolverCacheWalk {
             return
         }
         guard let known = self.known[name], known.outcome == outcome else {
-            return self.complaint = "\(name) gave \(outcome), which no lookup found"
+            self.complaint = "\(name) gave \(outcome), which no lookup found"
+            return
         }
         let age = self.now - known.time
         switch outcome {
