@@ -23,7 +23,7 @@ from page_run import BODY, Daemon, Firefox, Server, browser
 FOLDER = "Sources/Daemon/Server/Page/Files"
 SCRIPTS = ("app.js", "client.js", "dialogs.js", "list.js")
 # The failed requests of the checks of tokens and restarts.
-HARMLESS = r"401|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE|ERR_EMPTY|ERR_NETWORK"
+HARMLESS = r"400|401|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE|ERR_EMPTY|ERR_NETWORK"
 
 
 class Page(AnyPage):

@@ -95,6 +95,7 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
     func shutDown() { self.fail(.cancelled(Peer(self.origin))) }
 
     private func connectFailed(_ error: any Error) {
+        self.lane.connectFailed(over: self.route)
         self.fail(.connecting(to: self.route.firstHop, error))
     }
 
@@ -103,6 +104,7 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
         let connection = self.connection
         let step = connection?.openingStep ?? "connecting"
         let peer = connection?.peer ?? self.route.firstHop
+        if connection == nil { self.lane.connectFailed(over: self.route) }
         self.connection = nil
         connection?.close(abandoning: self)
         self.fail(.connectTimeout(peer, during: step))

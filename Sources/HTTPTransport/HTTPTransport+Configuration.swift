@@ -23,6 +23,9 @@ extension HTTPTransport {
         /// The maximum size of a response's heads including interim ones, in bytes.
         public var maximumHeadSize: Int
 
+        /// The time for which the addresses of a name are used without another lookup, in nanoseconds.
+        public var nameCacheTime: Int64
+
         /// Creates the default configuration.
         public init() {
             self.laneCount = min(2, max(1, System.coreCount))
@@ -31,6 +34,7 @@ extension HTTPTransport {
             self.idleTimeout = 15_000_000_000
             self.maximumIdlePerHost = 64
             self.maximumHeadSize = 256 * 1024
+            self.nameCacheTime = 60_000_000_000
         }
     }
 }

@@ -8,6 +8,8 @@ internal import Synchronization
 /// Releasing the last reference stops the threads as well; an open connection holds a reference.
 public final class SharedLoops: Sendable {
     let group: MultiThreadedEventLoopGroup
+    /// Resolves the names for all connections.
+    let names = NameResolver()
     private let hasEnded = Mutex(false)
 
     /// The number of event loops.

@@ -55,6 +55,8 @@ extension TransferEngine {
     package func add(_ request: UploadRequest) throws(EngineError) -> TransferID {
         if request.options.rateLimit != nil { self.throttles.store(true, ordering: .relaxed) }
         var terms = EngineMachine.Terms(origin: request.url.origin, request.options)
+        // Robots rules are for crawlers, which do not upload.
+        terms.obeysRobots = false
         if let since = request.options.waitsSince { terms.waitsSince = self.time(ofWallTime: since) }
         terms.gate = self.transport.proxy(for: request.url)
         let id: TransferID? = self.state.withLock { state in
@@ -146,6 +148,7 @@ extension EngineMachine.Terms {
         self.retries = options.retries
         self.retryWait = options.retryWait.inNanoseconds
         self.totalTimeout = options.totalTimeout.inNanoseconds
+        self.maximumRetryAfter = options.maximumRetryAfter.map { $0.components.seconds }
         self.outageTimeout = options.outageTimeout?.inNanoseconds
         self.countsOutages = options.retriesIncludeOutages
     }

@@ -17,6 +17,7 @@ extension TransferEngine {
         case sync
         case event(TransferEvent)
         case failed(Transfer)
+        case fetchRules(Origin)
         case tick
         case wake(after: Int64, at: Int64)
         /// The step refers to an object that no longer exists.
@@ -75,6 +76,7 @@ extension TransferEngine {
             return .failed(transfer)
         case .held(let hold): return .event(self.event({ .held($0) }, hold, now))
         case .released(let hold): return .event(self.event({ .released($0) }, hold, now))
+        case .fetchRules(let origin): return .fetchRules(origin)
         case .startTicking: return .tick
         case .wake(let time): return .wake(after: max(0, time - now), at: time)
         case .none: return nil
@@ -128,6 +130,7 @@ extension TransferEngine {
         case .sync: self.pool.run { self.syncGroup() }
         case .event(let event): self.hub.post(event)
         case .failed(let transfer): transfer.letGoOfSource()
+        case .fetchRules(let origin): self.fetchRules(origin)
         case .tick: self.time.schedule(after: Self.tickInterval) { self.tick() }
         case .wake(let delay, let time):
             self.time.schedule(after: delay) {

@@ -75,6 +75,9 @@ extension TransferEngine {
         case .outage(let hold):
             last = self.outageFailure(HostHold(hold, now: self.time.now, wallNow: self.time.wallNow), options)
             last.response = failure.response
+        case .retryAfter(let seconds):
+            let time = DurationFormat.compact(.seconds(seconds))
+            last.message += "; it asks to retry after \(time), longer than this transfer waits"
         case .noneLeft(let attempts): if options.retries > 0 { last.message += " (\(attempts) attempts)" }
         }
         return last

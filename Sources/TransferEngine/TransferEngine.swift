@@ -17,6 +17,12 @@ package final class TransferEngine: Sendable, RunHost {
         package var connectionsPerHost: Int?
         /// Bytes per second over all transfers, or `nil` for no limit.
         package var rateLimit: Int64?
+        /// Limits per registered domain, intervals between requests, and whether `robots.txt` is obeyed.
+        package var politeness = PolitenessLimits()
+        /// The list that determines the registered domains.
+        package var suffixes = PublicSuffixes.builtIn
+        /// The User-Agent field of requests for `robots.txt`, which also selects the rules.
+        package var robotsAgent = "martlet/\(MartletVersion.text)"
         /// Whether a file name becomes available again when its transfer ends.
         ///
         /// Set it for a queue that runs indefinitely. Otherwise no two transfers of the queue share a name.
@@ -78,6 +84,10 @@ package final class TransferEngine: Sendable, RunHost {
     var events: EventHub { self.hub }
     let state: Mutex<State>
     let limiter: Mutex<RateLimiter>
+    /// Whether each request may have to wait.
+    let pacesRequests: Bool
+    /// The rules of the origins; `nil` if they are not obeyed.
+    let robots: RobotsBook?
     let releasesNames: Bool
     let throttles: Atomic<Bool>
     let subscribers = Mutex<[EventSubscriber.Reference]>([])
@@ -99,7 +109,9 @@ package final class TransferEngine: Sendable, RunHost {
         var machine = EngineMachine(
             limit: max(1, configuration.concurrentTransfers),
             connectionsPerHost: configuration.connectionsPerHost,
-            lanes: lanes
+            lanes: lanes,
+            politeness: configuration.politeness,
+            suffixes: configuration.suffixes
         )
         machine.waitsForMachine = configuration.waitsForMachine
         self.state = Mutex(
@@ -108,6 +120,11 @@ package final class TransferEngine: Sendable, RunHost {
                 isDriven: Array(repeating: false, count: lanes + 1)
             )
         )
+        let politeness = configuration.politeness
+        self.pacesRequests = politeness.hostInterval > 0 || politeness.domainInterval > 0 || politeness.obeysRobots
+        self.robots =
+            politeness.obeysRobots
+            ? RobotsBook(agent: configuration.robotsAgent, transport: transport, time: time) : nil
         self.limiter = Mutex(RateLimiter(rate: configuration.rateLimit))
         self.throttles = Atomic(configuration.rateLimit != nil)
     }

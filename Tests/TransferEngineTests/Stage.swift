@@ -20,7 +20,8 @@ final class Stage: Sendable {
         pool: any BlockingPool = InlinePool(),
         starts: Bool = true,
         releasesNames: Bool = false,
-        store: MemoryStore = MemoryStore()
+        store: MemoryStore = MemoryStore(),
+        politeness: PolitenessLimits = PolitenessLimits()
     ) {
         self.store = store
         self.transport = ScriptedTransport(laneCount: lanes)
@@ -29,6 +30,7 @@ final class Stage: Sendable {
         configuration.connectionsPerHost = perHost
         configuration.rateLimit = rate
         configuration.releasesNames = releasesNames
+        configuration.politeness = politeness
         self.engine = TransferEngine(
             configuration: configuration,
             transport: self.transport,

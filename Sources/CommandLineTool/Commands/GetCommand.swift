@@ -29,6 +29,9 @@ struct GetCommand: ParsableCommand {
     @OptionGroup(title: "Requests")
     var requests: RequestOptions
 
+    @OptionGroup(title: "Politeness")
+    var politeness: PolitenessOptions
+
     @OptionGroup(title: "Retries and timeouts")
     var failures: FailureOptions
 

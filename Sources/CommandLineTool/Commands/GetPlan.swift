@@ -47,6 +47,8 @@ struct GetPlan {
     var jobs = 5
     /// The maximum number of connections per host.
     var perHost = 5
+    /// The limits per registered domain, the intervals, and whether `robots.txt` is obeyed.
+    var politeness = PolitenessLimits()
     /// The maximum rate in bytes per second, or `nil`.
     var rateLimit: Int64?
     /// The path of a PEM file with trusted certificates, or `nil` for the system's.
@@ -121,7 +123,11 @@ extension GetCommand {
             plan.refreshCommand = command
         }
         self.fillConnections(&plan)
-        plan.options.fields = try self.requests.fields()
+        self.politeness.apply(to: &plan)
+        if self.politeness.contact != nil, self.requests.userAgent != nil {
+            throw BadValue("--contact is part of the default User-Agent; put it into --user-agent, or leave that out")
+        }
+        plan.options.fields = try self.requests.fields(agent: try self.politeness.agent())
         plan.proxy = try self.requests.proxySettings()
         plan.directHosts = self.requests.noProxy
         try self.requests.trust(in: &plan)

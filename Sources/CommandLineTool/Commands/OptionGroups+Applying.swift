@@ -39,7 +39,11 @@ extension RequestOptions {
     }
 
     /// The header fields of every request; a dedicated option replaces the same field given with `--header`.
-    func fields() throws(BadValue) -> [(String, String)] {
+    ///
+    /// - Parameter agent: The default User-Agent field.
+    /// - Returns: The names and values, in order.
+    /// - Throws: ``BadValue`` if a value is not valid.
+    func fields(agent: String = "martlet/\(MartletVersion.text)") throws(BadValue) -> [(String, String)] {
         var fields = self.header.map { ($0.name, $0.value) }
         for (name, value) in [
             ("Referer", self.referer), ("User-Agent", self.userAgent),
@@ -50,7 +54,7 @@ extension RequestOptions {
             fields.append((name, try HeaderField.value(value, of: name)))
         }
         if !fields.contains(where: { $0.0.lowercased() == "user-agent" }) {
-            fields.append(("User-Agent", "martlet/\(MartletVersion.text)"))
+            fields.append(("User-Agent", agent))
         }
         return fields
     }

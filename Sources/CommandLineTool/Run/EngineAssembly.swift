@@ -16,11 +16,24 @@ enum EngineAssembly {
         configuration.releasesNames = plan.dataset != nil
         // A fault of this machine fails no row.
         configuration.waitsForMachine = plan.dataset != nil
+        configuration.politeness = plan.politeness
+        if plan.politeness.connectionsPerDomain != nil || plan.politeness.domainInterval > 0 {
+            configuration.suffixes = self.suffixes
+        }
+        if let agent = plan.options.fields.last(where: { $0.0.lowercased() == "user-agent" }) {
+            configuration.robotsAgent = agent.1
+        }
         var transport = HTTPTransport.Configuration()
         transport.tls = self.trust(plan)
         transport.proxy = plan.proxy ?? .fromProcess()
         if let hosts = plan.directHosts { transport.proxy.exceptions = ProxyExceptions(hosts) }
         return try LiveEngine.make(configuration, transport: transport, store: DiskStore())
+    }
+
+    /// The system's public suffix list, or the built-in one if none is installed.
+    private static var suffixes: PublicSuffixes {
+        let bytes = try? AtomicFile.read("/usr/share/publicsuffix/public_suffix_list.dat", atMost: 4 << 20)
+        return bytes.map { PublicSuffixes(bytes: $0) } ?? .builtIn
     }
 
     /// The TLS options of a plan.

@@ -48,6 +48,7 @@ package struct Aria2ExitStatus: Hashable, Sendable {
             case .overloaded: 29
             case .checksumMismatch: 32
             case .tooLarge: 33
+            case .robotsDenied: 34
             }
     }
 
@@ -76,6 +77,7 @@ package struct Aria2ExitStatus: Hashable, Sendable {
         case 29: .overloaded
         case 32: .checksumMismatch
         case 33: .tooLarge
+        case 34: .robotsDenied
         default: nil
         }
     }

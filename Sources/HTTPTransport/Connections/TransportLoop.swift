@@ -26,6 +26,8 @@ final class TransportLoop: @unchecked Sendable {
     private var connections: [ObjectIdentifier: ClientConnection] = [:]
     /// The exchanges that are connecting.
     private var connecting: [ObjectIdentifier: HTTPExchange] = [:]
+    /// The names that are being resolved.
+    private var queries: [ObjectIdentifier: NameQuery] = [:]
 
     /// The size of a read without a quantum, in bytes.
     static let defaultReadSize = 64 * 1024
@@ -98,8 +100,21 @@ final class TransportLoop: @unchecked Sendable {
                 }
             }
         if let address { return bootstrap.connect(to: address) }
-        return bootstrap.connect(host: hop.origin.host, port: hop.origin.port)
+        return bootstrap.resolver(NameQuery(by: self.loops.names, lane: self))
+            .connect(host: hop.origin.host, port: hop.origin.port)
     }
+
+    /// No connection could be made over a route: the name of its first hop is looked up again the next time.
+    func connectFailed(over route: Route) {
+        let host = route.firstHop.origin
+        if !host.isAddress { self.loops.names.addressesFailed(host.host) }
+    }
+
+    /// Registers a name resolution.
+    func began(_ query: NameQuery) { self.queries[ObjectIdentifier(query)] = query }
+
+    /// Unregisters a name resolution that has ended.
+    func finished(_ query: NameQuery) { self.queries[ObjectIdentifier(query)] = nil }
 
     private func addHandlers(
         to pipeline: ChannelPipeline.SynchronousOperations,
@@ -146,6 +161,7 @@ final class TransportLoop: @unchecked Sendable {
         self.sweep = nil
         self.closeIdle(since: .distantFuture)
         for exchange in Array(self.connecting.values) { exchange.shutDown() }
+        for query in Array(self.queries.values) { query.cancelQueries() }
         for connection in Array(self.connections.values) { connection.shutDown() }
     }
 

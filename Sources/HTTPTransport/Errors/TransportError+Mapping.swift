@@ -25,7 +25,7 @@ extension TransportError {
             // Without an address, the name resolution is the cause.
             return .unresolved(peer, [error.dnsAError, error.dnsAAAAError].compactMap { $0 })
         }
-        if error is SocketAddressError.UnknownHost { return .unresolved(peer, [error]) }
+        if let failure = error as? NameFailure { return .unresolved(peer, [failure]) }
         if case .connectTimeout? = error as? ChannelError { return .connectTimeout(peer, during: "connecting") }
         if let error = error as? IOError { return Self.connecting(to: peer, errno: error.errnoCode) }
         return Self.handshaking(with: peer, error)
@@ -55,8 +55,15 @@ extension TransportError {
 
     /// The error of a failed name resolution: permanent, or because no name server responded.
     private static func unresolved(_ peer: Peer, _ errors: [any Error]) -> TransportError {
-        let codes = errors.compactMap { ($0 as? SocketAddressError.UnknownHost)?.errorCode }
-        if !codes.isEmpty, codes.allSatisfy(AddressInfoError.isUnknownName) {
+        let kinds = errors.compactMap { ($0 as? NameFailure)?.kind }
+        if kinds.contains(.localResource) {
+            return TransportError(
+                .localResource,
+                "no file descriptor, memory or thread is available to resolve \(peer.nameOfHost): raise the limit (ulimit -n)",
+                setting: .concurrency
+            )
+        }
+        if !kinds.isEmpty, kinds.allSatisfy({ $0 == .unknownName }) {
             return TransportError(.unknownName, "cannot resolve \(peer.nameOfHost): check its spelling")
         }
         return TransportError(

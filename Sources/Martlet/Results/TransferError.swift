@@ -246,6 +246,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         case .cannotOpen, .cannotCreate, .fileIO, .cannotCreateDirectory: .file
         case .checksumMismatch: .checksumMismatch
         case .badOption: .badRequest
+        case .robotsDenied: .unknown
         case .tooLarge: .bodyTooLarge
         case .unknown: .unknown
         }

@@ -68,6 +68,19 @@ public struct PublicSuffixes: Sendable {
         return kind.contains(.suffix) || self.kind(name[(dot + 1)...]).contains(.wildcard)
     }
 
+    /// The registered domain of a host, which is one label longer than its public suffix.
+    ///
+    /// An address is its own domain, and so is a public suffix.
+    public func registeredDomain(of host: String) -> String {
+        guard !CookieDomain.isAddress(host) else { return host }
+        var domain = host
+        for parent in CookieDomain.parents(of: host) {
+            if self.isPublicSuffix(parent) { return domain }
+            domain = parent
+        }
+        return domain
+    }
+
     /// The rules for a name, found by binary search.
     private func kind(_ name: ArraySlice<UInt8>) -> Kind {
         var range = 0..<self.kinds.count

@@ -19,6 +19,8 @@ extension EngineMachine {
         case held(Hold)
         /// They may start again.
         case released(Hold)
+        /// Fetches the `robots.txt` of an origin; ``EngineMachine/rulesArrived(_:crawlDelay:until:)`` must follow.
+        case fetchRules(Origin)
         /// Starts the periodic work of runs.
         case startTicking
         /// Calls ``EngineMachine/timeReached(_:now:)`` at a time.
@@ -58,7 +60,12 @@ extension EngineMachine {
             return .wake(at: first.time)
         }
         if !self.waits.isEmpty, let waiter = self.satisfiedWait() { return .resume(waiter) }
-        if self.hosts.needsSweep { self.hosts.sweep(now: now) }
+        if self.hosts.needsSweep {
+            // The number of a removed host is used again, for one that is not parked.
+            for host in self.hosts.sweep(now: now) {
+                for index in self.classes.indices { self.classes[index].unpark(host) }
+            }
+        }
         return .none
     }
 
@@ -90,6 +97,17 @@ extension EngineMachine {
     /// starts after at most `n × hosts × (ageingPeriod + 3)` starts of others, unless its host is silent.
     private mutating func admit(_ now: Int64, _ lane: Int?) -> Step? {
         guard self.waitingCount > 0, self.freePlaces > 0 else { return nil }
+        guard self.isPolite else { return self.admitOnce(now, lane) }
+        repeat {
+            self.wakeDomains(now)
+            self.wakeForRules()
+            if let step = self.admitOnce(now, lane) { return step }
+            if !self.notices.isEmpty { return self.notices.removeFirst() }
+        } while !self.hosts.domains.wakeable.isEmpty || self.mayFetchRules
+        return nil
+    }
+
+    private mutating func admitOnce(_ now: Int64, _ lane: Int?) -> Step? {
         var yield: YieldRequest?
         // A bit for each class: those that were examined as starved need not be examined again.
         var examined = 0
@@ -132,11 +150,16 @@ extension EngineMachine {
                 self.classes[index].endTurn(host, starts: false)
                 continue
             }
+            if self.isPolite, let wait = self.politeWait(host, now) {
+                self.park(host, in: index, for: wait)
+                continue
+            }
             guard self.isConnectionFree(host, id, fixed: fixed) else {
                 self.classes[index].endTurn(host, starts: false)
                 if yield == nil { yield = self.yieldRequest(host, now) }
                 continue
             }
+            if self.isPolite, self.entries[place.slot].obeysRobots, self.awaitRules(host, in: index, now) { continue }
             if permission == .probe { self.startProbe(place.slot) }
             self.classes[index].endTurn(host, starts: true)
             self.classes[index].passedOver = 0
@@ -151,6 +174,8 @@ extension EngineMachine {
         self.entries[slot].ticket = 0
         self.hosts[host].waiting -= 1
         self.hosts.connect(host, id, fixed: self.entries[slot].fixedConnections)
+        self.entries[slot].startedRequests = 0
+        self.requestStarts(host, by: slot, now)
         self.move(slot, to: .running)
         self.runCount += 1
         self.awaitResponse(slot, now)

@@ -18,12 +18,18 @@ extension EngineMachine {
             return true
         }
         guard self.permission(host, now) == .free, !self.isAwaited(host) else { return false }
+        if self.isPolite {
+            let domain = Int(self.hosts[host].domain)
+            let isWanted = domain >= 0 && !self.hosts.domains[domain].isUnwanted
+            guard !isWanted, self.politeWait(host, now) == nil else { return false }
+        }
         if self.hosts[host].learnedUntil > now, self.hosts[host].connections >= self.hosts[host].learnedLimit {
             return false
         }
         let fixed = self.fixedConnections(of: id)
         guard self.isConnectionFree(host, id, fixed: fixed) else { return false }
         self.hosts.connect(host, id, fixed: fixed)
+        self.requestStarts(host, by: self.slots[id], now)
         return true
     }
 
@@ -93,7 +99,7 @@ extension EngineMachine {
     }
 
     /// The number of a host; that of the transfer's own host is found without hashing its name.
-    private func host(_ origin: Origin, of id: TransferID) -> Int? {
+    func host(_ origin: Origin, of id: TransferID) -> Int? {
         if let slot = self.slots[id] {
             let own = Int(self.entries[slot].host)
             if self.hosts[own].origin == origin { return own }
@@ -145,6 +151,10 @@ extension EngineMachine {
         for (index, host) in self.claimedHosts.enumerated() {
             // An outage does not hold a running transfer, which detects by its own attempt if the other host responds.
             if let until = self.hosts.gate(of: host).health.throttledUntil, until > now { continue }
+            if self.isPolite, let wait = self.politeWait(host, now) {
+                self.schedule(wait, of: host)
+                continue
+            }
             guard let place = self.grantableClaim(host) else {
                 if yield == nil { yield = self.yieldRequest(host, now) }
                 continue
@@ -153,6 +163,7 @@ extension EngineMachine {
             self.hosts.connect(host, claim.id, fixed: self.fixedConnections(of: claim.id))
             if self.hosts[host].claims.isEmpty { self.claimedHosts.remove(at: index) }
             if let slot = self.slots[claim.id] { self.entries[slot].claims -= 1 }
+            self.requestStarts(host, by: self.slots[claim.id], now)
             self.hosts.release(host)
             return .grant(claim.number)
         }

@@ -66,7 +66,16 @@ extension EngineMachine {
     // MARK: Retries
 
     private mutating func retry(_ slot: Int, _ failure: Failure, _ now: Int64) -> Verdict {
-        let own = self.entries[slot].budget.failed(retryAfter: failure.retryAfter, jitter: failure.jitter)
+        let most = Int64(self.entries[slot].maximumRetryAfter)
+        if most >= 0, let asked = failure.retryAfter, asked > most {
+            return self.fail(slot, .refused(.retryAfter(seconds: asked)))
+        }
+        let own = self.entries[slot].budget
+            .failed(
+                retryAfter: failure.retryAfter,
+                longest: most < 0 ? RetryBudget.longestRetryAfter : most,
+                jitter: failure.jitter
+            )
         let attempts = Int(self.entries[slot].attempts)
         guard let own else { return self.fail(slot, .refused(.noneLeft(attempts: attempts))) }
         let delay = max(own, self.entries[slot].retryWait)
@@ -103,7 +112,7 @@ extension EngineMachine {
         while let last = self.timers.last, last <= now { self.timers.removeLast() }
         while let element = self.due.popDue(at: now) {
             guard let id = element.id else {
-                self.holdEnded(element, now)
+                if element.kind == .hold { self.holdEnded(element, now) } else { self.intervalEnded(element) }
                 continue
             }
             guard let slot = self.slots[id], self.entries[slot].state == .retrying(at: element.time) else {

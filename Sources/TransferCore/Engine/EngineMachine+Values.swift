@@ -27,6 +27,12 @@ extension EngineMachine {
         /// Whether its attempts that fail in an outage count as retries.
         package var countsOutages = false
 
+        /// The longest delay requested by a server that it waits for, in seconds, at most a year; `nil` if longer ones
+        /// are shortened to ``RetryBudget/longestRetryAfter``.
+        package var maximumRetryAfter: Int64?
+        /// Whether it waits for the `robots.txt` of its origin, if the queue obeys them.
+        package var obeysRobots = true
+
         /// Creates the terms of a transfer that is tried once.
         package init(origin: Origin) { self.origin = origin }
     }
@@ -138,6 +144,8 @@ extension EngineMachine {
         case noneLeft(attempts: Int)
         /// The outage has lasted longer than the transfer waits.
         case outage(Hold)
+        /// The server requested a retry after more seconds than the transfer waits.
+        case retryAfter(seconds: Int64)
         /// The transfer's time would expire before the next attempt.
         case outOfTime
     }

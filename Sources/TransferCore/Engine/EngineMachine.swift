@@ -19,6 +19,8 @@ package struct EngineMachine: Sendable {
         var sent: Int64 = 0
         var retryWait: Int64
         var totalTimeout: Int64
+        /// In seconds; negative if longer delays are shortened.
+        var maximumRetryAfter: Int32
         var host: Int32
         var attempts: Int32 = 0
         var fixedConnections: Int32
@@ -27,6 +29,8 @@ package struct EngineMachine: Sendable {
         /// In nanoseconds; negative if an outage is a failure like any other.
         var outageTimeout: Int64
         var lane: Int16 = 0
+        /// The requests whose start was reserved with a connection, and which were not sent yet.
+        var startedRequests: Int16 = 0
         /// The waits for a connection to another host.
         var claims: Int16 = 0
         var priority: Priority
@@ -34,6 +38,7 @@ package struct EngineMachine: Sendable {
         /// Whether the run has ended and the file waits to be synced; the transfer counts as running until then.
         var isUnsynced = false
         var countsOutages: Bool
+        var obeysRobots: Bool
         /// Whether its run has received no response.
         var isUnanswered = false
         /// The host or network that its run was started to probe.
@@ -86,7 +91,13 @@ package struct EngineMachine: Sendable {
     var nextID: UInt64 = 0
     var nextTicket: UInt64 = 0
     var classes = Priority.allCases.map { _ in PriorityClass() }
-    var hosts = HostTable()
+    var hosts: HostTable
+    /// The limits per domain and the intervals, which do not change.
+    package let politeness: PolitenessLimits
+    let isPolite: Bool
+    /// The number of `robots.txt` being fetched, and the hosts that wait until fewer are.
+    var ruleFetches = 0
+    var hostsWithoutRules = FirstInFirstOut<Int>()
     /// The hosts to which running transfers wait for a connection.
     var claimedHosts: [Int] = []
     var yieldRequests: [YieldRequest] = []
@@ -121,7 +132,23 @@ package struct EngineMachine: Sendable {
     var nextWaiter: UInt64 = 0
 
     /// Creates a machine that starts no transfers before ``start()``.
-    package init(limit: Int, connectionsPerHost: Int? = nil, lanes: Int = 1) {
+    ///
+    /// - Parameters:
+    ///   - limit: The maximum number of running transfers.
+    ///   - connectionsPerHost: The maximum number of connections to a host; by default derived from `limit`.
+    ///   - lanes: The number of event loops.
+    ///   - politeness: The limits per registered domain, and the intervals.
+    ///   - suffixes: Determines the registered domains.
+    package init(
+        limit: Int,
+        connectionsPerHost: Int? = nil,
+        lanes: Int = 1,
+        politeness: PolitenessLimits = PolitenessLimits(),
+        suffixes: PublicSuffixes = PublicSuffixes()
+    ) {
+        self.politeness = politeness
+        self.isPolite = !politeness.isEmpty
+        self.hosts = HostTable(suffixes: politeness.concernsDomains ? suffixes : nil)
         self.limit = limit
         self.connectionsPerHost = connectionsPerHost
         self.laneLoad = Array(repeating: 0, count: lanes)
@@ -141,12 +168,14 @@ package struct EngineMachine: Sendable {
             budget: RetryBudget(retries: terms.retries),
             retryWait: terms.retryWait,
             totalTimeout: terms.totalTimeout,
+            maximumRetryAfter: terms.maximumRetryAfter.map { Int32(min(max(0, $0), 366 * 86_400)) } ?? -1,
             host: Int32(self.hosts.retain(terms.origin, gate: terms.gate)),
             fixedConnections: Int32(clamping: max(0, terms.fixedConnections ?? 0)),
             outageTimeout: terms.outageTimeout.map { max(0, $0) } ?? -1,
             priority: terms.priority,
             isDurable: terms.isDurable,
-            countsOutages: terms.countsOutages
+            countsOutages: terms.countsOutages,
+            obeysRobots: terms.obeysRobots
         )
         let slot: Int
         if let free = self.freeSlots.popLast() {

@@ -38,6 +38,22 @@ struct HostTable: Sendable {
         var learnedUntil: Int64 = 0
         /// The time for which a wake-up is scheduled because the host is held.
         var wakeUp = Int64.min
+        /// The number of its registered domain; -1 if domains have no limits.
+        var domain: Int32 = -1
+        /// The earliest time of the next request.
+        var nextStart = Int64.min
+        /// The time for which a wake-up is scheduled because of the interval.
+        var paceWakeUp = Int64.min
+        /// The interval that its `robots.txt` asks for, in nanoseconds.
+        var crawlDelay: Int64 = 0
+        var rules = Rules.unknown
+    }
+
+    /// The state of the `robots.txt` of a host.
+    enum Rules: Equatable, Sendable {
+        case unknown
+        case requested
+        case known(until: Int64)
     }
 
     /// A transfer that has connections to a host.
@@ -65,6 +81,12 @@ struct HostTable: Sendable {
     private(set) var idleCount = 0
 
     private static let keptAtLeast = 1024
+
+    var domains = DomainTable()
+    /// Determines the registered domains; `nil` if domains have no limits.
+    let suffixes: PublicSuffixes?
+
+    init(suffixes: PublicSuffixes? = nil) { self.suffixes = suffixes }
 
     /// The number of hosts known.
     var count: Int { self.indices.count }
@@ -100,6 +122,9 @@ struct HostTable: Sendable {
         }
         self.indices[origin] = index
         self.hosts[index].references = 1
+        if let suffixes = self.suffixes {
+            self.hosts[index].domain = Int32(self.domains.retain(suffixes.registeredDomain(of: origin.host)))
+        }
         if let gate, gate != origin { self.setGate(gate, of: index) }
         return index
     }
@@ -135,18 +160,26 @@ struct HostTable: Sendable {
     var needsSweep: Bool { self.idleCount > self.sweepsAbove }
 
     /// Removes idle hosts, except those that are throttled or have a learned limit.
-    mutating func sweep(now: Int64) {
+    ///
+    /// - Returns: Their numbers, which are unused now.
+    mutating func sweep(now: Int64) -> [Int] {
+        var removed: [Int] = []
         for (origin, index) in self.indices where self.hosts[index].references == 0 {
             let until = self.hosts[index].health.throttledUntil ?? now
-            guard until <= now, self.hosts[index].learnedUntil <= now else { continue }
+            guard until <= now, self.hosts[index].learnedUntil <= now, self.hosts[index].nextStart <= now,
+                self.hosts[index].paceWakeUp == .min
+            else { continue }
             let gate = self.hosts[index].gate
+            if self.hosts[index].domain >= 0 { self.domains.release(Int(self.hosts[index].domain)) }
             self.indices[origin] = nil
             self.hosts[index] = Host(origin: Self.none, gate: index)
             self.unused.append(index)
+            removed.append(index)
             self.idleCount -= 1
             if gate != index { self.release(gate) }
         }
         self.sweepsAbove = max(Self.keptAtLeast, 2 * self.idleCount)
+        return removed
     }
 
     private static let none = Origin(scheme: .http, host: "", port: 0)
@@ -157,6 +190,7 @@ struct HostTable: Sendable {
     mutating func connect(_ index: Int, _ id: TransferID, fixed: Int32) {
         self.retain(index)
         self.hosts[index].connections += 1
+        if self.hosts[index].domain >= 0 { self.domains[Int(self.hosts[index].domain)].connections += 1 }
         guard let place = self.hosts[index].place(of: id) else {
             self.hosts[index].holders.append(Holder(id: id, count: 1, fixed: fixed))
             if fixed > 0 { self.hosts[index].fixedConnections += 1 }
@@ -176,6 +210,7 @@ struct HostTable: Sendable {
             preconditionFailure("transfer \(id) released a connection to \(self.hosts[index].origin.host) not taken")
         }
         self.hosts[index].connections -= 1
+        if self.hosts[index].domain >= 0 { self.domains.disconnect(Int(self.hosts[index].domain)) }
         if self.hosts[index].holders[place].count <= self.hosts[index].holders[place].fixed {
             self.hosts[index].fixedConnections -= 1
         }

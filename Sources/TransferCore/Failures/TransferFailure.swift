@@ -61,6 +61,8 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
         case checksumMismatch = "checksum-mismatch"
         /// The body is larger than its receiver accepts.
         case tooLarge = "too-large"
+        /// The origin's `robots.txt` denies the request.
+        case robotsDenied = "robots-denied"
     }
 
     /// The kind of failure.
@@ -175,6 +177,7 @@ extension TransferFailure {
             case .proxyAuthentication: (.authentication, false)
             case .content: (.fileIO, false)
             case .notCached: (.unknown, false)
+            case .robotsDenied: (.robotsDenied, false)
             case .malformed, .headTooLarge: (.badResponse, true)
             case .connect, .broken, .truncated, .localResource, .cancelled, .proxyRefused: (.network, true)
             }
@@ -197,7 +200,7 @@ extension OutageCause {
         case .reset, .broken, .truncated: self = .broken
         case .unknownName, .tls, .certificateExpired, .certificateWrongHost, .certificateUnknownAuthority,
             .certificate, .malformed, .headTooLarge, .cancelled, .localResource, .proxyAuthentication, .proxyRefused,
-            .proxySettings, .content, .notCached:
+            .proxySettings, .content, .notCached, .robotsDenied:
             return nil
         }
     }

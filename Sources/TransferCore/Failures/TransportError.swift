@@ -49,6 +49,8 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         case content
         /// The response is not in the cache, and the network must not be used.
         case notCached
+        /// The origin's `robots.txt` denies the request.
+        case robotsDenied
     }
 
     /// The kind of failure.

@@ -7,6 +7,17 @@ struct DueQueue: Sendable {
         var id: TransferID?
         /// The number of the host whose hold may end then; ``network`` for all hosts, ``shortage``, or -1 for none.
         var gate: Int32 = -1
+        var kind = Kind.hold
+
+        /// What may end at the time.
+        enum Kind: UInt8, Sendable {
+            /// A hold of `gate`.
+            case hold
+            /// The interval between requests to the host with the number `gate`.
+            case hostInterval
+            /// The interval between requests to the domain with the number `gate`.
+            case domainInterval
+        }
 
         /// The network in place of a host.
         static let network: Int32 = -2

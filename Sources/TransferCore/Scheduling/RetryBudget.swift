@@ -29,12 +29,17 @@ package struct RetryBudget: Sendable {
     ///
     /// - Parameters:
     ///   - seconds: The delay requested by the server, or `nil`.
+    ///   - longest: The maximum of this delay, in seconds.
     ///   - jitter: A random number from 0 to 1.
     /// - Returns: The delay before the next attempt in nanoseconds, or `nil` if none is left.
-    package mutating func failed(retryAfter seconds: Int64?, jitter: Double) -> Int64? {
+    package mutating func failed(
+        retryAfter seconds: Int64?,
+        longest: Int64 = Self.longestRetryAfter,
+        jitter: Double
+    ) -> Int64? {
         guard self.failures < self.retries else { return nil }
         self.failures += 1
-        if let seconds { return min(max(0, seconds), Self.longestRetryAfter) * 1_000_000_000 }
+        if let seconds { return min(max(0, seconds), longest) * 1_000_000_000 }
         // Full jitter: many clients that failed at the same time do not retry at the same time.
         let ceiling = min(Self.base << Int64(min(self.failures - 1, 16)), Self.cap)
         let least = Self.base / 10
@@ -43,6 +48,6 @@ package struct RetryBudget: Sendable {
 
     private static let base: Int64 = 500_000_000
     private static let cap: Int64 = 30_000_000_000
-    /// Servers may request hours; the delay of one attempt is limited to this many seconds.
+    /// Servers may request hours; unless a caller permits that, one delay has at most this many seconds.
     package static let longestRetryAfter: Int64 = 300
 }

@@ -2,7 +2,7 @@
 internal import TransferCore
 
 /// The part of the engine that a run depends on.
-protocol RunHost: ConnectionBroker, NameReserver, RateGate {
+protocol RunHost: ConnectionBroker, NameReserver, RateGate, RequestGate {
     var transport: any Transport { get }
     var store: any FileStore { get }
     var time: any TimeSource { get }
@@ -23,6 +23,35 @@ protocol RunHost: ConnectionBroker, NameReserver, RateGate {
 
     /// Deletes the resource of an upload whose journal was not read, and its journal record; returns immediately.
     func giveUp(_ request: UploadRequest)
+}
+
+/// Decides when requests are sent.
+protocol RequestGate: AnyObject, Sendable {
+    /// Whether requests may have to wait; otherwise no permit is needed.
+    var pacesRequests: Bool { get }
+
+    /// Permits a request of a running download.
+    ///
+    /// - Parameters:
+    ///   - url: The URL.
+    ///   - transfer: The transfer.
+    ///   - lane: The event loop of the request.
+    ///   - again: Called if the permit is `later`, on any thread; another permit is needed then.
+    /// - Returns: The permit.
+    func permit(_ url: HTTPURL, for transfer: TransferID, lane: Int, _ again: @escaping @Sendable () -> Void)
+        -> RequestPermit
+}
+
+/// The permit of a request.
+enum RequestPermit {
+    /// It may be sent now.
+    case granted
+    /// It may be sent after a delay in nanoseconds.
+    case delayed(Int64)
+    /// The rules of its origin are being requested.
+    case later
+    /// It must not be sent.
+    case refused(TransportError)
 }
 
 /// Reserves file names, so that no two transfers of an engine write the same file.

@@ -108,6 +108,10 @@ package struct DownloadOptions: Sendable {
     /// In an outage connections cannot be made or break, or no name server responds. Transfers that wait for its end
     /// use up no retries, and one attempt at a time is made for all transfers of a host.
     package var outageTimeout: Duration?
+    /// The longest delay requested by a server that the transfer waits for; with a longer one it fails.
+    ///
+    /// `nil` shortens longer delays to 300 seconds.
+    package var maximumRetryAfter: Duration?
     /// Whether attempts that fail in an outage use up retries, although the transfer waits for its end.
     package var retriesIncludeOutages = false
     /// The time since which the transfer has been waiting outside the engine, in seconds since 1970, or `nil`.

@@ -23,6 +23,8 @@ final class DownloadExchange: ExchangeReceiver, @unchecked Sendable {
     private var quantum: Int?
     private var isInCallback = false
     private(set) var isClosed = false
+    /// Whether the request was permitted for a time that has come.
+    var isPermitted = false
 
     init(_ run: DownloadRun, _ plan: FetchPlan) {
         self.run = run

@@ -171,7 +171,18 @@ extension DownloadRun {
             (state.machine.contains(exchange.number), state.machine.requestCount)
         }
         guard isWanted, !exchange.isClosed else { return }
-        exchange.start(self.exchangeRequest(exchange.plan, count), on: self.transport)
+        guard self.host.pacesRequests, !exchange.isPermitted else {
+            return exchange.start(self.exchangeRequest(exchange.plan, count), on: self.transport)
+        }
+        let again: @Sendable () -> Void = { self.transport.execute(onLane: exchange.lane) { self.start(exchange) } }
+        switch self.host.permit(exchange.plan.url, for: self.transfer.id, lane: exchange.lane, again) {
+        case .granted: exchange.start(self.exchangeRequest(exchange.plan, count), on: self.transport)
+        case .delayed(let delay):
+            exchange.isPermitted = true
+            self.time.schedule(after: delay, again)
+        case .later: break
+        case .refused(let error): self.exchangeFailed(exchange, error)
+        }
     }
 
     private func exchangeRequest(_ plan: FetchPlan, _ count: Int) -> ExchangeRequest {

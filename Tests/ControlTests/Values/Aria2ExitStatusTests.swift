@@ -9,17 +9,17 @@ import TransferCore
         1: .unknown, 2: .timeout, 3: .notFound, 5: .tooSlow, 6: .network, 8: .cannotResume, 9: .noSpace,
         13: .fileExists, 15: .cannotOpen, 16: .cannotCreate, 17: .fileIO, 18: .cannotCreateDirectory,
         19: .nameResolution, 22: .badResponse, 23: .redirects, 24: .authentication, 28: .badOption, 29: .overloaded,
-        32: .checksumMismatch, 33: .tooLarge,
+        32: .checksumMismatch, 33: .tooLarge, 34: .robotsDenied,
     ]
 
-    @Test(arguments: 0...33)
+    @Test(arguments: 0...34)
     func everyOldNumberKeepsItsMeaning(number: Int) {
         let code = Aria2ExitStatus(number: number).code
         #expect(code == Self.old[number])
         if let code { #expect(Aria2ExitStatus(code).number == number) }
     }
 
-    @Test(arguments: [-1, 34, 130, Int.max, Int.min])
+    @Test(arguments: [-1, 35, 130, Int.max, Int.min])
     func otherNumbersStandForNothing(number: Int) { #expect(Aria2ExitStatus(number: number).code == nil) }
 
     @Test func theNewKindsHaveTheNumberOfTheirCause() {
@@ -45,7 +45,7 @@ import TransferCore
         }
     }
 
-    @Test(arguments: 0...33)
+    @Test(arguments: 0...34)
     func aFailureOfAnOlderVersionIsReadByItsNumber(number: Int) throws {
         let text = #"{"code":\#(number),"message":"gone","remedy":"","status":null}"#
         let failure = try #require(TransferRecord.Failure(json: JSON(parsing: text)))

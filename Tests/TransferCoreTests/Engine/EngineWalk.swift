@@ -417,6 +417,7 @@ struct EngineWalk {
             case .held(let hold): self.check(self.naive.now >= hold.since, "a hold begins in the future")
             case .released: break
             case .startTicking: break
+            case .fetchRules(let origin): self.check(false, "rules of \(origin.host) are requested without need")
             case .wake(let time): self.timers.append(time)
             case .none:
                 let forgotten = self.naive.forgotten(hosts: self.hosts)

@@ -12,7 +12,7 @@ import TransferCore
                 "certificate-wrong-host", "certificate-unknown-authority", "certificate", "network", "cannot-resume",
                 "no-space", "file-exists", "cannot-open", "cannot-create", "file-io", "cannot-create-directory",
                 "bad-response", "redirects", "authentication", "bad-option", "overloaded", "checksum-mismatch",
-                "too-large",
+                "too-large", "robots-denied",
             ]
         )
     }
@@ -38,6 +38,7 @@ import TransferCore
             case .proxySettings: (.badOption, false)
             case .content: (.fileIO, false)
             case .notCached: (.unknown, false)
+            case .robotsDenied: (.robotsDenied, false)
             }
         let failure = TransferFailure(TransportError(code, "m", remedy: "r", setting: .trust))
         #expect(failure.code == expected && failure.isRetryable == isRetryable)

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import NIOCore
+internal import NIOPosix
+internal import TransferCore
+
+/// The resolution of one name for one connection, as NIO's Happy Eyeballs (RFC 8305) requests it.
+///
+/// Both families are completed in the same iteration of the event loop.
+/// `@unchecked` because its state is accessed only on that event loop.
+final class NameQuery: Resolver, @unchecked Sendable {
+    private let names: NameResolver
+    private let lane: TransportLoop
+    private let four: EventLoopPromise<[SocketAddress]>
+    private let six: EventLoopPromise<[SocketAddress]>
+    private var ticket: NameResolver.Ticket?
+    private var isOver = false
+
+    init(by names: NameResolver, lane: TransportLoop) {
+        self.names = names
+        self.lane = lane
+        self.four = lane.loop.makePromise()
+        self.six = lane.loop.makePromise()
+    }
+
+    func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
+        self.lane.began(self)
+        let age = self.lane.configuration.nameCacheTime
+        self.ticket = self.names.resolve(host, maximumAge: age) { outcome in
+            self.lane.execute { self.complete(outcome, port) }
+        }
+        return self.six.futureResult
+    }
+
+    func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> { self.four.futureResult }
+
+    func cancelQueries() {
+        guard !self.isOver else { return }
+        if let ticket = self.ticket { self.names.cancel(ticket) }
+        self.fail(NameFailure(.unavailable, "cancelled"))
+    }
+
+    private func complete(_ outcome: NameResolver.Outcome, _ port: Int) {
+        guard !self.isOver else { return }
+        switch outcome {
+        case .failure(let failure): self.fail(failure)
+        case .success(var addresses):
+            self.end()
+            for index in addresses.indices { addresses[index].port = port }
+            self.six.succeed(addresses.filter { $0.protocol == .inet6 })
+            self.four.succeed(addresses.filter { $0.protocol == .inet })
+        }
+    }
+
+    private func fail(_ failure: NameFailure) {
+        self.end()
+        self.six.fail(failure)
+        self.four.fail(failure)
+    }
+
+    private func end() {
+        self.isOver = true
+        self.lane.finished(self)
+    }
+}

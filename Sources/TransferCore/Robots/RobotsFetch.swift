@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+/// Fetches one `robots.txt`: which requests are made, and what their responses mean.
+///
+/// Pure value: a driver sends the requests.
+///
+/// - Source: RFC 9309 §2.3.1.
+package struct RobotsFetch: Sendable {
+    /// The knowledge about an origin.
+    package enum Result: Sendable {
+        /// The rules, and the time for which they are used, in nanoseconds.
+        case rules(RobotsRules, age: Int64)
+        /// The server did not provide its rules, so that nothing may be requested for a time, in nanoseconds.
+        case refused(String, age: Int64)
+        /// The origin could not be reached: its transfers fail in the same way.
+        case unreachable(TransportError)
+    }
+
+    /// The next thing to do.
+    package enum Action: Sendable {
+        /// Request a URL.
+        case request(HTTPURL)
+        /// Read the body, then call ``RobotsFetch/ended()``.
+        case read
+        /// The result is known; the rest of the response is not needed.
+        case finish(Result)
+    }
+
+    /// The maximum number of redirects (RFC 9309 §2.3.1.2).
+    package static let maximumRedirects = 5
+    /// The time for which rules are used (RFC 9309 §2.4).
+    package static let rulesAge: Int64 = 86_400_000_000_000
+    /// The time for which a server's failure to provide its rules counts.
+    package static let refusalAge: Int64 = 60_000_000_000
+
+    private let agent: String
+    private var url: HTTPURL
+    private var redirects = 0
+    private var body: [UInt8] = []
+
+    /// Starts with the file of an origin.
+    ///
+    /// - Returns: `nil` if the origin has no valid URL.
+    package init?(_ origin: Origin, for agent: String) {
+        let host = origin.host.utf8.contains(0x3A) ? "[\(origin.host)]" : origin.host
+        guard let url = try? HTTPURL("\(origin.scheme.name)://\(host):\(origin.port)/robots.txt") else { return nil }
+        self.url = url
+        self.agent = agent
+    }
+
+    /// The URL to request first.
+    package var first: HTTPURL { self.url }
+
+    /// A response's head was received.
+    package mutating func received(_ head: ResponseHead) -> Action {
+        switch head.status {
+        case 200..<300: return .read
+        case 301, 302, 303, 307, 308:
+            guard self.redirects < Self.maximumRedirects, let location = head.fields["Location"],
+                let next = try? self.url.resolving(location)
+            else { return .finish(.rules(.allowingAll, age: Self.rulesAge)) }
+            self.redirects += 1
+            self.url = next
+            return .request(next)
+        case 429, 500...:
+            let message = "its robots.txt was refused with status \(head.status)"
+            return .finish(.refused(message, age: Self.refusalAge))
+        default: return .finish(.rules(.allowingAll, age: Self.rulesAge))
+        }
+    }
+
+    /// Bytes of the body were received.
+    ///
+    /// - Returns: Whether more are needed.
+    package mutating func received(body bytes: UnsafeRawBufferPointer) -> Bool {
+        let room = RobotsRules.maximumSize - self.body.count
+        self.body.append(contentsOf: bytes.prefix(room))
+        return bytes.count < room
+    }
+
+    /// The body is complete, or more of it than is read.
+    package func ended() -> Result { .rules(RobotsRules(self.body, for: self.agent), age: Self.rulesAge) }
+}

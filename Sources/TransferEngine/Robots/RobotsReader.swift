@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+internal import TransferCore
+
+/// Performs the requests of a ``RobotsFetch``.
+///
+/// `@unchecked` because its state is accessed only on its event loop.
+final class RobotsReader: ExchangeReceiver, @unchecked Sendable {
+    private var fetch: RobotsFetch
+    private let agent: String
+    private let lane: Int
+    private let transport: any Transport
+    private var finish: (@Sendable (RobotsFetch.Result) -> Void)?
+    private var exchange: (any Exchange)?
+    private let time: any TimeSource
+    private var timer: (any Timer)?
+
+    private static let connectTimeout: Int64 = 30_000_000_000
+    /// The time for all requests and their responses, in nanoseconds.
+    private static let timeout: Int64 = 60_000_000_000
+
+    init(
+        _ fetch: RobotsFetch,
+        agent: String,
+        lane: Int,
+        transport: any Transport,
+        time: any TimeSource,
+        _ finish: @escaping @Sendable (RobotsFetch.Result) -> Void
+    ) {
+        self.fetch = fetch
+        self.agent = agent
+        self.lane = lane
+        self.transport = transport
+        self.time = time
+        self.finish = finish
+    }
+
+    /// Sends the first request; called on the event loop.
+    func begin() {
+        self.timer = self.time.schedule(after: Self.timeout) {
+            self.transport.execute(onLane: self.lane) { self.timeOut() }
+        }
+        self.send(self.fetch.first)
+    }
+
+    private func timeOut() {
+        guard self.finish != nil else { return }
+        let (exchange, origin) = (self.exchange, self.fetch.first.origin)
+        var error = TransportError(.connectTimeout, "\(origin.host) does not respond to requests for its robots.txt")
+        error.peer = origin
+        self.end(.unreachable(error))
+        exchange?.cancel()
+    }
+
+    private func send(_ url: HTTPURL) {
+        var fields = HeaderFields()
+        fields.append("User-Agent", self.agent)
+        fields.append("Accept", "text/plain")
+        let request = ExchangeRequest(url: url, fields: fields, connectTimeout: Self.connectTimeout)
+        self.exchange = self.transport.start(request, onLane: self.lane, receiver: self)
+    }
+
+    private func end(_ result: RobotsFetch.Result) {
+        let finish = self.finish
+        self.finish = nil
+        self.exchange = nil
+        self.timer?.cancel()
+        self.timer = nil
+        finish?(result)
+    }
+
+    func exchangeConnected() {}
+
+    func exchangeReceived(head: ResponseHead) -> ReadDecision {
+        switch self.fetch.received(head) {
+        case .read: return .read
+        case .request(let url):
+            self.exchange = nil
+            self.transport.execute(onLane: self.lane) { self.send(url) }
+        case .finish(let result): self.end(result)
+        }
+        return .close
+    }
+
+    func exchangeReceived(body: UnsafeRawBufferPointer) -> ReadDecision {
+        if self.fetch.received(body: body) { return .read }
+        self.end(self.fetch.ended())
+        return .close
+    }
+
+    func exchangeEnded(trailers: HeaderFields, cleanly: Bool) { self.end(self.fetch.ended()) }
+
+    func exchangeFailed(_ error: TransportError) { self.end(.unreachable(error)) }
+}
