@@ -243,7 +243,10 @@ def on_ray(
     import martlet.ray
 
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
-    ray.data.DataContext.get_current().enable_progress_bars = False
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    # 200 by default, for clusters.
+    context.default_hash_shuffle_parallelism = 8
     try:
         dataset = ray.data.from_items([{"url": url, "label": label} for url, label in table])
         killer.start()
