@@ -23,7 +23,7 @@ extension DatasetResult.Failure {
         // Faults of this machine.
         case .noSpace, .cannotOpen, .cannotCreate, .fileIO, .cannotCreateDirectory: return true
         case .notFound, .redirects, .authentication, .badOption, .tooLarge, .fileExists, .certificateExpired,
-            .certificateWrongHost, .certificateUnknownAuthority, .certificate:
+            .certificateWrongHost, .certificateUnknownAuthority, .certificate, .robotsDenied:
             return false
         // Whether a name server responded that the name does not exist.
         case .nameResolution: return failure.isRetryable

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import TransferCore
+
 /// The picture of a file's type in a listing: a class that the style sheet has a picture for.
 enum FilePicture {
     /// The class for an entry.
