@@ -30,6 +30,8 @@ package final class TransferEngine: Sendable, RunHost {
         /// Whether outages of which this machine is the cause are waited out without a limit: no network, no name server
         /// that responds, no descriptors.
         package var waitsForMachine = false
+        /// Whether all transfers of a host run on the same event loop, so that its idle connections are used again.
+        package var keepsHostsOnLanes = false
 
         /// Creates the defaults.
         package init() {}
@@ -114,6 +116,7 @@ package final class TransferEngine: Sendable, RunHost {
             suffixes: configuration.suffixes
         )
         machine.waitsForMachine = configuration.waitsForMachine
+        machine.keepsHostsOnLanes = configuration.keepsHostsOnLanes
         self.state = Mutex(
             State(
                 machine: machine,

@@ -47,6 +47,8 @@ struct GetPlan {
     var jobs = 5
     /// The maximum number of connections per host.
     var perHost = 5
+    /// Whether the user has set this limit: a host then has no idle connections besides it, unless files use several.
+    var limitsHosts = false
     /// The limits per registered domain, the intervals, and whether `robots.txt` is obeyed.
     var politeness = PolitenessLimits()
     /// The maximum rate in bytes per second, or `nil`.
@@ -174,6 +176,7 @@ extension GetCommand {
 
     private func fillConnections(_ plan: inout GetPlan) {
         plan.jobs = self.connections.jobs
+        plan.limitsHosts = self.connections.perHost != nil
         plan.perHost = self.connections.perHost ?? max(self.connections.jobs, self.connections.connections ?? 4)
         plan.rateLimit = self.connections.limitRate > 0 ? self.connections.limitRate : nil
         if let connections = self.connections.connections { plan.options.connections = .fixed(connections) }

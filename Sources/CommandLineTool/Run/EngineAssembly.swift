@@ -16,6 +16,7 @@ enum EngineAssembly {
         configuration.releasesNames = plan.dataset != nil
         // A fault of this machine fails no row.
         configuration.waitsForMachine = plan.dataset != nil
+        configuration.keepsHostsOnLanes = plan.limitsHosts
         configuration.politeness = plan.politeness
         if plan.politeness.connectionsPerDomain != nil || plan.politeness.domainInterval > 0 {
             configuration.suffixes = self.suffixes

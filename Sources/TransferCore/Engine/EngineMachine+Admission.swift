@@ -180,10 +180,15 @@ extension EngineMachine {
         self.runCount += 1
         self.awaitResponse(slot, now)
         self.entries[slot].attempts += 1
-        var best = lane ?? 0
-        for index in self.laneLoad.indices where self.laneLoad[index] < self.laneLoad[best] { best = index }
+        let best = self.keepsHostsOnLanes ? host % self.laneLoad.count : self.leastLoaded(preferring: lane ?? 0)
         self.laneLoad[best] += 1
         self.entries[slot].lane = Int16(best)
         return .start(id, lane: best)
+    }
+
+    private func leastLoaded(preferring lane: Int) -> Int {
+        var best = lane
+        for index in self.laneLoad.indices where self.laneLoad[index] < self.laneLoad[best] { best = index }
+        return best
     }
 }

@@ -69,6 +69,11 @@ package struct EngineMachine: Sendable {
     /// Whether transfers that wait out outages wait without a limit if this machine is the cause: no network, no name
     /// server that responds, no descriptors.
     package var waitsForMachine = false
+    /// Whether all transfers of a host run on the same event loop.
+    ///
+    /// Idle connections belong to an event loop. Otherwise a server has, besides the permitted number of busy
+    /// connections, idle ones that the other event loops keep.
+    package var keepsHostsOnLanes = false
     /// The maximum numbers of connections to single hosts, by lower-case name.
     package var hostLimits: [String: Int] = [:]
 

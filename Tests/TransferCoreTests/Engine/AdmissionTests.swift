@@ -140,6 +140,23 @@ struct AdmissionTests {
         #expect(next == [.start(TransferID(6), lane: 2)])
     }
 
+    @Test("with hosts kept on event loops, the transfers of a host start on one and the hosts on all")
+    func hostsOnLanes() {
+        var stage = MachineStage(limit: 100, lanes: 3)
+        stage.machine.keepsHostsOnLanes = true
+        var hosts: [UInt64: String] = [:]
+        for number in 0..<30 {
+            let host = "h\(number % 6)"
+            hosts[stage.add(host).rawValue] = host
+        }
+        var lanes: [String: Set<Int>] = [:]
+        for case .start(let id, let lane) in stage.steps(lane: 1) {
+            lanes[hosts[id.rawValue] ?? "", default: []].insert(lane)
+        }
+        #expect(lanes.count == 6 && lanes.values.allSatisfy { $0.count == 1 })
+        #expect(Set(lanes.values.joined()) == [0, 1, 2])
+    }
+
     @Test("transfers that leave their place in line again and again do not make it longer")
     func places() {
         var stage = MachineStage(limit: 1)
