@@ -185,7 +185,7 @@ def fetched(port: int, output: Path, executable: str, engine: str) -> list[dict[
     run = {"spark": on_spark, "ray": on_ray}[engine]
     patterns, kills = {
         "spark": (["CoarseGrainedExecutorBackend", f"{executable} get"], 8),
-        "ray": (["ray::", f"{executable} get"], 8),
+        "ray": (["ray::_task", f"{executable} get"], 8),
     }[engine]
     killer = Killer(output, patterns, kills)
     started = time.monotonic()

@@ -54,13 +54,22 @@ def test_a_part_continues_after_its_process_was_killed(
     job = Job(str(tmp_path), executable=fake, shards=False)
     monkeypatch.setenv("FAKE_DIE_AFTER", "70")
     monkeypatch.setenv("FAKE_TORN", "1")
-    for _ in range(2):
-        with pytest.raises(RunFailed, match="signal 9") as raised:
-            run_part(job, 0, Limits(), table)
-        copy = pickle.loads(pickle.dumps(raised.value))
-        assert isinstance(copy, RunFailed) and copy.status == -9 and str(copy) == str(raised.value)
+    monkeypatch.setenv("FAKE_LOG", str(tmp_path / "log"))
     assert run_part(job, 0, Limits(), table).rows == 200
+    assert len((tmp_path / "log").read_text().splitlines()) == 3
     assert rows_of(tmp_path, 0) == list(range(200))
+
+
+def test_a_process_that_is_killed_again_and_again_fails_its_part(fake: str, tmp_path: Path) -> None:
+    executable = tmp_path / "dying"
+    executable.write_text(f"#!/bin/sh\necho start >>{tmp_path}/log\nkill -9 $$\n")
+    executable.chmod(0o755)
+    with pytest.raises(RunFailed, match="signal 9") as raised:
+        run_part(Job(str(tmp_path), executable=str(executable), shards=False), 0, Limits(), table)
+    assert len((tmp_path / "log").read_text().splitlines()) == 4
+    copy = pickle.loads(pickle.dumps(raised.value))
+    assert isinstance(copy, RunFailed) and copy.status == -9 and str(copy) == str(raised.value)
+    assert run_part(Job(str(tmp_path), executable=fake, shards=False), 0, Limits(), table).rows == 200
 
 
 def test_an_incomplete_report_is_not_a_finished_part(

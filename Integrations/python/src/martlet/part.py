@@ -37,6 +37,8 @@ from .process import Run
 __all__ = ["Job", "Summary", "part_directory", "replace_file", "run_part", "write_table"]
 
 #: Seconds between attempts while another process, which is not a task, writes the report.
+# The number of killed runs in a row that have reported nothing, after which a task fails.
+_MOST_IDLE_RUNS = 3
 _LOCKED_INTERVAL = 1.0
 
 
@@ -155,6 +157,7 @@ def _lock(path: Path) -> Iterator[int]:
 def _run(job: Job, index: int, limits: Limits, directory: Path, lock: int) -> Summary:
     report = directory / "report.jsonl"
     command = _command(job, limits, directory, report)
+    size, idle_runs = -1, 0
     while True:
         try:
             with Run(command, report, inherited=[lock]) as run:
@@ -163,6 +166,13 @@ def _run(job: Job, index: int, limits: Limits, directory: Path, lock: int) -> Su
         except ReportLocked:
             # Not a task, which would hold the lock of the part: a run by hand.
             time.sleep(_LOCKED_INTERVAL)
+        except RunFailed as error:
+            # Killed, by the kernel for want of memory, for example. Ray repeats no task that ends with an error.
+            now = report.stat().st_size if report.exists() else 0
+            idle_runs = 0 if now > size else idle_runs + 1
+            size = now
+            if error.status >= 0 or idle_runs >= _MOST_IDLE_RUNS:
+                raise
     expected = _count_rows(directory / "table.jsonl.gz")
     summary = _summarize(index, report)
     if summary.rows != expected:
