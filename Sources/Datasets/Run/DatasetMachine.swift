@@ -45,11 +45,6 @@ package struct DatasetMachine<Line: Sendable>: Sendable {
     /// The number of rows that are being fetched or stored.
     package var activeCount: Int { self.active.count }
 
-    /// Whether all of these rows are stored.
-    package func areStored(_ numbers: [Int64]) -> Bool {
-        numbers.allSatisfy { if case .stored = self.active[$0] { true } else { false } }
-    }
-
     /// A row was read from the table.
     package mutating func rowRead(_ number: Int64) -> Admission {
         guard self.active[number] == nil else { return .repeated }

@@ -246,9 +246,11 @@ package final class DatasetRun: Sendable {
                 mediaType: result.mediaType,
                 metadata: self.formatter.members(fetch.row, result)
             )
-            let place = try shards.append(sample)
-            let line = self.formatter.line(fetch.row, result, place: place)
-            self.machine.withLock { $0.stored(fetch.row.number, line) }
+            // Recorded before the shard can be complete, and reported.
+            try shards.append(sample) { place in
+                let line = self.formatter.line(fetch.row, result, place: place)
+                self.machine.withLock { $0.stored(fetch.row.number, line) }
+            }
         } catch {
             self.onFailure(error)
         }

@@ -5,11 +5,7 @@ internal import TransferCore
 
 /// Appends contents to shards on a thread of its own.
 final class ShardStore: Sendable {
-    private struct State {
-        weak var run: DatasetRun?
-        /// The rows of a complete shard of which the last one is not recorded yet, and who waits for it.
-        var waiting: DispatchSemaphore?
-    }
+    private struct State { weak var run: DatasetRun? }
 
     private let queue = DispatchQueue(label: "martlet.shards")
     private let state = Mutex(State())
@@ -53,11 +49,6 @@ final class ShardStore: Sendable {
         self.queue.async {
             guard let run = self.run else { return }
             run.store(fetch, content, result, in: self.writer)
-            self.state.withLock { state in
-                defer { state.waiting = nil }
-                return state.waiting
-            }?
-            .signal()
         }
     }
 
@@ -73,17 +64,6 @@ final class ShardStore: Sendable {
 
     private func report(_ shard: ClosedShard) throws(StorageError) {
         guard let run = self.run else { return }
-        // The shard may be complete before the thread that appended its last row has recorded it. That thread waits for
-        // nothing in between.
-        while true {
-            let semaphore = DispatchSemaphore(value: 0)
-            self.state.withLock { $0.waiting = semaphore }
-            if run.machine.withLock({ $0.areStored(shard.rows) }) {
-                self.state.withLock { $0.waiting = nil }
-                break
-            }
-            semaphore.wait()
-        }
         try run.shardClosed(shard)
     }
 }

@@ -61,13 +61,21 @@ package final class ShardWriter: Sendable {
 
     /// Appends a sample to a shard.
     ///
+    /// - Parameters:
+    ///   - sample: The sample.
+    ///   - placed: Called with the position of the content, before the shard can be closed by this call.
     /// - Returns: The position of its content, which is valid when the shard is reported.
     /// - Throws: ``StorageError``: the sample is in no shard then. It may also be the error of closing an earlier shard.
-    package func append(_ sample: DatasetSample) throws(StorageError) -> ShardPlace {
+    @discardableResult
+    package func append(
+        _ sample: DatasetSample,
+        placed: (ShardPlace) -> Void = { _ in }
+    ) throws(StorageError) -> ShardPlace {
         let draft = try SampleDraft(sample)
         if self.state.withLock({ $0.isStalled }) { try self.close() }
         while true {
             if let place = try self.state.withLock({ (state) throws(StorageError) in try self.place(draft, &state) }) {
+                placed(place)
                 self.closeIfFull()
                 return place
             }
