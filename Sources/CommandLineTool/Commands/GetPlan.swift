@@ -29,7 +29,7 @@ struct GetPlan {
 
     /// The source of the URLs.
     var sources: Sources
-    /// What is done with a table, or `nil`.
+    /// The order for a table, or `nil`.
     var dataset: DatasetOrder?
     /// The name of the only file, or `nil`.
     var name: String?

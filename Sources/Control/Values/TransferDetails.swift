@@ -69,7 +69,7 @@ public struct TransferDetails: Sendable, Hashable {
     public struct Line: Sendable, Hashable {
         /// The time, seconds since 1970.
         public var at: Double
-        /// What happened, in words.
+        /// The event in words.
         public var text: String
 
         /// Creates a line.

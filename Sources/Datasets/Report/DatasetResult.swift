@@ -5,7 +5,7 @@ package struct DatasetResult: Sendable, Equatable {
     package struct Failure: Sendable, Equatable {
         /// The kind of failure: a value of `TransferFailure.Code`, or one of this module's.
         package var code: String
-        /// What failed, where, and how to fix it.
+        /// The message: the problem, its place, and how to fix it.
         package var message: String
         /// Whether another attempt may succeed.
         package var isRetryable: Bool

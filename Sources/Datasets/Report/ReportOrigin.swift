@@ -4,14 +4,14 @@ package import FileStorage
 internal import Platform
 package import TransferCore
 
-/// What a report is about: its table and the options that its lines depend on.
+/// The origin of a report: its table and the options that its lines depend on.
 ///
 /// It is in a file next to the report, `REPORT.origin`, so that a run that continues the report with another table, whose
 /// rows have other numbers, is refused.
 package struct ReportOrigin: Sendable, Equatable {
     /// A random text that identifies the report; files that are fetched for it carry it in their marks.
     package var id: String
-    /// What must be equal for the report to be continued, by name.
+    /// The values that must be equal for the report to be continued, by name.
     package var terms: [JSON.Member]
 
     /// Creates an origin.

@@ -9,7 +9,7 @@
 ///
 /// - Invariant: A row is reported at most once, here or in the report of an earlier run.
 package struct DatasetMachine<Line: Sendable>: Sendable {
-    /// What to do with a row that was read.
+    /// The decision about a row that was read.
     package enum Admission: Sendable, Equatable {
         /// Fetch it.
         case fetch

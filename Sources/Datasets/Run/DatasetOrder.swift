@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import TransferCore
 
-/// What a run does with a table.
+/// The table of a run, and its options.
 package struct DatasetOrder: Sendable {
     /// The shards to write.
     package struct Shards: Sendable, Equatable {

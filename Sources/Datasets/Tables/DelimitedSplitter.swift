@@ -79,7 +79,7 @@ struct DelimitedSplitter {
         }
     }
 
-    /// Completes the last record if it has no line end.
+    /// Completes the last record if its line end is missing.
     mutating func finish<E: Error>(_ take: (Record, Int64) throws(E) -> Void) throws(E) {
         if case .quoted = self.place {
             let start = self.start

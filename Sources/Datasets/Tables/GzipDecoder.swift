@@ -25,7 +25,7 @@ struct GzipDecoder: ~Copyable {
 
     /// Creates a decoder.
     ///
-    /// - Throws: ``TableError`` if zlib has no memory.
+    /// - Throws: ``TableError`` if zlib cannot allocate memory.
     init() throws(TableError) {
         self.stream = .allocate(capacity: 1)
         self.stream.initialize(to: z_stream())

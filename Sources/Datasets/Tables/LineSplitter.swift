@@ -51,7 +51,7 @@ struct LineSplitter {
         }
     }
 
-    /// Completes the last line if it has no line end.
+    /// Completes the last line if its line end is missing.
     mutating func finish<E: Error>(_ take: (Line, Int64) throws(E) -> Void) throws(E) {
         guard self.isWithinLine else { return }
         defer {

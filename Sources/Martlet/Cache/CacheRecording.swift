@@ -14,7 +14,7 @@ final class CacheRecording: Sendable {
         var resume: (@Sendable () -> Void)?
     }
 
-    /// What is written, on the key's line.
+    /// The writer and its digests, used on the key's line.
     private struct Output {
         /// Created with the first block.
         var writer: (any CacheEntryWriter)?

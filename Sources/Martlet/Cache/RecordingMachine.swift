@@ -4,7 +4,7 @@
 ///
 /// Bytes are written in blocks, and the exchange pauses while too many of them wait for the disk. Pure value.
 package struct RecordingMachine: Sendable {
-    /// What is to be done after bytes were appended.
+    /// The step after bytes were appended.
     package enum Step: Equatable {
         case nothing
         /// The block is written; if it pauses, the exchange waits until ``wrote(_:)`` or ``end()`` returns true.

@@ -179,7 +179,7 @@ final class AccessControl: Sendable {
 
     // MARK: Rights
 
-    /// What is known about the client of a request.
+    /// The client of a request.
     struct Standing: Sendable {
         /// Its rights.
         var rights: Rights
@@ -191,7 +191,7 @@ final class AccessControl: Sendable {
         var isKnown = false
     }
 
-    /// What is known about the client of a request; `nil` if it has credentials and none is valid.
+    /// The client of a request; `nil` if it has credentials and none is valid.
     func rights(_ fields: HeaderFields) -> Standing? {
         if self.credentials.isEmpty { return Standing(rights: self.open) }
         var standing = Standing(rights: self.open)
@@ -210,7 +210,7 @@ final class AccessControl: Sendable {
         for value in self.sessions(fields) {
             add(self.credentials.first { $0.kind != .basic && $0.check.accepts(value) })
         }
-        // A cookie that has ended is no guess.
+        // An expired cookie does not count as a guess.
         if let found = self.signedIn(fields) { add(found) }
         return standing.isPartlyWrong && !standing.isKnown ? nil : standing
     }

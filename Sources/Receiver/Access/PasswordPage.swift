@@ -4,9 +4,9 @@ internal import TransferCore
 
 /// The page that asks for a password: for signing in, and for a link with a password.
 ///
-/// It has no script.
+/// It works without scripts.
 struct PasswordPage {
-    /// What the password is for.
+    /// The purpose of the password.
     enum Purpose: Hashable {
         /// Signing in, with a user name if there are any.
         case signIn(hasUserNames: Bool)
@@ -22,7 +22,7 @@ struct PasswordPage {
         case delayed(seconds: Int64)
     }
 
-    /// What the password is for.
+    /// The purpose of the password.
     var purpose: Purpose
     /// The path to which the form is sent, with the base path.
     var action: String

@@ -5,7 +5,7 @@ internal import TransferCore
 
 /// The cookie of the browsers that have signed in to a receiver.
 ///
-/// Its key is derived from all credentials by a slow hash: people choose passwords, and whoever receives a cookie, such
+/// Its key is derived from all credentials by a slow hash: people choose passwords, and the receiver of a cookie, such
 /// as another server of the same host, must not be able to test many guesses of them. It is the same after a restart.
 final class SignInKey: Sendable {
     /// The number of iterations.

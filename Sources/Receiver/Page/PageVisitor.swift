@@ -2,7 +2,7 @@
 internal import HTTPServer
 internal import TransferCore
 
-/// What the visitor of a page may do, and so which controls the page has.
+/// The rights of a page's visitor, which select the controls of the page.
 struct PageVisitor: Sendable, Hashable {
     /// The visitor's rights; without ``Rights/write`` if the receiver takes no uploads.
     var rights: Rights

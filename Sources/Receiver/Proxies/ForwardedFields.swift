@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import TransferCore
 
-/// What proxies report about their clients, in `Forwarded`, or in `X-Forwarded-For`, `-Proto` and `-Host`.
+/// The reports of proxies about their clients, in `Forwarded`, or in `X-Forwarded-For`, `-Proto` and `-Host`.
 ///
 /// Pure value. Each proxy appends to the lists, so the last element is from the proxy that connected to this server.
 ///

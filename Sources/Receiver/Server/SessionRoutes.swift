@@ -37,7 +37,7 @@ struct SessionRoutes {
         ImmediateHandler(.message(405, "this path supports \(methods)", ["Allow": methods]))
     }
 
-    /// What a page needs to know about its visitor.
+    /// The rights and options of a page's visitor, as JSON.
     private func session(_ request: Request) -> Response {
         let (access, configuration) = (self.core.access, self.core.configuration)
         let fields = request.head.fields

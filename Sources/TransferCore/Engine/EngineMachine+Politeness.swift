@@ -18,7 +18,7 @@ extension EngineMachine {
     /// The minimum for the number of `robots.txt` that are requested at once.
     static let ruleFetchesAtLeast = 16
 
-    /// What a host must wait for before another request, if anything.
+    /// The reason why a host must wait before another request, or `nil`.
     func politeWait(_ host: Int, _ now: Int64) -> PoliteWait? {
         if self.hosts[host].nextStart > now { return .hostInterval(until: self.hosts[host].nextStart) }
         let domain = Int(self.hosts[host].domain)

@@ -25,7 +25,7 @@ enum RobotsPath {
                 index += 3
                 continue
             }
-            // In a URL a star is no wildcard, and a dollar sign no end.
+            // In a URL, a star and a dollar sign are ordinary characters.
             let isSpecial = byte == 0x2A || byte == 0x24
             if byte <= 0x20 || byte >= 0x7F || (isSpecial && !isPattern) {
                 self.encode(byte, into: &result)

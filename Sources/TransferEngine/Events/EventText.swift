@@ -5,7 +5,7 @@ internal import TransferCore
 package struct EventText: Sendable, Hashable {
     /// The kind of event in one word, such as `retrying`.
     package var word: String
-    /// What happened; may be empty, and may contain text from the network.
+    /// The text of an event; may be empty, and may contain text from the network.
     package var text: String
 
     private init(_ word: String, _ text: String) {

@@ -3,7 +3,7 @@ internal import Control
 internal import TransferCore
 internal import TransferEngine
 
-/// What the recorded events mean.
+/// The attempts, times and log in the recorded events.
 extension TransferHistory {
     /// Returns the attempts, the last response and the log of a transfer.
     ///

@@ -22,7 +22,7 @@ struct TransferHistory: Sendable {
         var bytes = 4 << 20
     }
 
-    /// What happened.
+    /// The kind of event.
     enum Event: Sendable {
         /// An attempt started with this URL, which has no secrets.
         case started(url: String)
