@@ -288,7 +288,9 @@ def check_large(page, receiver, size=2 << 30, cuts=5):
     expect("1 sent" in page.ended(seconds=200), f"the large file is sent: {page.text()}")
     ratio = proxy.sent / size
     figures.append(f"{size >> 20} MiB with {cuts} cuts, a reload and a restart: {ratio:.4f} of the size sent, {time.monotonic() - begun:.0f} s")
-    expect(ratio <= 1.02, f"bytes sent: {ratio:.4f} of the size")
+    # What is lost at each break is what the sockets and the proxy held: a fixed amount, which is more than 2 % of a small file.
+    allowed = max(size // 50, len(events) << 20)
+    expect(proxy.sent - size <= allowed, f"sent {proxy.sent - size} bytes more than the size; {allowed} are allowed")
     expect(digest(path) == digest(receiver.path("large.bin")), "the content is right")
     begun = time.monotonic()
     page.find("#files").send_keys(path)
