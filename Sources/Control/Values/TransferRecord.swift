@@ -5,6 +5,8 @@ public import TransferCore
 public struct TransferRecord: Sendable, Hashable {
     /// The identifier.
     public var id: GID
+    /// The position in an enumeration by key, which never changes; `nil` in other lists.
+    public var key: Int64?
     /// The background session that it belongs to; `nil` for the shared queue.
     public var session: String?
     /// The state.
@@ -189,6 +191,7 @@ extension TransferRecord {
         var shown = self.options
         for name in OptionName.allCases where name.isSecret { shown[name] = nil }
         members.append(.init("options", shown.json))
+        if let key = self.key { members.append(.init("key", .integer(key))) }
         if let details = self.details { members.append(.init("details", details.json)) }
         return .object(members)
     }
@@ -211,6 +214,7 @@ extension TransferRecord {
             added: json["added"]?.double ?? 0,
             options: TransferOptions(json: json["options"] ?? .null)
         )
+        self.key = json["key"]?.integer
         self.upload = json["upload"].flatMap { UploadSource(json: $0) }
         self.waitingFor = json["waitingFor"]?.string.flatMap { WaitReason(rawValue: $0) }
         self.hold = json["hold"].flatMap { Hold(json: $0) }

@@ -34,6 +34,7 @@ extension DaemonCore {
     /// A running transfer is stored as waiting: a query for waiting transfers without active ones skips the places of
     /// running transfers.
     package func list(_ query: ListQuery) async throws(ControlError) -> [TransferRecord] {
+        if let key = query.after { return try await self.enumerate(query, after: key) }
         if !query.words.isEmpty || query.order != .queue { return try await self.search(query) }
         let states = query.states.isEmpty ? Set(TransferRecord.State.allCases) : query.states
         let limit = max(0, query.limit)

@@ -87,28 +87,59 @@ extension DaemonCore {
             return try await self.performInPages(action, session)
         case .remove(let deletesPartial) where session == nil:
             return try await self.removeAll(deletingPartial: deletesPartial)
-        case .remove, .setPriority: return try await self.performInPages(action, session)
+        case .remove: return try await self.performInPages(action, session)
+        case .setPriority: return try await self.performByKey(action, session)
         }
     }
 
-    /// Performs an action on a thousand transfers per transaction, so that other changes can run in between.
+    /// Performs an action on all unfinished transfers, a thousand per transaction, in the order of their keys.
+    ///
+    /// Transfers that the action leaves in the queue would shift against an offset when others end in between.
+    private func performByKey(_ action: TransferAction, _ session: String?) async throws(ControlError) -> Int {
+        var (last, changed): (Int64?, Int) = (0, 0)
+        while let behind = last {
+            let now = self.now
+            let facts = self.liveFacts(self.lanes[session].map { Array($0.live.keys) } ?? [])
+            let page = try await self.change(
+                { (writer) throws(QueueStoreError) in
+                    let page = try writer.reader.transfers(
+                        behind: behind,
+                        in: [.waiting, .paused],
+                        session: session,
+                        limit: 1000
+                    )
+                    try action.write(page.transfers, facts, now, writer)
+                    return page
+                },
+                touching: { _ in [session] },
+                then: { core, page in core.apply(action, page.transfers) }
+            )
+            await self.follow(action, page.transfers, at: now)
+            changed += page.transfers.count
+            last = page.next
+        }
+        return changed
+    }
+
+    /// Performs an action that removes transfers from the selection, on a thousand per transaction, so that other
+    /// changes can run in between.
     private func performInPages(_ action: TransferAction, _ session: String?) async throws(ControlError) -> Int {
         let isRetry = action == .retry
         let states: Set<TransferRecord.State> = isRetry ? [.failed] : [.waiting, .paused]
-        var (offset, changed) = (0, 0)
+        var changed = 0
         // Removal runs from the end of the queue, so that none of the transfers starts in between.
         let isBackward = action.isRemoval
         let counts = self.machine.counts(of: session)
         var left = isRetry ? counts.failed : counts.unfinished
         while left > 0 {
-            let (now, start, limit) = (self.now, offset, min(left, 1000))
+            let (now, limit) = (self.now, min(left, 1000))
             let facts = self.liveFacts(self.lanes[session].map { Array($0.live.keys) } ?? [])
             let before = try await self.change(
                 { (writer) throws(QueueStoreError) in
                     let found = try writer.reader.transfers(
                         in: states,
                         session: session,
-                        offset: start,
+                        offset: 0,
                         limit: limit,
                         fromEnd: isBackward
                     )
@@ -120,7 +151,6 @@ extension DaemonCore {
             )
             guard !before.isEmpty else { break }
             await self.follow(action, before, at: now)
-            if case .setPriority = action { offset += before.count }
             changed += before.count
             left -= before.count
         }

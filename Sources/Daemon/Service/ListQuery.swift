@@ -10,6 +10,9 @@ package struct ListQuery: Sendable, Hashable {
     package var session: String??
     /// The number of transfers to skip; a negative offset lists backwards from the end, -1 from the last one (aria2).
     package var offset = 0
+    /// Enumerates in the order of ``TransferRecord/key``, beginning after this one; then offset, words and order are
+    /// ignored.
+    package var after: Int64?
     /// The maximum number of transfers.
     package var limit = 1000
     /// The words that the name or a URL must contain; ASCII letters match in both cases.

@@ -67,7 +67,9 @@ extension QueueReader {
                 let state = row.integer(2), states.mask >> state & 1 == 1
             else { return true }
             let session = try names.name(of: queue, connection)
-            found.append(try TransferColumns.read(row, session: session, path: connection.path))
+            var transfer = try TransferColumns.read(row, session: session, path: connection.path)
+            transfer.number = last
+            found.append(transfer)
             return true
         }
         return (found, count < limit ? nil : last)

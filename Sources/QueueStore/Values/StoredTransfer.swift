@@ -5,6 +5,8 @@ package import Control
 package struct StoredTransfer: Sendable, Hashable {
     /// Its identifier.
     package var id: GID
+    /// The number of its row, which never changes; only pages in the order of rows have it.
+    package var number: Int64?
     /// Its background session, or `nil` for the shared queue.
     package var session: String?
     /// Its state; never `active`: a transfer that runs when the daemon dies waits after the restart.

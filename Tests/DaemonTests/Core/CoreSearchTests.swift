@@ -97,4 +97,41 @@ struct CoreSearchTests {
         try await harness.events.wait("finished")
         await harness.stop()
     }
+
+    @Test("An enumeration by key returns each transfer once while the queue changes; pages by offset miss some")
+    func enumeration() async throws {
+        let harness = try await CoreHarness()
+        for number in 1...40 { try await harness.add("http://h/\(number)", isPaused: true) }
+        let all = Set(try await harness.core.list(ListQuery()).map(\.id))
+        #expect(all.count == 40)
+        var query = ListQuery(limit: 7)
+        query.after = 0
+        var (found, removed): ([GID], Int) = ([], 0)
+        while true {
+            let page = try await harness.core.list(query)
+            guard let last = page.last?.key else { break }
+            #expect(page.allSatisfy { $0.key != nil })
+            found += page.map(\.id)
+            query.after = last
+            // Those that were read move to the history, and another one to the front.
+            removed += try await harness.core.perform(.remove(deletesPartial: false), on: .ids(page.prefix(3).map(\.id)))
+            if let other = all.subtracting(found).first { _ = try await harness.core.move(other, by: 0, from: .start) }
+            // An endless supply of new transfers would be an endless enumeration.
+            if found.count <= 21 { try await harness.add("http://h/new", isPaused: true) }
+        }
+        #expect(found.count == Set(found).count)
+        #expect(Set(found).isSuperset(of: all))
+        query.after = 0
+        query.states = [.removed]
+        query.limit = 1000
+        #expect(try await harness.core.list(query).count == removed)
+        query.states = [.active]
+        #expect(try await harness.core.list(query).isEmpty)
+        query.after = .max
+        query.states = []
+        #expect(try await harness.core.list(query).isEmpty)
+        query.after = .min
+        #expect(try await harness.core.list(query).count == found.count)
+        await harness.stop()
+    }
 }

@@ -47,6 +47,14 @@ enum OwnListing {
             }
             query.order = order
         }
+        query.after = try arguments.optionalInteger(named: "after")
+        if query.after != nil, arguments.has("offset") || !query.words.isEmpty || query.order != .queue {
+            throw ControlError(
+                .badParameter,
+                "\"after\" enumerates in the order of the keys",
+                remedy: "leave out \"offset\", \"search\" and \"sort\""
+            )
+        }
         query.offset = Int(clamping: try arguments.optionalInteger(named: "offset") ?? 0)
         query.limit = try Self.limit(arguments, context)
         guard query.limit > 0 else { return [] }

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+package import Control
+internal import QueueStore
+
+/// Lists in the order of the rows' numbers, which never change.
+extension DaemonCore {
+    /// Returns the next transfers of an enumeration.
+    ///
+    /// A transfer that exists during the complete enumeration is returned exactly once, in the state that it has when
+    /// its page is read, however transfers move, start, end, or are added or forgotten between the pages. A page by
+    /// offset shifts with each of these changes.
+    ///
+    /// - Parameters:
+    ///   - query: The states, the session and the limit.
+    ///   - key: The key of the last transfer of the previous page, or 0.
+    /// - Returns: Up to the limit; fewer only at the end.
+    func enumerate(_ query: ListQuery, after key: Int64) async throws(ControlError) -> [TransferRecord] {
+        let states = query.states.isEmpty ? Set(TransferRecord.State.allCases) : query.states
+        var stored = states
+        // A running transfer is stored as waiting.
+        if stored.remove(.active) != nil { stored.insert(.waiting) }
+        let session = query.session
+        var (records, last): ([TransferRecord], Int64?) = ([], max(0, key))
+        while let number = last, records.count < query.limit {
+            let limit = query.limit - records.count
+            let page = try await self.read { [stored] (reader) throws(QueueStoreError) in
+                try reader.matching(limit, behind: number, in: stored, session: session)
+            }
+            last = page.next
+            records += page.transfers.map { self.record($0) }.filter { states.contains($0.state) }
+        }
+        return records
+    }
+}
+
+extension QueueReader {
+    /// The number of rows that one read examines at most, so that other reads have their turn in between.
+    private static let mostRows = 100_000
+
+    /// Reads rows until enough of them match.
+    fileprivate func matching(
+        _ limit: Int,
+        behind number: Int64,
+        in states: Set<TransferRecord.State>,
+        session: String??
+    ) throws(QueueStoreError) -> (transfers: [StoredTransfer], next: Int64?) {
+        var found: [StoredTransfer] = []
+        var (last, rows): (Int64?, Int) = (number, 0)
+        while let behind = last, found.count < limit, rows < Self.mostRows {
+            // Not more rows than are still wanted: the next page begins after the last row that was read.
+            let count = limit - found.count
+            let page = try self.transfers(behind: behind, in: states, session: session, limit: count)
+            found += page.transfers
+            rows += count
+            last = page.next
+        }
+        return (found, last)
+    }
+}
