@@ -120,31 +120,12 @@ final class DiskPartialFile: PartialFile {
     }
 
     func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(StorageError) -> Bool {
-        var (isEqual, done, number) = (true, 0, Int32(0))
-        withUnsafeTemporaryAllocation(byteCount: min(bytes.count, Self.comparedAtOnce), alignment: 16) { buffer in
-            while isEqual, done < bytes.count, number == 0 {
-                let piece = UnsafeRawBufferPointer(rebasing: bytes[done...].prefix(buffer.count))
-                let count = self.data.read(
-                    into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<piece.count]),
-                    at: offset + Int64(done)
-                )
-                if count < 0 { number = Int32(-count) }
-                isEqual = count == piece.count && Self.areEqual(UnsafeRawBufferPointer(buffer), piece)
-                done += piece.count
-            }
+        switch self.data.holds(bytes, at: offset) {
+        case .success(let holds): return holds
+        case .failure(let error):
+            throw StorageError(errno: error.number, otherwise: .inputOutput, "cannot read back", self.path)
         }
-        try self.check(number, "cannot read back")
-        return isEqual
     }
-
-    /// Whether a buffer begins with these bytes.
-    private static func areEqual(_ buffer: UnsafeRawBufferPointer, _ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard let left = buffer.baseAddress, let right = bytes.baseAddress else { return bytes.isEmpty }
-        return memcmp(left, right, bytes.count) == 0
-    }
-
-    /// The number of bytes that are read back for a comparison at once.
-    private static let comparedAtOnce = 64 << 10
 
     func digestWhileWriting(_ algorithms: [DigestAlgorithm]) {
         self.digests.begin(algorithms)
