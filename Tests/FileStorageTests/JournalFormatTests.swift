@@ -95,6 +95,35 @@ import TransferTesting
         #expect(try JournalFormat.decode(bytes).facts == facts)
     }
 
+    @Test func differencesSurvive() throws {
+        for isUnreliable in [false, true] {
+            var facts = someFacts
+            facts.isUnreliable = isUnreliable
+            facts.isContradicted = true
+            facts.differing = ["http://b/f", "http://c/f"]
+            let (_, bytes) = JournalFormat.encodeNew(facts: facts, bootID: firstBoot, state: .active)
+            #expect(try JournalFormat.decode(bytes).facts == facts)
+        }
+    }
+
+    @Test func factsWithoutDifferencesAreRead() throws {
+        // A build of November 2026 ends after the former versions; its byte before them is 0 or 1.
+        var facts = someFacts
+        facts.isUnreliable = true
+        facts.formerVersions = ["\"a\""]
+        let bytes = facts.encoded().dropLast(4)
+        #expect(ResourceFacts(encoded: bytes) == facts)
+    }
+
+    @Test func differingURLsThatDoNotFitContradictTheBytes() throws {
+        var facts = someFacts
+        facts.differing = (0..<8).map { "http://\($0)/" + String(repeating: "u", count: 20_000) }
+        let (_, bytes) = JournalFormat.encodeNew(facts: facts, bootID: firstBoot, state: .active)
+        let decoded = try JournalFormat.decode(bytes).facts
+        #expect(decoded.isContradicted)
+        #expect(decoded.url == facts.url)
+    }
+
     @Test func everyCutIsNoticed() {
         let (_, bytes) = JournalFormat.encodeNew(facts: someFacts, bootID: firstBoot, state: .active)
         for count in stride(from: 0, to: bytes.count, by: 97) {

@@ -28,6 +28,36 @@ import TransferEngine
         #expect(try self.store.extents(target) == [0..<1000, 5000..<5500])
     }
 
+    @Test func repeatedBytesAreComparedInPieces() throws {
+        let file = try self.store.createPartial(self.directory.target("f"), facts: someFacts)
+        try file.put(pattern(200_000), at: 0, ending: false)
+        func holds(_ bytes: [UInt8], at offset: Int64) throws -> Bool {
+            try bytes.withUnsafeBytes { try file.holds($0, at: offset) }
+        }
+        #expect(try holds(pattern(200_000), at: 0))
+        #expect(try holds(pattern(100_000, from: 70_001), at: 70_001))
+        #expect(try !holds(pattern(100, from: 1), at: 0))
+        for changed in [0, 65_535, 65_536, 199_999] {
+            var bytes = pattern(200_000)
+            bytes[changed] ^= 1
+            #expect(try !holds(bytes, at: 0))
+        }
+        // Bytes that are not there differ.
+        #expect(try !holds(pattern(200_001), at: 0))
+        file.discard()
+    }
+
+    @Test func differencesAreRecordedInTheOpenJournal() throws {
+        let target = self.directory.target("f")
+        let file = try self.store.createPartial(target, facts: someFacts)
+        try file.put(pattern(1000), at: 0, ending: false)
+        var facts = someFacts
+        facts.recordDifference(from: facts.url)
+        try file.update(facts: facts)
+        file.crash()
+        #expect(try self.store.openPartial(target).facts.isContradicted)
+    }
+
     @Test func underAnotherBootOnlySyncedBytesAreBelieved() throws {
         let target = self.directory.target("f")
         let file = try self.store.createPartial(target, facts: someFacts)

@@ -304,6 +304,45 @@ struct ResumeTests {
         #expect(stage.transport.exchanges.count < 40)
     }
 
+    @Test("a difference is final: a 200 that repeats the old validator replaces the bytes, also for the next process")
+    func difference() throws {
+        let stage = Stage()
+        var changed = self.file
+        changed.pattern = TestPattern(seed: 8)
+        var silent = changed
+        silent.tag = nil
+        let id = try self.interrupted(stage, self.file)
+        // Without validators the condition fails; then the range is compared.
+        try silent.answer(stage.exchange())
+        #expect(try stage.exchange()["Range"] == "bytes=934464-")
+        try silent.answer(stage.exchange())
+        #expect(try stage.exchange()["Range"] == nil)
+        #expect(stage.store.partials["f"]?.facts.isContradicted == true)
+        #expect(stage.store.counts.checkpoints == 1)
+        stage.engine.cancel(id, keeping: true)
+        #expect(stage.store.partials["f"]?.bytes.isEmpty == false)
+        let next = Stage(store: stage.store)
+        let second = try next.add("http://a/f")
+        #expect(try next.exchange()["Range"] == nil)
+        try changed.answer(next.exchange())
+        #expect(next.holds(changed))
+        #expect(next.completion(second)?.consistency == .singleResponse)
+    }
+
+    @Test("a whole response that repeats the old validator is compared while its beginning is skipped")
+    func differenceInPassing() throws {
+        let stage = Stage()
+        var old = self.file
+        old.doesRanges = false
+        let id = try self.interrupted(stage, old)
+        var changed = old
+        changed.pattern = TestPattern(seed: 8)
+        // To the request with If-Range, to that without it, and to that for the whole.
+        for _ in 0..<3 { try changed.answer(stage.exchange()) }
+        #expect(stage.holds(changed))
+        #expect(stage.completion(id)?.consistency == .singleResponse)
+    }
+
     @Test("a file whose digest disagrees fails and does not get its name")
     func digest() throws {
         let stage = Stage()

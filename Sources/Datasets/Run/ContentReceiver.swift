@@ -22,9 +22,17 @@ final class ContentReceiver: BodyReceiver {
         self.filter = filter
     }
 
-    let keepsBytes = false
+    let keepsBytes = true
 
-    func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Bool { false }
+    func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Bool {
+        self.state.withLock { state in
+            guard offset >= 0, offset <= state.length - Int64(bytes.count) else { return false }
+            if let file = state.file { return (try? file.holds(bytes, at: offset).get()) ?? false }
+            return state.bytes.withUnsafeBytes { held in
+                UnsafeRawBufferPointer(rebasing: held[Int(offset)..<Int(offset) + bytes.count]).elementsEqual(bytes)
+            }
+        }
+    }
 
     func receive(_ bytes: UnsafeRawBufferPointer, resume: @escaping @Sendable () -> Void) throws(TransferFailure)
         -> Bool

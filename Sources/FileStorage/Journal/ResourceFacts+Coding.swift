@@ -6,8 +6,12 @@ extension ResourceFacts {
     ///
     /// The length (-1 for unknown), then strings, each preceded by its number of UTF-8 bytes: URL, final URL, entity
     /// tag, Last-Modified, Date, Content-Encoding. Journals written before November 2026 end here. Then the time of
-    /// reception (-1 for unknown), media type, Repr-Digest and consistency as strings, a byte that is 1 if the source
-    /// is unreliable, and the former versions, preceded by their number.
+    /// reception (-1 for unknown), media type, Repr-Digest and consistency as strings, a byte of flags, and the former
+    /// versions, preceded by their number. Builds of November 2026 may end here. Then the differing URLs, preceded by
+    /// their number.
+    ///
+    /// The flags are 1 if the source is unreliable and 2 if the bytes are contradicted; a build without the second one
+    /// takes every other value than 0 as unreliable, and ignores what follows the former versions.
     func encoded() -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.append(littleEndian: UInt64(bitPattern: self.length ?? -1))
@@ -18,9 +22,11 @@ extension ResourceFacts {
         for string in [self.mediaType, self.representationDigest, self.consistency?.rawValue] {
             bytes.append(string: string)
         }
-        bytes.append(self.isUnreliable ? 1 : 0)
-        bytes.append(littleEndian: UInt32(self.formerVersions.count))
-        for version in self.formerVersions { bytes.append(string: version) }
+        bytes.append((self.isUnreliable ? Self.unreliableFlag : 0) | (self.isContradicted ? Self.contradictedFlag : 0))
+        for list in [self.formerVersions, self.differing] {
+            bytes.append(littleEndian: UInt32(list.count))
+            for string in list { bytes.append(string: string) }
+        }
         return bytes
     }
 
@@ -28,7 +34,7 @@ extension ResourceFacts {
     ///
     /// Omissions make resuming stricter, never laxer: the final URL is only displayed; without a validator, the bytes
     /// are compared; a shortened URL matches no other, so the file restarts. If the former versions do not fit, the
-    /// source is marked as unreliable.
+    /// source is marked as unreliable; if the differing URLs do not, the bytes are contradicted.
     func encoded(capacity: Int) -> [UInt8] {
         var facts = self
         var bytes = facts.encoded()
@@ -41,6 +47,8 @@ extension ResourceFacts {
         if bytes.count > capacity {
             if !facts.formerVersions.isEmpty { facts.isUnreliable = true }
             facts.formerVersions = []
+            if !facts.differing.isEmpty { facts.isContradicted = true }
+            facts.differing = []
             facts.entityTag = nil
             facts.lastModified = nil
             facts.date = nil
@@ -76,7 +84,7 @@ extension ResourceFacts {
         // Journals of earlier builds end here.
         if rest.isEmpty { return }
         guard let received: UInt64 = rest.removeLittleEndian(), let more = rest.removeStrings(3),
-            let isUnreliable = rest.popFirst(), let count: UInt32 = rest.removeLittleEndian(),
+            let flags = rest.popFirst(), let count: UInt32 = rest.removeLittleEndian(),
             count <= Self.formerLimit, let former = rest.removeStrings(Int(count))
         else { return nil }
         self.received = received == .max ? nil : Int64(bitPattern: received)
@@ -84,9 +92,19 @@ extension ResourceFacts {
         self.representationDigest = more[1]
         // An unknown value of a later build is treated as `overlap`, the weakest evidence.
         self.consistency = more[2].map { Consistency(rawValue: $0) ?? .overlap }
-        self.isUnreliable = isUnreliable != 0
+        self.isUnreliable = flags & ~Self.contradictedFlag != 0
+        self.isContradicted = flags & Self.contradictedFlag != 0
         self.formerVersions = former.compactMap(\.self)
+        // Journals of earlier builds end here.
+        if rest.isEmpty { return }
+        guard let count: UInt32 = rest.removeLittleEndian(), count <= Self.differingLimit,
+            let differing = rest.removeStrings(Int(count))
+        else { return nil }
+        self.differing = differing.compactMap(\.self)
     }
+
+    private static let unreliableFlag: UInt8 = 1
+    private static let contradictedFlag: UInt8 = 2
 }
 
 /// The length that encodes a missing string.

@@ -119,6 +119,14 @@ final class DiskPartialFile: PartialFile {
         try self.data.bytes(range, path: self.path)
     }
 
+    func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(StorageError) -> Bool {
+        switch self.data.holds(bytes, at: offset) {
+        case .success(let holds): return holds
+        case .failure(let error):
+            throw StorageError(errno: error.number, otherwise: .inputOutput, "cannot read back", self.path)
+        }
+    }
+
     func digestWhileWriting(_ algorithms: [DigestAlgorithm]) {
         self.digests.begin(algorithms)
     }

@@ -60,6 +60,8 @@ package enum DownloadAction: Sendable {
     case beginExtent(RequestNumber, at: Int64)
     /// Record the machine's `facts` in the journal.
     case recordFacts
+    /// Record these facts of contradicted bytes in the journal, or the machine's `facts` if it still has the file.
+    indirect case recordDifference(ResourceFacts)
     /// Delete a partial file that is not open; errors are ignored.
     case discardPartial(FileTarget)
     /// Call `resumed`, deliver the bytes that arrived after the overlap, then apply `reading`, on the event loop.
@@ -207,8 +209,9 @@ package enum ByteDestination: Sendable {
     /// No bytes were expected: call `unexpectedBytes`.
     case unexpected
     case small
-    /// Skip, then write this many at the request's extent; then `wrote`.
-    case partial(skip: Int, count: Int)
+    /// Compare repeated bytes, whose first is at `offset`, and skip them, then write this many at the request's extent;
+    /// then `wrote`, or `repetitionDiffers`.
+    case partial(skip: Int, offset: Int64, count: Int)
     /// Check and skip repeated bytes, whose first is at `offset`, then deliver this many; then `wrote`.
     case stream(skip: Int, offset: Int64, count: Int)
     /// Compare this many with the expected ones from `index` on; in the file they are at `offset`.

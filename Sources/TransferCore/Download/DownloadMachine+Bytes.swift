@@ -25,6 +25,8 @@ extension DownloadMachine {
         }
         let mayGrow = !self.requests[index].isComparing
         self.requests[index].repeated -= Int64(skip)
+        // A repetition begins with the response.
+        let repeatedOffset = self.requests[index].bytes
         // Bytes that have to be compared are counted then.
         let counted = Int64(mayGrow ? body.count : skip)
         self.requests[index].bytes += counted
@@ -47,11 +49,11 @@ extension DownloadMachine {
                 let ahead = request.repeated + Int64(skip) + (request.isComparing ? request.overlap : 0)
                 return .stream(skip: skip, offset: self.history.stream.count - ahead, count: count)
             }
-            guard self.requests[index].hasExtent else { return .unexpected }
+            guard self.requests[index].hasExtent || new == 0 else { return .unexpected }
             if count < new, self.takeSilentNeighbour(index, now) {
                 count += self.fetching?.planner.reserve(new - count, for: number) ?? 0
             }
-            return .partial(skip: skip, count: count)
+            return .partial(skip: skip, offset: repeatedOffset, count: count)
         case .locating, .opening, .committing, .ended, .borrowed: return .unexpected
         }
     }
@@ -145,12 +147,41 @@ extension DownloadMachine {
     ) -> [DownloadAction] {
         guard let index = self.index(of: number) else { return [] }
         if !agree {
-            self.restart(index, "the received bytes differ from the server's", now)
+            self.foundDifference(index, now)
             return self.takeActions()
         }
         self.requests[index].compared += Int64(count)
         if self.requests[index].compared == self.requests[index].overlap { self.overlapAgrees(index, now) }
         return self.takeActions()
+    }
+
+    /// Bytes that a response repeats, and that would be skipped, differ from the held ones.
+    package mutating func repetitionDiffers(
+        _ number: DownloadAction.RequestNumber,
+        _ now: Int64
+    ) -> [DownloadAction] {
+        guard let index = self.index(of: number) else { return [] }
+        self.foundDifference(index, now)
+        return self.takeActions()
+    }
+
+    /// Handles a difference: it is recorded, durably, before another response is requested.
+    private mutating func foundDifference(_ index: Int, _ now: Int64) {
+        let reason = "the received bytes differ from the server's"
+        guard case .fetching(let fetching) = self.phase, var facts = fetching.facts?.value else {
+            return self.restart(index, reason, now)
+        }
+        facts.recordDifference(from: self.terms.sources[self.requests[index].source].withoutUserInfo)
+        let boxed = Boxed(facts)
+        self.fetching?.facts = boxed
+        if fetching.isStream {
+            self.history.stream.facts = boxed
+        } else {
+            self.fetching?.recorded = boxed
+            self.emit(.recordDifference(facts))
+            self.emit(.checkpoint)
+        }
+        self.restart(index, reason, now)
     }
 
     /// Handles a matching overlap: the bytes after it continue the file.
@@ -337,6 +368,7 @@ extension DownloadMachine {
             let wrong = request.partExpected.first(where: { digests[$0.algorithm] != $0.bytes })
         {
             self.holdsWrongBytes = true
+            self.isNewerWrong = true
             let disagreement = Self.disagreement(wrong, digests[wrong.algorithm])
             self.end(
                 .failed(

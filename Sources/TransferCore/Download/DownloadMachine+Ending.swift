@@ -108,6 +108,8 @@ extension DownloadMachine {
             }
         }
         var failure = TransferFailure(error)
+        // The storage has removed the file.
+        if error.code == .digestMismatch { self.isNewerWrong = true }
         if error.code == .digestMismatch, committing.kind == .partial, self.mayTakeSingleResponse(committing) {
             // Responses of several versions were joined: retry, over one connection.
             self.history.takesSingleResponse = true
@@ -207,7 +209,7 @@ extension DownloadMachine {
             requests: self.requests.map(\.number),
             file: self.fileEnding(outcome),
             older: self.older,
-            newerIsLonger: self.older.map { self.position.bytes > $0.bytes } ?? false
+            newerIsLonger: !self.isNewerWrong && self.older.map { self.position.bytes > $0.bytes } ?? false
         )
         for request in self.requests where request.holdsSlot { self.emit(.release(request.origin)) }
         if let held = self.heldSlot { self.emit(.release(held)) }

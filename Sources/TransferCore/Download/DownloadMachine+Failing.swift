@@ -26,7 +26,10 @@ extension DownloadMachine {
         var held: Int64 = 0
         var isSegmented = false
         if case .fetching(let fetching) = self.phase {
-            if fetching.planner.isComplete { return self.commit(now) }
+            if fetching.planner.isComplete {
+                if self.mayCommit(fetching) { return self.commit(now) }
+                return self.end(failure.isRetryable ? .retry(failure) : .failed(failure))
+            }
             held = fetching.planner.completed
             isSegmented = !fetching.isStream
             if self.history.ranges.isProven { self.kept = max(self.kept, held) }

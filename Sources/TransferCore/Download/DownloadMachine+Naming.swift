@@ -174,19 +174,29 @@ extension DownloadMachine {
         fetching.isForeign = isForeign
         fetching.digests = Self.digests(of: facts)
         fetching.doesRanges = self.history.ranges.isProven
-        let isVouched = self.isVouched(fetching)
-        // The URL serves several versions, or the bytes cannot be verified.
-        fetching.requestsWhole = facts.isUnreliable || self.history.takesSingleResponse || !isVouched
+        let mayCommit = self.mayCommit(fetching)
+        // The URL serves several versions, or the bytes cannot be verified, or are known to differ.
+        fetching.requestsWhole = facts.isUnreliable || self.history.takesSingleResponse || !mayCommit
         self.resumedFrom = plan.completed
         self.phase = .fetching(fetching)
         // A second partial file left by a killed process has fewer bytes than this one.
         self.emit(.discardPartial(OlderPartial.beside(target)))
-        if plan.isComplete, isVouched {
+        if !facts.differing.isEmpty { self.avoidSources(facts.differing) }
+        if plan.isComplete, mayCommit {
             self.commit(now)
         } else if !facts.isUnreliable || plan.completed == 0 || self.mayRestart(Self.alternation(facts)) {
             self.launchFirst(.fetch, now)
         }
         return self.takeActions()
+    }
+
+    /// Avoids sources that have another file than the partial one, unless no other is left.
+    private mutating func avoidSources(_ differing: [String]) {
+        let sources = self.terms.sources
+        let bad = self.history.sources.bad.union(
+            sources.indices.filter { differing.contains(sources[$0].withoutUserInfo) }
+        )
+        if bad.count < sources.count { self.history.sources.bad = bad }
     }
 
     /// The partial file could not be opened.

@@ -28,6 +28,10 @@ extension DownloadMachine {
             return self.openStream(index, head, total, part: part, now)
         }
         let request = self.requests[index]
+        if fetching.requestsWhole, fetching.isPartial, range.lowerBound == 0 {
+            // The whole was requested as a range, from a server that sends this file in ranges only.
+            return self.wholeInsteadOfPart(index, head, total, range: range, fetching, now)
+        }
         let response = self.facts(of: head, from: index, length: total)
         switch self.continuation(of: response, fetching, request, range) {
         case .accepted(let consistency): self.takeRange(index, head, response, range, total, basis: consistency, now)
@@ -204,8 +208,7 @@ extension DownloadMachine {
             guard fetching.isPartial else {
                 return self.rangesFailed(index, "the server sent an unrequested part", atOnce: false, now)
             }
-            let response = self.facts(of: head, from: index, length: total)
-            self.replace(index, head, response, of: fetching.facts ?? response, beside: false, part: range)
+            self.wholeInsteadOfPart(index, head, total, range: range, fetching, now)
         case .locating, .opening, .small, .committing, .ended, .borrowed: self.retire(index)
         }
     }

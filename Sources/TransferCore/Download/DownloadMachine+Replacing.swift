@@ -21,27 +21,37 @@ extension DownloadMachine {
         }
     }
 
-    /// Handles a whole response while bytes of the file are held.
-    private mutating func wholeInsteadOfPart(
+    /// Handles a response that begins at byte 0 while bytes of the file are held.
+    ///
+    /// - Parameters:
+    ///   - index: Its request.
+    ///   - head: Its head.
+    ///   - length: The length of the whole representation, if the response declares it.
+    ///   - range: The range of a 206; `nil` for a 200, which carries the whole.
+    ///   - fetching: The data of the phase.
+    ///   - now: The time.
+    mutating func wholeInsteadOfPart(
         _ index: Int,
         _ head: ResponseHead,
         _ length: Int64?,
+        range: ByteRange? = nil,
         _ fetching: Fetching,
         _ now: Int64
     ) {
+        let part = range?.upperBound == length ? nil : range
         let request = self.requests[index]
         let response = self.facts(of: head, from: index, length: length)
         let held = fetching.facts ?? response
         let context = self.context(fetching, request)
         let hasOthers = self.requests.count > 1
         var replacement = VersionJudge.replacement(by: response.value, of: held.value, context)
-        if case .same = replacement, request.sentIfRange {
+        if case .same = replacement, request.sentIfRange, range == nil {
             // The server responds as if the file had changed, although the validator is the same.
             self.history.ranges.omitsIfRange = true
             return hasOthers ? self.dismiss(index, isRefusal: false, now) : self.relaunch(index, now)
         }
         let isSuspicious = if case .suspicious = replacement { true } else { false }
-        if request.sentIfRange, !hasOthers, !held.isUnreliable, !isSuspicious,
+        if request.sentIfRange, range == nil, !hasOthers, !held.isUnreliable, !isSuspicious,
             VersionJudge.relation(of: response.value, to: held.value, context) == .comparable
         {
             // Nodes may generate different tags: without the condition the server sends a part, which can be compared.
@@ -57,8 +67,12 @@ extension DownloadMachine {
         }
         let isEmpty = fetching.planner.completed == 0
         switch replacement {
+        case .same where !isEmpty && range != nil:
+            // The server sends ranges: the missing one is requested.
+            self.fetching?.requestsWhole = false
+            self.relaunch(index, now)
         case .same(let consistency) where !isEmpty: self.passOver(index, head, response, consistency, now)
-        case .same: self.replace(index, head, response, of: held, beside: false)
+        case .same: self.replace(index, head, response, of: held, beside: false, part: part)
         case .restart(let reason):
             if fetching.isForeign, !self.terms.nameIsExact { return self.decline(index, reason, fetching) }
             if self.canDoWithout(request) { return self.sourceDisagrees(index, now) }
@@ -67,7 +81,7 @@ extension DownloadMachine {
                 if !fetching.requestsWhole, !self.mayRestart(reason) { return }
                 self.note("\(reason): restarting")
             }
-            self.replace(index, head, response, of: held, beside: false)
+            self.replace(index, head, response, of: held, beside: false, part: part)
         case .suspicious(let reason):
             let failure = TransferFailure(
                 .badResponse,
@@ -77,15 +91,15 @@ extension DownloadMachine {
             )
             self.fail(index, failure, now)
         case .beside(let reason):
-            if isEmpty { return self.replace(index, head, response, of: held, beside: false) }
+            if isEmpty { return self.replace(index, head, response, of: held, beside: false, part: part) }
             if self.canDoWithout(request) { return self.sourceDisagrees(index, now) }
             if !fetching.requestsWhole, !self.mayRestart(reason) { return }
             self.note("\(reason): restarting, while the received data is kept")
-            self.replace(index, head, response, of: held, beside: true)
+            self.replace(index, head, response, of: held, beside: true, part: part)
         }
     }
 
-    /// Handles a whole response of the same version: skips the held bytes at its beginning.
+    /// Handles a whole response of the same version: compares and skips the held bytes at its beginning.
     private mutating func passOver(
         _ index: Int,
         _ head: ResponseHead,
@@ -117,10 +131,6 @@ extension DownloadMachine {
             return self.fail(index, failure, now)
         }
         self.report(head, response.length)
-        guard self.fetching?.planner.isComplete ?? false else { return }
-        // Every byte is held already.
-        self.retire(index)
-        self.commit(now)
     }
 
     /// Replaces the held bytes by a whole response; reading pauses until the file is created.
@@ -175,6 +185,8 @@ extension DownloadMachine {
                     .cannotResume,
                     "the output cannot be taken back and cannot be continued: \(reason)"
                 )
+                // No other source may continue bytes that are known to differ.
+                if fetching.facts?.isContradicted ?? false { return self.end(.failed(failure)) }
                 return self.fail(index, failure, now)
             case .partial, .stream: break
             }
@@ -293,7 +305,8 @@ extension DownloadMachine {
         self.requests[index].basis = basis
         self.requests[index].facts = response
         self.requests[index].responseEnd = length
-        self.requests[index].overlap = basis == nil && !keepsBytes ? tail : 0
+        // Bytes that the receiver keeps are compared while they are skipped; of others only the last ones are kept.
+        self.requests[index].overlap = keepsBytes ? 0 : tail
         self.requests[index].compared = 0
         self.requests[index].repeated = given - self.requests[index].overlap
         self.connections.hasTaken = true

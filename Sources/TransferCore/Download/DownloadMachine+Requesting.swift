@@ -82,7 +82,7 @@ extension DownloadMachine {
         // Without a known length the range might start at the end of the file, which the server would reject (416).
         let shortest: Int64 = fetching.planner.length == nil ? 1 : 0
         if self.requests.contains(where: \.isTaken) { return shortest }
-        if self.history.ranges.wantsOverlap { return longest }
+        if self.history.ranges.wantsOverlap || VersionJudge.requiresComparison(facts.value) { return longest }
         if self.isDigestKnown(fetching) { return shortest }
         if self.isOtherResource(fetching, source), !self.history.sources.proven.contains(source) { return longest }
         return Validators(facts.value).isStrong ? shortest : longest
@@ -166,6 +166,11 @@ extension DownloadMachine {
     /// Whether the held bytes do not depend on a digest whose value has been lost.
     func isVouched(_ fetching: Fetching) -> Bool {
         fetching.facts?.consistency != .digest || self.isDigestKnown(fetching)
+    }
+
+    /// Whether the held bytes may get their name once they are complete.
+    func mayCommit(_ fetching: Fetching) -> Bool {
+        self.isVouched(fetching) && fetching.facts.map { !$0.isContradicted } ?? true
     }
 
     /// Whether a request uses a mirror and another source can replace it.

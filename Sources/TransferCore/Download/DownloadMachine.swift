@@ -72,6 +72,8 @@ package struct DownloadMachine: ~Copyable, Sendable {
     var older: OlderPartial?
     /// Whether held bytes are known to be wrong, so that the file must not be resumed.
     var holdsWrongBytes = false
+    /// Whether a digest showed that a second partial file is wrong, so that it does not replace the older one.
+    var isNewerWrong = false
     /// The time when the run began, and the time that the transfer had been active before.
     let startedAt: Int64
     let earlierActiveTime: Int64

@@ -31,9 +31,18 @@ public struct ResourceFacts: Hashable, Sendable {
     public var isUnreliable = false
     /// The validators of earlier versions that this one replaced, oldest first; at most ``formerLimit``.
     public var formerVersions: [String] = []
+    /// Whether a comparison with a response of the bytes' own URL found them different: they are never continued.
+    package var isContradicted = false
+    /// The other URLs whose responses were compared with the bytes and found different; at most ``differingLimit``.
+    ///
+    /// They never continue the bytes, and validators alone no longer show that another response does.
+    package var differing: [String] = []
 
     /// The maximum number of earlier versions recorded.
     public static let formerLimit = 4
+
+    /// The maximum number of differing URLs recorded; with more, the bytes are contradicted.
+    package static let differingLimit = 8
 
     /// Creates the facts.
     public init(
@@ -91,6 +100,18 @@ public struct ResourceFacts: Hashable, Sendable {
             representationDigest: fields.joined("Repr-Digest")
         )
     }
+
+    /// Records that a comparison with a response of this URL found the bytes different.
+    package mutating func recordDifference(from url: String) {
+        if url == self.url || self.differing.count == Self.differingLimit {
+            self.isContradicted = true
+        } else if !self.differing.contains(url) {
+            self.differing.append(url)
+        }
+    }
+
+    /// Whether a comparison showed that the bytes must not be continued by a response of this URL.
+    package func isContradicted(by url: String) -> Bool { self.isContradicted || self.differing.contains(url) }
 
     private static func mediaType(_ field: String) -> String? {
         let type = field.utf8.prefix { $0 != 0x3B && $0 != 0x20 && $0 != 0x09 }

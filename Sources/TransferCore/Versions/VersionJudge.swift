@@ -40,6 +40,8 @@ package enum VersionJudge {
         to held: ResourceFacts,
         _ context: Context = Context()
     ) -> Relation {
+        // A difference is final, whatever validators or digests the response carries.
+        if held.isContradicted(by: response.url) { return .different("the received bytes differ from the server's") }
         if response.contentEncoding != held.contentEncoding {
             let (old, new) = (held.contentEncoding ?? "identity", response.contentEncoding ?? "identity")
             return .different("its Content-Encoding changed from \(old) to \(new)")
@@ -138,7 +140,11 @@ package enum VersionJudge {
         run: Int64
     ) -> Continuation {
         switch self.relation(of: response, to: held, context) {
-        case .same(let consistency): return .accepted(consistency)
+        case .same(let consistency):
+            guard self.requiresComparison(held) else { return .accepted(consistency) }
+            if isAdditional { return .refused("its bytes have to be compared first") }
+            if run == 0 { return .refused("no preceding bytes are available for a comparison") }
+            return overlap >= min(self.overlap, run) ? .accepted(consistency) : .needsOverlap
         case .different(let reason): return .refused(reason)
         case .comparable:
             if isAdditional { return .refused("there is no evidence that it is the same version") }
@@ -147,9 +153,17 @@ package enum VersionJudge {
         }
     }
 
+    /// Whether every response that continues the held bytes is compared with them, whatever validators it carries.
+    ///
+    /// A comparison vouches only for the response in which it was made, and a difference found by another source
+    /// leaves open which of the two is right.
+    package static func requiresComparison(_ held: ResourceFacts) -> Bool {
+        held.consistency == .overlap || !held.differing.isEmpty
+    }
+
     /// Whether the responses to parallel range requests can be shown to be of one version.
     package static func allowsParallelRanges(_ held: ResourceFacts, _ context: Context = Context()) -> Bool {
-        if held.isUnreliable || held.consistency == .overlap { return false }
+        if held.isUnreliable || held.isContradicted || self.requiresComparison(held) { return false }
         if context.isDigestKnown { return true }
         let validators = Validators(held)
         if validators.strongEntityTag != nil { return true }
@@ -195,6 +209,7 @@ package enum VersionJudge {
     /// The facts of a response that replaces held bytes, with the record of earlier versions.
     ///
     /// A version observed again after another one marks the resource as unreliable: one URL serves several versions.
+    /// So does a validator that is repeated although a comparison found the bytes different.
     package static func successor(_ response: ResourceFacts, of held: ResourceFacts) -> ResourceFacts {
         var next = response
         next.formerVersions = held.formerVersions
@@ -203,7 +218,19 @@ package enum VersionJudge {
         next.formerVersions = next.formerVersions.suffix(ResourceFacts.formerLimit)
         next.isUnreliable =
             response.isUnreliable || held.isUnreliable || new.map { held.formerVersions.contains($0) } ?? false
+            || self.repeatsValidators(response, of: held)
         return next
+    }
+
+    /// Whether a response carries the validators of bytes that were found different from its URL's.
+    private static func repeatsValidators(_ response: ResourceFacts, of held: ResourceFacts) -> Bool {
+        guard held.isContradicted(by: response.url) else { return false }
+        var before = held
+        before.isContradicted = false
+        before.differing = []
+        let context = Context(isOtherResource: held.url != response.url)
+        if case .same = self.relation(of: response, to: before, context) { return true }
+        return false
     }
 
     /// The validator that identifies a version, or `nil` if there is none.

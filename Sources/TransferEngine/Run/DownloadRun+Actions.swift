@@ -51,6 +51,7 @@ extension DownloadRun {
         case .copyExisting(let target, let facts): self.copyExisting(target, facts)
         case .beginExtent(let number, let offset): self.beginExtent(number, at: offset)
         case .recordFacts: self.recordFacts()
+        case .recordDifference(let facts): self.recordDifference(facts)
         case .discardPartial(let target): try? self.store.discardPartial(target)
         case .deliverLeftover(let number): self.onEventLoop(number) { self.deliverLeftover($0) }
         case .checkpoint: self.checkpoint()

@@ -21,7 +21,11 @@ extension DownloadRun {
             case .compare(let count, let index, let offset):
                 return self.compare(body, count, index, offset, exchange)
             case .small: try exchange.small?.append(body)
-            case .partial(let skip, let count):
+            case .partial(let skip, let offset, let count):
+                if skip > 0, try !self.holds(UnsafeRawBufferPointer(rebasing: body[..<skip]), at: offset) {
+                    self.handle { $0.repetitionDiffers(number, self.now) }
+                    return .close
+                }
                 if skip == body.count { break }
                 guard let file = exchange.file, let extent = exchange.extent else {
                     self.handle { $0.unexpectedBytes(number, now) }
@@ -43,6 +47,12 @@ extension DownloadRun {
     }
 
     // MARK: Comparing
+
+    /// Whether the partial file has the bytes that a response repeats.
+    private func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(StorageError) -> Bool {
+        guard case .partial(let file) = self.file else { return false }
+        return try file.holds(bytes, at: offset)
+    }
 
     /// Compares the overlap at the beginning of a response with the held bytes.
     private func compare(

@@ -139,6 +139,21 @@ extension DownloadRun {
         }
     }
 
+    /// Records facts of contradicted bytes; a failure ends the run, because the next one would continue the bytes.
+    func recordDifference(_ recorded: ResourceFacts) {
+        let error: StorageError? = self.recording.withLock { _ in
+            let (file, facts) = self.state.withLock { ($0.file, $0.machine.facts ?? recorded) }
+            guard case .partial(let partial) = file else { return nil }
+            do throws(StorageError) {
+                try partial.update(facts: facts)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        if let error { self.failed(error) }
+    }
+
     func checkpoint() {
         self.line.run {
             guard case .partial(let file) = self.file else { return }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Platform
 import Synchronization
 import TransferCore
 import TransferEngine
@@ -147,6 +148,19 @@ final class MemoryPartialFile: PartialFile {
             range.lowerBound >= 0, range.upperBound <= Int64(bytes.count)
         else { throw StorageError(.inputOutput, "\(self.path).part has no bytes \(range)") }
         return Array(bytes[Int(range.lowerBound)..<Int(range.upperBound)])
+    }
+
+    func holds(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(StorageError) -> Bool {
+        self.store.state.withLock { state in
+            guard let held = state.partials[self.path]?.bytes, offset >= 0,
+                offset <= Int64(held.count - bytes.count)
+            else { return false }
+            // Comparing element by element takes seconds in a debug build.
+            return held.withUnsafeBytes { held in
+                guard let left = held.baseAddress, let right = bytes.baseAddress else { return bytes.isEmpty }
+                return memcmp(left + Int(offset), right, bytes.count) == 0
+            }
+        }
     }
 
     func digestWhileWriting(_ algorithms: [DigestAlgorithm]) {

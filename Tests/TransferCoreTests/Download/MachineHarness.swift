@@ -223,8 +223,9 @@ final class MachineHarness {
             self.words.append("unexpected")
             self.perform(self.machine.unexpectedBytes(number, now))
         case .small: self.words.append("small \(count)")
-        case .partial(let skip, let taken):
-            if skip > 0 { self.words.append("skip \(skip)") }
+        case .partial(let skip, let offset, let taken):
+            if skip > 0 { self.words.append("skip \(skip)@\(offset)") }
+            if skip > 0, !agree { return self.perform(self.machine.repetitionDiffers(number, now)) }
             if skip == count { return }
             self.words.append("write \(taken)")
             self.perform(self.machine.wrote(taken, of: count - skip, number, now))
@@ -331,6 +332,7 @@ final class MachineHarness {
                 self.facts = self.machine.facts
                 self.words.append("facts \(self.machine.facts?.consistency?.rawValue ?? "-")")
             }
+            if case .recordDifference(let facts) = action { self.facts = self.machine.facts ?? facts }
             if case .openConnections(let lane, let avoided) = action { self.openConnections(lane, avoided) }
         }
     }
@@ -403,6 +405,7 @@ final class MachineHarness {
         case .deliverLeftover(let number): "leftover \(number)"
         case .checkpoint: "checkpoint"
         case .keepPartial: "keep"
+        case .recordDifference: "difference"
         case .expectStreamTail(let number, let count): "tail \(number) \(count)"
         case .beginStreamDigests: "streamDigests"
         case .beginPartDigests(let number, _): "partDigests \(number)"

@@ -383,7 +383,13 @@ final class MachineWalk {
                 exchange.isPaused = true
                 exchange.leftover = (version, rest)
             }
-        case .partial(let skip, let count):
+        case .partial(let skip, let offset, let count):
+            if skip > 0 { self.check(offset == range.lowerBound, "the repetition is at \(range), not at \(offset)") }
+            if skip > 0, case .partial(let partial, _) = self.file,
+                !partial.bytes[Int(offset)..<Int(offset) + skip].elementsEqual(bytes.prefix(skip))
+            {
+                return self.handle(on: exchange) { $0.repetitionDiffers(number, self.now) }
+            }
             if skip == bytes.count { break }
             guard let position = exchange.position, case .partial(let partial, _) = self.file else {
                 self.handle(on: exchange) { $0.unexpectedBytes(number, self.now) }
@@ -542,6 +548,8 @@ final class MachineWalk {
             self.onLoop(number, current) { if !$0.isClosed { $0.position = offset } }
         case .recordFacts:
             if case .partial(let partial, _) = self.file, let facts = self.machine.facts { partial.facts = facts }
+        case .recordDifference(let facts):
+            if case .partial(let partial, _) = self.file { partial.facts = self.machine.facts ?? facts }
         case .discardPartial(let target): self.discardPartial(target)
         case .deliverLeftover(let number): self.onLoop(number, current) { self.deliverLeftover($0) }
         case .checkpoint: self.line.append {}

@@ -18,7 +18,9 @@ struct WalkRandom: RandomNumberGenerator {
     mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
 }
 
-/// A server of a random walk: several versions of one file, with validators that never lie.
+/// A server of a random walk: several versions of one file.
+///
+/// Its validators do not lie, unless it repeats the first version's in each 200; then its 206 have none.
 struct WalkServer {
     /// What a response carries to identify its version.
     enum Kind: CaseIterable {
@@ -51,6 +53,8 @@ struct WalkServer {
     /// Whether If-Range is answered as if the file had changed.
     let breaksIfRange: Bool
     let stripsValidators: Bool
+    /// Whether each 200 carries the validators of the first version, and a 206 none: only comparisons help.
+    let repeatsValidators: Bool
     let declaresDigest: Bool
     let framing: Int
     let hasTotals: Bool
@@ -69,7 +73,8 @@ struct WalkServer {
         self.honoursRanges = isReliable || random.chance(85)
         self.breaksIfRange = !isReliable && random.chance(15)
         self.stripsValidators = !isReliable && random.chance(20)
-        self.declaresDigest = !isReliable && random.chance(15)
+        self.repeatsValidators = !isReliable && random.chance(15)
+        self.declaresDigest = !isReliable && !self.repeatsValidators && random.chance(15)
         self.framing = isReliable || random.chance(80) ? 0 : random.chance(50) ? 1 : 2
         self.hasTotals = isReliable || random.chance(90)
         self.alternates = !isReliable && random.chance(25)
@@ -120,7 +125,7 @@ struct WalkServer {
     private func represent(_ version: Int, _ plan: FetchPlan, _ random: inout WalkRandom) -> [Event] {
         let length = Int64(self.versions[version].count)
         let node = self.isCalm ? 0 : Int.random(in: 0..<2, using: &random)
-        var (tag, modified) = self.validators(version, node)
+        var (tag, modified) = self.validators(self.repeatsValidators ? 0 : version, node)
         if self.stripsValidators, !self.isCalm, random.chance(30) { (tag, modified) = (nil, nil) }
         var fields: HeaderFields = ["Date": MachineHarness.date]
         if let tag { fields.append("ETag", tag) }
@@ -142,6 +147,10 @@ struct WalkServer {
             return [.head(ResponseHead(status: 416, fields: fields, framing: .none)), .end]
         }
         var end = min(range.upperBound, length)
+        if self.repeatsValidators {
+            fields.remove("ETag")
+            fields.remove("Last-Modified")
+        }
         // Some servers send less than was requested.
         if !self.isCalm, random.chance(8) { end = Int64.random(in: range.lowerBound + 1...end, using: &random) }
         let total = self.hasTotals ? "\(length)" : "*"

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+import TransferCore
+import TransferTesting
+
+@testable import Datasets
+
+@Suite struct ContentReceiverTests {
+    @Test("repeated bytes are compared with the content, in memory and in a file", arguments: [1000, 300_000])
+    func repeated(_ count: Int) throws {
+        let directory = try TemporaryDirectory()
+        let storage = ContentStorage(directory: directory.path, fetches: 4096)
+        let receiver = ContentReceiver(storage, FilterPolicy(SampleFilter()))
+        let bytes = TestPattern(seed: 1).bytes(0..<Int64(count))
+        for start in stride(from: 0, to: count, by: 70_000) {
+            try bytes[start..<min(start + 70_000, count)].withUnsafeBytes { _ = try receiver.receive($0) {} }
+        }
+        func holds(_ bytes: some Sequence<UInt8>, at offset: Int64) -> Bool {
+            Array(bytes).withUnsafeBytes { receiver.holds($0, at: offset) }
+        }
+        #expect(receiver.keepsBytes)
+        #expect(holds(bytes, at: 0))
+        #expect(holds(bytes[500...], at: 500))
+        #expect(!holds(bytes.dropLast(), at: 1))
+        #expect(!holds(bytes + [0], at: 0))
+        #expect(!holds(bytes, at: -1))
+    }
+}
