@@ -13,7 +13,11 @@ public enum CommandLineTool {
             OutputStream(STDERR_FILENO).write("martlet: \(shortage)\n")
             exit(ExitStatus.usage)
         }
-        let (status, output, errors) = self.run(self.words(of: CommandLine.arguments))
+        guard let arguments = InitialArguments.words else {
+            OutputStream(STDERR_FILENO).write("martlet: the arguments cannot be read; mount /proc and start it again\n")
+            exit(ExitStatus.usage)
+        }
+        let (status, output, errors) = self.run(self.words(of: arguments))
         OutputStream(STDOUT_FILENO).write(output)
         OutputStream(STDERR_FILENO).write(errors)
         exit(status)

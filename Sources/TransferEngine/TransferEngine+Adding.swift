@@ -71,7 +71,7 @@ extension TransferEngine {
     }
 
     private func time(ofWallTime seconds: Int64) -> Int64 {
-        self.time.now - min(max(0, self.time.wallNow - seconds), 1 << 32) * 1_000_000_000
+        self.time.now - min(max(0, self.time.wallNow.subtracting(clamping: seconds)), 1 << 32) * 1_000_000_000
     }
 
     private static let closed = EngineError(.closed, "the queue is closed and accepts no more transfers")

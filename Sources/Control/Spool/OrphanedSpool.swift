@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Platform
+internal import TransferCore
 
 /// A spool whose program has ended.
 ///
@@ -69,7 +70,7 @@ package final class OrphanedSpool: Sendable {
         }
         if name.hasPrefix(self.hiddenPrefix) {
             // Its program ended, or has not locked it yet: no call was accepted in it.
-            if time(nil) - self.seconds(status) > 60 { unlink(path) }
+            if time(nil).subtracting(clamping: self.seconds(status)) > 60 { unlink(path) }
             CommandSpool.release(raw)
             return nil
         }
@@ -81,7 +82,14 @@ package final class OrphanedSpool: Sendable {
         return (Double(self.seconds(status)), OrphanedSpool(raw, path, name, SpoolContents(parsing: bytes)))
     }
 
+    /// The size of a spool in bytes above which it is damaged: a program's calls are answered while it appends.
+    private static let longest = 1 << 30
+
     private static func read(_ raw: Int32, _ size: Int) -> [UInt8]? {
+        guard size <= self.longest else {
+            errno = EFBIG
+            return nil
+        }
         var bytes = [UInt8](repeating: 0, count: size)
         var count = 0
         while count < size {

@@ -37,7 +37,8 @@ extension QueueCounts {
 
     /// Reads the format of ``json``.
     public init(json: JSON) {
-        func count(_ name: String) -> Int { Int(clamping: json[name]?.integer ?? 0) }
+        // Clamped so that sums of counts do not overflow, whatever the daemon wrote.
+        func count(_ name: String) -> Int { Int(min(max(0, json[name]?.integer ?? 0), 1 << 48)) }
         self.init()
         self.waiting = count("waiting")
         self.active = count("active")

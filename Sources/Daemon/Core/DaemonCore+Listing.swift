@@ -37,8 +37,8 @@ extension DaemonCore {
         if let key = query.after { return try await self.enumerate(query, after: key) }
         if !query.words.isEmpty || query.order != .queue { return try await self.search(query) }
         let states = query.states.isEmpty ? Set(TransferRecord.State.allCases) : query.states
-        let limit = max(0, query.limit)
-        let (offset, isBackward) = query.offset < 0 ? (-(query.offset + 1), true) : (query.offset, false)
+        let limit = query.most
+        let (offset, isBackward) = query.place
         guard limit > 0 else { return [] }
         if states == [.active] { return Self.page(self.active(query.session), offset, limit, isBackward) }
         var stored = states

@@ -8,7 +8,7 @@ extension DaemonCore {
     /// Returns a page of a list that the tallies and indexes do not have.
     func search(_ query: ListQuery) async throws(ControlError) -> [TransferRecord] {
         let filter = self.filter(query)
-        let (offset, isBackward) = query.offset < 0 ? (-(query.offset + 1), true) : (query.offset, false)
+        let (offset, isBackward) = query.place
         let (order, limit) = (query.order, query.limit)
         let found = try await self.read { (reader) throws(QueueStoreError) in
             try reader.transfers(

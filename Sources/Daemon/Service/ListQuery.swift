@@ -20,6 +20,19 @@ package struct ListQuery: Sendable, Hashable {
     /// The order; the default is that of the queue, then of the ends, oldest first.
     package var order = TransferOrder.queue
 
+    /// The number of transfers to skip, and whether they are counted from the end.
+    ///
+    /// No queue is longer than the limit, and sums with it do not overflow.
+    var place: (offset: Int, isBackward: Bool) {
+        let offset = min(max(self.offset, -Self.mostSkipped - 1), Self.mostSkipped)
+        return offset < 0 ? (-(offset + 1), true) : (offset, false)
+    }
+
+    /// The maximum number of transfers, never negative; limited as ``place``.
+    var most: Int { min(max(0, self.limit), Self.mostSkipped) }
+
+    private static let mostSkipped = 1 << 48
+
     /// Creates a query; by default for everything, at most a thousand transfers.
     package init(
         states: Set<TransferRecord.State> = [],

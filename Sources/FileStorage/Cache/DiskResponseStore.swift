@@ -178,8 +178,8 @@ package final class DiskResponseStore: ResponseStore {
     package func trim(to limit: Int64, added: Int64) {
         let isDue = self.estimate.withLock { estimate in
             guard var known = estimate else { return true }
-            known.size = EvictionRule.sum(known.size, added)
-            known.sinceScan = EvictionRule.sum(known.sinceScan, added)
+            known.size = known.size.adding(clamping: added)
+            known.sinceScan = known.sinceScan.adding(clamping: added)
             estimate = known
             // Other processes add entries as well.
             return known.size > limit || known.sinceScan > limit / 10

@@ -24,6 +24,31 @@ public enum AtomicFile {
         guard let directory = try DirectoryHandle.open(parent, creating: false) else {
             throw StorageError(errno: ENOENT, otherwise: .cannotCreateDirectory, "cannot open the directory", parent)
         }
+        try Self.replace(name, in: directory, with: bytes, mode: mode, path: path)
+    }
+
+    /// Replaces or creates a file in an open directory, as ``replace(_:with:mode:)``.
+    ///
+    /// No component of the directory's path can be exchanged meanwhile.
+    ///
+    /// - Throws: ``StorageError`` as ``replace(_:with:mode:)``.
+    package static func replace(
+        _ name: String,
+        in directory: DirectoryHandle,
+        with bytes: [UInt8],
+        mode: UInt32 = 0o600
+    ) throws(StorageError) {
+        guard !name.utf8.contains(0) else { throw Self.nulError }
+        try Self.replace(name, in: directory, with: bytes, mode: mode, path: directory.path(name))
+    }
+
+    private static func replace(
+        _ name: String,
+        in directory: DirectoryHandle,
+        with bytes: [UInt8],
+        mode: UInt32,
+        path: String
+    ) throws(StorageError) {
         let (file, temporary) = try Self.create(directory)
         var number = bytes.withUnsafeBytes { file.write($0, at: 0) }
         if number == 0 { number = Self.setMode(file, mode) }
@@ -51,6 +76,30 @@ public enum AtomicFile {
     public static func read(_ path: String, atMost: Int) throws(StorageError) -> [UInt8]? {
         guard !path.utf8.contains(0) else { throw Self.nulError }
         guard let file = try Self.open(path) else { return nil }
+        return try Self.read(file, atMost: atMost, path: path)
+    }
+
+    /// Reads a complete file in an open directory, as ``read(_:atMost:)``; does not follow a symbolic link.
+    ///
+    /// - Throws: ``StorageError`` as ``read(_:atMost:)``.
+    package static func read(
+        _ name: String,
+        in directory: DirectoryHandle,
+        atMost: Int
+    ) throws(StorageError) -> [UInt8]? {
+        switch directory.open(name, O_RDONLY | O_NOCTTY) {
+        case .success(let file): return try Self.read(file, atMost: atMost, path: directory.path(name))
+        case .failure(let error) where error.number == ENOENT: return nil
+        case .failure(let error):
+            throw StorageError(errno: error.number, otherwise: .cannotOpen, "cannot open", directory.path(name))
+        }
+    }
+
+    private static func read(
+        _ file: FileDescriptor,
+        atMost: Int,
+        path: String
+    ) throws(StorageError) -> [UInt8]? {
         if let status = file.status(), status.st_mode & S_IFMT == S_IFDIR {
             throw StorageError(.cannotOpen, "cannot read '\(path)': it is a directory; name a file", errno: EISDIR)
         }

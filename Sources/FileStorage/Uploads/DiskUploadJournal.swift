@@ -83,7 +83,8 @@ package final class DiskUploadJournal: UploadJournal {
             guard name.hasSuffix(Self.suffix) || DirectoryHandle.isTemporary(name) else { continue }
             var status = stat()
             guard fstatat(dirfd(stream), name, &status, AT_SYMLINK_NOFOLLOW) == 0,
-                status.st_mode & S_IFMT == S_IFREG, Int64(now.tv_sec) - Int64(status.modificationTime.tv_sec) > seconds
+                status.st_mode & S_IFMT == S_IFREG,
+                Int64(now.tv_sec).subtracting(clamping: Int64(status.modificationTime.tv_sec)) > seconds
             else { continue }
             unlinkat(dirfd(stream), name, 0)
         }

@@ -54,8 +54,15 @@ final class FilePump: ContentPump {
         done?(isWhole)
     }
 
-    /// Sends the range by sendfile(2).
+    /// The largest end of a range that NIO sends by sendfile(2).
+    ///
+    /// `FileRegion` stores offsets in 56 bits, and a channel's number of pending bytes must not overflow: a sparse file can
+    /// have 2^63 - 1 bytes.
+    private static let longestRegion: Int64 = (1 << 56) - 1
+
+    /// Sends the range by sendfile(2), or in chunks if it is too long for that.
     func sendWhole() {
+        guard self.range.upperBound <= Self.longestRegion else { return self.goOn() }
         // NIO closes the descriptor it is given; `file` stays open.
         let copy = dup(self.file.raw)
         guard copy >= 0 else {

@@ -43,6 +43,8 @@ final class RequestContentWriter: @unchecked Sendable {
     private static let window = 2 << 20
     /// The maximum size of a file piece that is read on the event loop, to be sent with the head.
     private static let mostReadAtOnce = 64 << 10
+    /// The largest end of a piece that NIO sends by sendfile(2): `FileRegion` stores offsets in 56 bits.
+    private static let longestRegion: Int64 = (1 << 56) - 1
     /// The maximum size of one read from a file on the thread pool.
     private static let readSize = 512 << 10
 
@@ -153,7 +155,9 @@ final class RequestContentWriter: @unchecked Sendable {
             return true
         case .file(let file, let offset, let count):
             if count <= Self.mostReadAtOnce { return self.writeRead(file, offset, count) }
-            if self.isPlain, !self.isChunked, let descriptor = file.descriptor {
+            if self.isPlain, !self.isChunked, offset <= Self.longestRegion - Int64(count),
+                let descriptor = file.descriptor
+            {
                 return self.writeRegion(file, descriptor, offset, count)
             }
             self.readAway(file, offset, count)

@@ -221,6 +221,9 @@ struct ArchiveWork {
             let (descriptor, _) = writer.end()
             if isWhole { writer.remove(descriptor.count) }
         }
-        return Int64(writer.offset + writer.directorySize) + Int64(writer.finish().count)
+        return Int64(
+            clamping: writer.offset.adding(clamping: writer.directorySize)
+                .adding(clamping: UInt64(writer.finish().count))
+        )
     }
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+internal import TransferCore
+
 /// Makes a zip archive while it is sent: entries in, bytes out.
 ///
 /// Pure value. Content is stored, not compressed. The caller sends the bytes in order, and keeps the record of each entry
@@ -48,7 +50,8 @@ struct ZipWriter: Sendable {
         let size = UInt64(content.count)
         let begin = self.offset
         let head = Self.head(entry, size: size, checksum: checksum.value, hasDescriptor: false)
-        self.offset += UInt64(head.count) + size
+        self.advance(head.count)
+        self.offset = self.offset.adding(clamping: size)
         return (head, self.record(entry, begin: begin, size: size, checksum: checksum.value, hasDescriptor: false))
     }
 
@@ -62,7 +65,7 @@ struct ZipWriter: Sendable {
         let expected = UInt64(max(0, size))
         self.open = Open(entry: entry, begin: self.offset, expected: expected)
         let head = Self.head(entry, size: expected, checksum: 0, hasDescriptor: true)
-        self.offset += UInt64(head.count)
+        self.advance(head.count)
         return head
     }
 
@@ -75,8 +78,11 @@ struct ZipWriter: Sendable {
     /// Adds content that is not known, to compute the size of an archive.
     mutating func skip(_ count: Int) {
         self.open?.size += UInt64(count)
-        self.offset += UInt64(count)
+        self.advance(count)
     }
+
+    /// Counts bytes of the archive; sparse files can have any size, and their sum is only compared with limits.
+    private mutating func advance(_ count: Int) { self.offset = self.offset.adding(clamping: UInt64(count)) }
 
     /// Removes the bytes of a descriptor that is not sent, to compute the size of an archive.
     mutating func remove(_ count: Int) { self.offset -= UInt64(count) }
@@ -94,7 +100,7 @@ struct ZipWriter: Sendable {
         for _ in 0..<2 {
             if open.size >= Self.limit { bytes.append(eight: open.size) } else { bytes.append(four: UInt32(open.size)) }
         }
-        self.offset += UInt64(bytes.bytes.count)
+        self.advance(bytes.bytes.count)
         let record = self.record(
             open.entry,
             begin: open.begin,
@@ -109,7 +115,7 @@ struct ZipWriter: Sendable {
     func finish() -> [UInt8] {
         var bytes = ZipBytes()
         if self.count >= 0xFFFF || self.offset >= Self.limit || self.directorySize >= Self.limit {
-            let end = self.offset + self.directorySize
+            let end = self.offset.adding(clamping: self.directorySize)
             bytes.append(four: 0x0606_4B50)
             bytes.append(eight: 44)
             bytes.append(two: Self.madeBy)

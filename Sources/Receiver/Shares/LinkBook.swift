@@ -102,7 +102,9 @@ struct LinkBook: Sendable {
     mutating func prune(now: Int64, keeping most: Int = .max) {
         var over = self.entries.compactMap { token, entry in entry.over(now: now).map { (token, $0) } }
         over.sort { $0.1 < $1.1 }
-        for (token, since) in over where since + Self.memory <= now || self.entries.count > most { self.forget(token) }
+        for (token, since) in over where since.adding(clamping: Self.memory) <= now || self.entries.count > most {
+            self.forget(token)
+        }
     }
 
     /// Lowers the stored counts of all downloads to the bytes that were sent.

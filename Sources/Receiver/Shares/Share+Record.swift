@@ -58,8 +58,9 @@ extension Share {
             )
         }
         self.claims = claims
-        self.nextClaim = Int(clamping: next)
-        self.finished = Int(clamping: finished)
+        // Far above every real count, so that counting never overflows.
+        self.nextClaim = Int(min(next, 1 << 48))
+        self.finished = Int(min(finished, 1 << 48))
         self.spilled = spilled
         return true
     }

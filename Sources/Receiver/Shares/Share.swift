@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import HTTPServer
+internal import TransferCore
 
 /// Limits how often, and until when, a file may be downloaded by its link.
 ///
@@ -148,7 +149,7 @@ struct Share: Sendable {
         // A sixteenth of the file: a copy needs few syncs, also in small ranges, and a crash counts few bytes wrongly.
         let part = length / 16
         let step = min(max(part, ahead), max(part, 64 << 10))
-        self.claims[id]?.stored = min(Self.allowance(length), claim.sent + step)
+        self.claims[id]?.stored = min(Self.allowance(length), claim.sent.adding(clamping: step))
         self.claims[id]?.slack = part
         self.changed.insert(id)
         return true
@@ -214,7 +215,8 @@ struct Share: Sendable {
                     isTicketKnown
                     ? claim.ticket == client.ticket
                     : !claim.isProven && claim.address == client.address
-                        && (claim.sent < length || claim.running > 0 || now - claim.last < Self.grace)
+                        && (claim.sent < length || claim.running > 0
+                            || now.subtracting(clamping: claim.last) < Self.grace)
                 guard isSame else { return false }
                 return count <= Self.allowance(length) - claim.sent && claim.running < Self.mostRunning
                     && (claim.running == 0 || count < length)
@@ -228,10 +230,12 @@ struct Share: Sendable {
         if self.claims.count + self.finished >= downloads {
             guard
                 let resting = self.claims
-                    .filter({ $0.value.last + Self.rest <= now && self.canSpill($0.value, downloads, length) })
+                    .filter({
+                        $0.value.last.adding(clamping: Self.rest) <= now && self.canSpill($0.value, downloads, length)
+                    })
                     .min(by: { $0.value.last < $1.value.last })
             else { return nil }
-            self.spilled += resting.value.sent
+            self.spilled = self.spilled.adding(clamping: resting.value.sent)
             self.claims[resting.key] = nil
             self.changed.insert(resting.key)
         }
@@ -242,13 +246,14 @@ struct Share: Sendable {
     /// Whether a claim may be given to another client.
     private func canSpill(_ claim: Claim, _ downloads: Int, _ length: Int64) -> Bool {
         let (most, overflow) = (length / 2).multipliedReportingOverflow(by: Int64(downloads))
-        return claim.running == 0 && claim.sent <= length / 2 && (overflow || self.spilled + claim.sent <= most)
+        return claim.running == 0 && claim.sent <= length / 2
+            && (overflow || self.spilled.adding(clamping: claim.sent) <= most)
     }
 
     private mutating func forgetFinished(_ length: Int64, now: Int64) {
         guard self.claims.count > Self.mostClaims else { return }
         let kept = self.claims.filter { _, claim in
-            claim.running > 0 || claim.sent < length || claim.last + Self.patience > now
+            claim.running > 0 || claim.sent < length || claim.last.adding(clamping: Self.patience) > now
         }
         self.finished += self.claims.count - kept.count
         self.changed.formUnion(self.claims.keys.filter { kept[$0] == nil })

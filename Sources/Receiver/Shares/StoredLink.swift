@@ -49,7 +49,7 @@ struct StoredLink: Sendable, Hashable {
     }
 
     /// The lifetime in seconds, or `nil`.
-    var lifetime: Int64? { self.expires.map { $0 - self.created } }
+    var lifetime: Int64? { self.expires.map { $0.subtracting(clamping: self.created) } }
 
     /// The path of the link.
     var url: String {

@@ -13,7 +13,7 @@ package enum EvictionRule {
         var kept = sorted.count
         var total: Int64 = 0
         while kept > 0 {
-            total = self.sum(total, sorted[kept - 1].size)
+            total = total.adding(clamping: sorted[kept - 1].size)
             if total > limit / 10 * 9 { break }
             kept -= 1
         }
@@ -21,11 +21,5 @@ package enum EvictionRule {
     }
 
     /// The sum of sizes, at most `Int64.max`: sparse files can have any size.
-    package static func total(_ sizes: [Int64]) -> Int64 { sizes.reduce(0) { self.sum($0, $1) } }
-
-    /// The sum of two sizes, at most `Int64.max`.
-    package static func sum(_ left: Int64, _ right: Int64) -> Int64 {
-        let (sum, overflow) = left.addingReportingOverflow(right)
-        return overflow ? Int64.max : sum
-    }
+    package static func total(_ sizes: [Int64]) -> Int64 { sizes.reduce(0) { $0.adding(clamping: $1) } }
 }

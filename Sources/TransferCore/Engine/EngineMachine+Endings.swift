@@ -65,6 +65,9 @@ extension EngineMachine {
 
     // MARK: Retries
 
+    /// The upper limit of an active time in nanoseconds, 73 years: sums with it do not overflow.
+    private static let longestTime = Int64.max / 4
+
     private mutating func retry(_ slot: Int, _ failure: Failure, _ now: Int64) -> Verdict {
         let most = Int64(self.entries[slot].maximumRetryAfter)
         if most >= 0, let asked = failure.retryAfter, asked > most {
@@ -80,10 +83,10 @@ extension EngineMachine {
         guard let own else { return self.fail(slot, .refused(.noneLeft(attempts: attempts))) }
         let delay = max(own, self.entries[slot].retryWait)
         // The time between attempts counts as the transfer's: if none would be left, it has run out now.
-        self.entries[slot].activeTime += delay
+        self.entries[slot].activeTime = min(self.entries[slot].activeTime.adding(clamping: delay), Self.longestTime)
         let total = self.entries[slot].totalTimeout
         guard total <= 0 || self.entries[slot].activeTime < total else { return self.fail(slot, .refused(.outOfTime)) }
-        let time = now + delay
+        let time = now.adding(clamping: delay)
         if failure.isThrottled { self.throttle(slot, failure, until: time, now) }
         self.move(slot, to: .retrying(at: time))
         self.due.insert(DueQueue.Element(time: time, id: self.entries[slot].id))

@@ -211,7 +211,7 @@ package struct TusMachine: Sendable {
     }
 
     private mutating func part(_ resource: HTTPURL, from offset: Int64) -> UploadStep {
-        let end = self.checksum == nil ? self.length : min(self.length, offset + Self.checkedPart)
+        let end = self.checksum == nil ? self.length : min(self.length, offset.adding(clamping: Self.checkedPart))
         self.state = .sending(resource, offset..<end)
         var step = UploadStep(
             "PATCH",

@@ -53,7 +53,7 @@ package struct Validators: Hashable, Sendable {
         guard let modified = self.lastModified.flatMap(HTTPDate.parse) else { return false }
         if let received, modified > received { return false }
         if let date = self.date.flatMap(HTTPDate.parse) { return modified < date }
-        return self.received.map { modified <= $0 - Self.ageWithoutDate } ?? false
+        return self.received.map { modified <= $0.subtracting(clamping: Self.ageWithoutDate) } ?? false
     }
 
     private static let ageWithoutDate: Int64 = 60

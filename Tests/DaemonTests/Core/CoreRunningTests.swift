@@ -51,6 +51,30 @@ struct CoreRunningTests {
         await harness.stop()
     }
 
+    @Test("Offsets and limits at the ends of the integers list something or nothing")
+    func extremeOffsets() async throws {
+        let gate = Gate()
+        let server = try await Self.gated(gate)
+        let harness = try await CoreHarness()
+        try await harness.add(server.text("active"))
+        await server.waitForRequests(1)
+        try await harness.add(server.text("waiting"))
+        let ends = [Int.min, .min + 1, .min + 2, -1, 0, 1, .max - 2, .max - 1, .max]
+        for states: Set<TransferRecord.State> in [
+            [], [.active], [.waiting], [.active, .finished], [.waiting, .paused],
+        ] {
+            for offset in ends {
+                for limit in ends where limit <= 1 || states != [.waiting] {
+                    let query = ListQuery(states: states, offset: offset, limit: limit)
+                    let found = try await harness.core.list(query)
+                    #expect(found.isEmpty || (-2...1).contains(offset))
+                }
+            }
+        }
+        gate.open()
+        await harness.stop()
+    }
+
     @Test("Priority goes before order, and a position before both ends")
     func order() async throws {
         let gate = Gate()

@@ -78,9 +78,11 @@ struct ResumableUpload: Sendable, Hashable {
             let last = json["name"]?.string, let mayRename = json["mayRename"]?.bool,
             let created = json["created"]?.integer
         else { return nil }
+        let length = json["length"]?.integer
+        guard length ?? 0 >= 0 else { return nil }
         self.name = name
         self.place = LandingPlace(directory: directory.compactMap(\.string), name: last, mayRename: mayRename)
-        self.length = json["length"]?.integer
+        self.length = length
         self.created = created
         self.facts = UploadFacts(json: json["facts"])
         self.metadata = json["metadata"]?.string

@@ -9,6 +9,7 @@ extension UploadArea {
             return
         }
         // Through the open directory, so that no component of the path can be exchanged meanwhile.
-        try? AtomicFile.replace("/proc/self/fd/\(directory.raw)/\(name)", with: bytes, mode: 0o600)
+        let handle = DirectoryHandle(path: self.tree.path, descriptor: directory)
+        try? AtomicFile.replace(name, in: handle, with: bytes)
     }
 }

@@ -34,7 +34,7 @@ extension UploadArea {
     /// Writes an upload's record.
     func save(_ upload: ResumableUpload) throws(UploadRefusal) {
         do throws(StorageError) {
-            try AtomicFile.replace(self.path(upload.name.record), with: upload.json.bytes, mode: 0o600)
+            try AtomicFile.replace(upload.name.record, in: self.directory, with: upload.json.bytes)
         } catch {
             throw UploadRefusal(number: error.errno, "writing the upload's record")
         }
@@ -55,7 +55,7 @@ extension UploadArea {
     func standing(_ name: UploadName, now: Int64, isOurs: Bool = false) throws(UploadRefusal) -> UploadStanding {
         let bytes: [UInt8]?
         do throws(StorageError) {
-            bytes = try AtomicFile.read(self.path(name.record), atMost: Self.largestRecord)
+            bytes = try AtomicFile.read(name.record, in: self.directory, atMost: Self.largestRecord)
         } catch {
             throw UploadRefusal(number: error.errno, "reading the upload's record")
         }
@@ -65,10 +65,10 @@ extension UploadArea {
         }
         let lifetime = Int64(clamping: self.limits.expiry.components.seconds)
         guard let status = self.status(name.part) else {
-            let expires = upload.created + lifetime
+            let expires = upload.created.adding(clamping: lifetime)
             return UploadStanding(upload: upload, offset: upload.length ?? 0, isComplete: true, expires: expires)
         }
-        let expires = max(upload.created, Int64(status.st_mtim.tv_sec)) + lifetime
+        let expires = max(upload.created, Int64(status.st_mtim.tv_sec)).adding(clamping: lifetime)
         let isActive = !isOurs && self.active.contains(name.id)
         guard now < expires || isActive else {
             throw UploadRefusal(410, "the upload has expired")
@@ -151,7 +151,7 @@ extension UploadArea {
     func markUnchecked(_ name: UploadName, from offset: Int64?) throws(UploadRefusal) {
         do throws(StorageError) {
             if let offset {
-                try AtomicFile.replace(self.path(name.unchecked), with: Array("\(offset)".utf8))
+                try AtomicFile.replace(name.unchecked, in: self.directory, with: Array("\(offset)".utf8))
             } else {
                 try self.directory.unlink(name.unchecked)
             }
@@ -162,7 +162,8 @@ extension UploadArea {
 
     /// The offset at which unchecked content starts; `nil` if all content is checked.
     private func checked(_ name: UploadName) -> Int64? {
-        (try? AtomicFile.read(self.path(name.unchecked), atMost: 32)).flatMap { $0 }.flatMap { DecimalNumber.parse($0) }
+        (try? AtomicFile.read(name.unchecked, in: self.directory, atMost: 32)).flatMap { $0 }
+            .flatMap { DecimalNumber.parse($0) }
     }
 
     private func cut(_ name: UploadName, to offset: Int64) throws(UploadRefusal) {
@@ -187,13 +188,13 @@ extension UploadArea {
             guard let name = UploadName(id), let status = self.status(file) else { continue }
             let hasRecord = names.contains(name.record)
             if isFirst { self.budget.charge(UploadBudget.cost(Int64(status.st_size))) }
-            let isOld = Int64(status.st_mtim.tv_sec) + lifetime <= now
+            let isOld = Int64(status.st_mtim.tv_sec).adding(clamping: lifetime) <= now
             if isFirst && !hasRecord || isOld && !self.active.contains(id) && hasRecord { self.remove(name) }
         }
         for file in names where file.hasSuffix(".json") {
             if isFirst, UploadName(String(file.dropLast(5))) != nil { self.budget.charge(UploadBudget.block) }
             guard let name = UploadName(String(file.dropLast(5))), !names.contains(name.part),
-                let status = self.status(file), Int64(status.st_mtim.tv_sec) + lifetime <= now
+                let status = self.status(file), Int64(status.st_mtim.tv_sec).adding(clamping: lifetime) <= now
             else { continue }
             for file in [name.unchecked, name.record] { try? self.directory.unlink(file) }
             self.budget.give(UploadBudget.block)
@@ -222,6 +223,4 @@ extension UploadArea {
     }
 
     private func status(_ name: String) -> stat? { (try? self.directory.status(name)) ?? nil }
-
-    private func path(_ name: String) -> String { "/proc/self/fd/\(self.directory.raw)/\(name)" }
 }

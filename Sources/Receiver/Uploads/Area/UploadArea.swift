@@ -91,9 +91,10 @@ final class UploadArea: Sendable {
         // Of unknown length: at least one byte.
         let length = length ?? 1
         if let limit = self.limits.upload, whole ?? length > limit { throw .tooLarge(limit) }
+        // The client chooses the length: the sums can exceed every number.
         let cost =
-            offset.map { UploadBudget.cost($0 + length) - UploadBudget.cost($0) }
-            ?? UploadBudget.cost(length) + self.recordCost
+            offset.map { UploadBudget.cost($0.adding(clamping: length)) - UploadBudget.cost($0) }
+            ?? UploadBudget.cost(length).adding(clamping: self.recordCost)
         guard self.budget.fits(cost) else { throw .quota }
         if let free = FreeSpace.bytes(self.lock), length > free - min(free, self.limits.reserve) { throw .noSpace }
     }

@@ -49,7 +49,10 @@ enum DraftVersion: Int, Sendable, Comparable {
         var fields = self.fields(offset: standing.offset, isComplete: standing.isComplete)
         if self >= .v6, let length = standing.upload.length { fields.append("Upload-Length", "\(length)") }
         if self >= .v5, !standing.isComplete {
-            fields.append("Upload-Limit", Self.limit(limits, expires: standing.expires - Timestamp.now))
+            fields.append(
+                "Upload-Limit",
+                Self.limit(limits, expires: standing.expires.subtracting(clamping: Timestamp.now))
+            )
         }
         fields.append("Cache-Control", "no-store")
         return Response(204, fields)
