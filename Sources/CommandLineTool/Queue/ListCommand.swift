@@ -51,16 +51,16 @@ struct ListCommand: QueueCommand {
             columns: isTerminal ? Terminal.size(STDOUT_FILENO).columns : nil,
             asciiOnly: !Terminal.isUnicode
         )
-        // Which transfers are active is known only in memory; they are few and read at once.
-        if let limit = self.limit, limit <= Self.page || self.state == [.active] {
+        if let limit = self.limit, limit <= Self.page {
             let records =
                 limit == 0 ? [] : try await client.list(states: self.state, session: self.session, limit: limit)
             self.show(records, table, console, isFirst: true)
             return ExitStatus.success
         }
         if self.state == [.active] {
-            let records = try await client.list(states: self.state, session: self.session)
-            self.show(records, table, console, isFirst: true)
+            // Which transfers are active is known only in memory, not in a snapshot of the database.
+            let records = try await client.enumerate(states: self.state, session: self.session)
+            self.show(Array(records.prefix(self.limit ?? .max)), table, console, isFirst: true)
             return ExitStatus.success
         }
         let stored = self.state.contains(.active) ? self.state + [.waiting] : self.state

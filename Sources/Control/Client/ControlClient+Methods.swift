@@ -50,6 +50,31 @@ extension ControlClient {
         return try await self.records("martlet.list", .object(params))
     }
 
+    /// All transfers in some states, in the order of their keys: none is missing or repeated because the queue changes.
+    ///
+    /// - Parameters:
+    ///   - states: The states; all if empty.
+    ///   - session: A background session, or `nil` for all transfers.
+    /// - Returns: The transfers, in the states that they had when their page was read.
+    /// - Throws: ``ControlError``; see `martlet.list`.
+    package func enumerate(
+        states: [TransferRecord.State] = [],
+        session: String? = nil
+    ) async throws(ControlError) -> [TransferRecord] {
+        var found: [TransferRecord] = []
+        while true {
+            var params: [JSON.Member] = [.init("after", .integer(found.last?.key ?? 0)), .init("limit", 1000)]
+            if !states.isEmpty { params.append(.init("states", .array(states.map { .string($0.rawValue) }))) }
+            if let session { params.append(.init("session", .string(session))) }
+            let page = try await self.records("martlet.list", .object(params))
+            found += page
+            guard let last = page.last else { return found }
+            guard last.key != nil else {
+                throw ControlError(.protocolMismatch, "the daemon is of an older version", remedy: "restart it")
+            }
+        }
+    }
+
     /// Opens a list of the current transfers; see ``readList(_:limit:)``.
     ///
     /// - Returns: Its name, and the number of transfers.

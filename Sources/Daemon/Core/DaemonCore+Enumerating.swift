@@ -16,20 +16,57 @@ extension DaemonCore {
     /// - Returns: Up to the limit; fewer only at the end.
     func enumerate(_ query: ListQuery, after key: Int64) async throws(ControlError) -> [TransferRecord] {
         let states = query.states.isEmpty ? Set(TransferRecord.State.allCases) : query.states
+        if states == [.active] { return try await self.enumerateActive(query, after: key) }
         var stored = states
         // A running transfer is stored as waiting.
         if stored.remove(.active) != nil { stored.insert(.waiting) }
         let session = query.session
         var (records, last): ([TransferRecord], Int64?) = ([], max(0, key))
-        while let number = last, records.count < query.limit {
-            let limit = query.limit - records.count
+        while let number = last, records.count < query.most {
+            let limit = query.most - records.count
             let page = try await self.read { [stored] (reader) throws(QueueStoreError) in
                 try reader.matching(limit, behind: number, in: stored, session: session)
             }
             last = page.next
-            records += page.transfers.map { self.record($0) }.filter { states.contains($0.state) }
+            records += page.transfers.map { self.keyed($0) }.filter { states.contains($0.state) }
         }
         return records
+    }
+
+    private func keyed(_ stored: StoredTransfer) -> TransferRecord {
+        var record = self.record(stored)
+        record.key = stored.number
+        return record
+    }
+
+    /// Returns the next running transfers, which are known without reading the rows of all waiting ones.
+    private func enumerateActive(_ query: ListQuery, after key: Int64) async throws(ControlError) -> [TransferRecord] {
+        var last = key
+        while true {
+            let stored = try await self.active(query, after: last)
+            guard let number = stored.last?.number else { return [] }
+            last = number
+            // Some may have ended meanwhile.
+            let records = stored.map { self.keyed($0) }.filter { $0.state == .active }
+            if !records.isEmpty { return records }
+        }
+    }
+
+    private func active(_ query: ListQuery, after key: Int64) async throws(ControlError) -> [StoredTransfer] {
+        let ids = self.activeIDs(query.session)
+        return try await self.read { (reader) throws(QueueStoreError) in
+            var numbers: [(key: Int64, id: GID)] = []
+            for id in ids {
+                if let number = try reader.number(of: id), number > key { numbers.append((number, id)) }
+            }
+            var found: [StoredTransfer] = []
+            for (number, id) in numbers.sorted(by: { $0.key < $1.key }).prefix(query.most) {
+                guard var transfer = try reader.transfer(id) else { continue }
+                transfer.number = number
+                found.append(transfer)
+            }
+            return found
+        }
     }
 }
 

@@ -16,7 +16,6 @@ extension TransferRecord {
             added: stored.added,
             options: stored.options
         )
-        self.key = stored.number
         self.upload = stored.upload
         self.priority = stored.priority
         self.bytes = stored.bytes

@@ -10,6 +10,12 @@ package struct QueueReader: ~Copyable {
         try self.fetch("WHERE id = ? AND \(TransferColumns.isPresent)", [id.bits]).first
     }
 
+    /// Returns the number of a transfer's row, or `nil` if there is none; see ``StoredTransfer/number``.
+    package func number(of id: GID) throws(QueueStoreError) -> Int64? {
+        let sql = "SELECT number FROM transfers WHERE id = ? AND \(TransferColumns.isPresent)"
+        return try self.connection.all(sql, [id.bits]) { (row) throws(QueueStoreError) in row.integer(0) }.first ?? nil
+    }
+
     /// Returns the only transfer whose identifier begins with 1 to 16 hexadecimal digits, or `nil` if there is none.
     ///
     /// - Throws: `ambiguous`.

@@ -88,6 +88,15 @@ struct CoreSearchTests {
         #expect(try await harness.core.list(query).count == 2)
         query.states = [.active, .waiting]
         #expect(try await harness.core.list(query).count == 2)
+        var keyed = ListQuery(states: [.active])
+        keyed.after = 0
+        #expect(try await harness.core.list(keyed).map(\.id) == [running])
+        keyed.after = try await harness.core.list(keyed).last?.key
+        #expect(keyed.after != nil)
+        #expect(try await harness.core.list(keyed).isEmpty)
+        keyed.after = 0
+        keyed.states = [.waiting]
+        #expect(try await harness.core.list(keyed).map(\.urls) == [[server.text("waits")]])
         query.states = []
         query.session = .some("nobody's")
         #expect(try await harness.core.list(query).isEmpty)

@@ -144,6 +144,11 @@ final class MemoryService: TransferService {
                 .filter { query.states.isEmpty || query.states.contains($0.state) }
                 .filter { record in query.session.map { $0 == record.session } ?? true }
                 .filter { record in query.words.allSatisfy { record.urls.joined().contains($0) } }
+            if let key = query.after {
+                // The identifiers serve as keys.
+                for index in all.indices { all[index].key = Int64(bitPattern: all[index].id.rawValue & 0xFFFF_FFFF) }
+                return Array(all.filter { $0.key ?? 0 > key }.sorted { $0.key ?? 0 < $1.key ?? 0 }.prefix(query.limit))
+            }
             var offset = query.offset
             if offset < 0 {
                 all.reverse()

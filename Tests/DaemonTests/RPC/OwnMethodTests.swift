@@ -93,6 +93,13 @@ struct OwnMethodTests {
         #expect(await self.bench.call("martlet.list", ["states": ["active"]]).result == [])
         #expect(await self.bench.call("martlet.list", ["states": ["nope"]]).reason == "badParameter")
         #expect(await self.bench.call("martlet.list", ["limit": -1]).reason == "badParameter")
+        #expect(await self.bench.call("martlet.list", ["after": 0, "limit": 5]).result?[0]?["key"] == 0xab)
+        #expect(await self.bench.call("martlet.list", ["after": 0xab]).result == [])
+        for bad: JSON in [
+            ["after": "x"], ["after": 0, "offset": 0], ["after": 0, "search": "a"], ["after": 0, "sort": "name"],
+        ] {
+            #expect(await self.bench.call("martlet.list", bad).reason == "badParameter", "\(bad)")
+        }
         #expect(await self.bench.call("martlet.list", ["session": .null]).result?.array?.count == 1)
         #expect(await self.bench.call("martlet.counts").result?["paused"] == 1)
     }
