@@ -13,7 +13,8 @@ extension DaemonCore {
     /// - Parameters:
     ///   - query: The states, the session and the limit.
     ///   - key: The key of the last transfer of the previous page, or 0.
-    /// - Returns: Up to the limit; fewer only at the end.
+    /// - Returns: Up to the limit; none only at the end.
+    /// - Throws: ``ControlError`` with `storage`.
     func enumerate(_ query: ListQuery, after key: Int64) async throws(ControlError) -> [TransferRecord] {
         let states = query.states.isEmpty ? Set(TransferRecord.State.allCases) : query.states
         if states == [.active] { return try await self.enumerateActive(query, after: key) }

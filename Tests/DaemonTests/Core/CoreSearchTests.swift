@@ -123,7 +123,8 @@ struct CoreSearchTests {
             found += page.map(\.id)
             query.after = last
             // Those that were read move to the history, and another one to the front.
-            removed += try await harness.core.perform(.remove(deletesPartial: false), on: .ids(page.prefix(3).map(\.id)))
+            let read = page.prefix(3).map(\.id)
+            removed += try await harness.core.perform(.remove(deletesPartial: false), on: .ids(read))
             if let other = all.subtracting(found).first { _ = try await harness.core.move(other, by: 0, from: .start) }
             // An endless supply of new transfers would be an endless enumeration.
             if found.count <= 21 { try await harness.add("http://h/new", isPaused: true) }
