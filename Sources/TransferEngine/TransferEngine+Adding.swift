@@ -20,6 +20,7 @@ extension TransferEngine {
         if let since = request.options.waitsSince { terms.waitsSince = self.time(ofWallTime: since) }
         terms.isDurable = request.options.durable
         terms.gate = self.transport.proxy(for: request.sources[0])
+        terms.mayProbe = RequestMethod.isIdempotent(request.method)
         if case .fixed(let count) = request.options.connections { terms.fixedConnections = max(1, count) }
         let nameIsExact = request.nameIsExact
         let download = Transfer.Download(request)
@@ -57,6 +58,7 @@ extension TransferEngine {
         var terms = EngineMachine.Terms(origin: request.url.origin, request.options)
         // Robots rules are for crawlers, which do not upload.
         terms.obeysRobots = false
+        terms.mayProbe = request.mayProbe
         if let since = request.options.waitsSince { terms.waitsSince = self.time(ofWallTime: since) }
         terms.gate = self.transport.proxy(for: request.url)
         let id: TransferID? = self.state.withLock { state in

@@ -29,14 +29,14 @@ extension TransferEngine {
         self.handle { $0.machine.releaseHolds(of: origin, now: now) }
     }
 
-    func hostResponds(to transfer: TransferID) {
+    func hostResponds(to transfer: TransferID, status: Int) {
         let now = self.time.now
-        self.handle { $0.machine.hostResponds(to: transfer, now: now) }
+        self.handle { $0.machine.hostResponds(to: transfer, status: status > 0 ? status : nil, now: now) }
     }
 
-    func hostReached(by transfer: TransferID, hasResponse: Bool) {
+    func hostReached(by transfer: TransferID, status: Int?) {
         let now = self.time.now
-        self.handle { $0.machine.hostReached(transfer, hasResponse: hasResponse, now: now) }
+        self.handle { $0.machine.hostReached(transfer, status: status, now: now) }
     }
 
     func event(_ kind: (HostHold) -> TransferEvent.Kind, _ hold: EngineMachine.Hold, _ now: Int64) -> TransferEvent {
@@ -49,8 +49,10 @@ extension TransferEngine {
         let allowed = options.outageTimeout.map { DurationFormat.compact($0) } ?? ""
         var failure = TransferFailure(
             hold.code,
-            "\(hold.placeInSentence) unreachable since \(hold.sinceText) (\(hold.cause)), longer than \(allowed)",
-            remedy: "try again when it is reachable",
+            hold.reason == .errors
+                ? "\(hold.placeInSentence) out of order since \(hold.sinceText) (\(hold.message)), longer than \(allowed)"
+                : "\(hold.placeInSentence) unreachable since \(hold.sinceText) (\(hold.cause)), longer than \(allowed)",
+            remedy: hold.reason == .errors ? "try again later" : "try again when it is reachable",
             setting: .outageTimeout,
             isRetryable: true
         )

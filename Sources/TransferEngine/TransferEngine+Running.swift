@@ -8,7 +8,7 @@ extension TransferEngine {
         let now = self.time.now
         let transfer = run.transfer
         let tally = EngineMachine.Tally(run.tally, outcome, duration: now - run.startedAt)
-        let result = Self.result(of: outcome)
+        let result = Self.result(of: outcome, transfer)
         let verdict = self.state.withLock { state in
             state.runs[transfer.id] = nil
             if !state.claims.isEmpty { state.claims = state.claims.filter { $0.value.id != transfer.id } }
@@ -23,11 +23,11 @@ extension TransferEngine {
         self.drive(onLane: run.lane)
     }
 
-    private static func result(of outcome: RunOutcome) -> EngineMachine.RunResult {
+    private static func result(of outcome: RunOutcome, _ transfer: Transfer) -> EngineMachine.RunResult {
         switch outcome {
         case .finished(let completion): .finished(isSkipped: completion.skipped)
         case .failed: .failed
-        case .retry(let failure): .retry(EngineMachine.Failure(failure))
+        case .retry(let failure): .retry(EngineMachine.Failure(failure, of: transfer))
         case .paused: .paused
         case .stopped: .stopped
         case .cancelled(let keeping): .cancelled(keeping: keeping)
@@ -143,7 +143,7 @@ extension TransferEngine {
         let failure = TransferFailure(error)
         // If the name was taken after the last survey, the next attempt surveys the file and applies `ifExists`.
         let isRepeated = error.code == .exists && transfer.options.ifExists != .fail
-        let facts = isRepeated ? EngineMachine.Failure(failure) : nil
+        let facts = isRepeated ? EngineMachine.Failure(failure, of: transfer) : nil
         let verdict = state.machine.syncFailed(transfer.id, facts, now: now)
         self.conclude(&state, transfer, verdict, isRepeated ? .retry(failure) : .failed(failure))
     }
@@ -160,15 +160,18 @@ extension EngineMachine.Tally {
             case .failed(let failure), .retry(let failure): tally.hasAdvanced || failure.status != nil
             case .paused, .stopped, .cancelled: tally.hasAdvanced
             }
+        if case .failed(let failure) = outcome { self.reportsOutage = failure.evidence?.cause == .errors }
         self.kept = tally.kept
         self.duration = duration
     }
 }
 
 extension EngineMachine.Failure {
-    fileprivate init(_ failure: TransferFailure) {
+    fileprivate init(_ failure: TransferFailure, of transfer: Transfer) {
+        var evidence = failure.evidence
+        if evidence?.cause == .errors { evidence?.resource = transfer.source.hashValue }
         self.init(
-            failure.evidence,
+            evidence,
             isThrottled: failure.isThrottled,
             isShortage: failure.isShortage,
             message: failure.message,

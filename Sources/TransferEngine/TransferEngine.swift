@@ -47,6 +47,8 @@ package final class TransferEngine: Sendable, RunHost {
         package var paused = 0
         /// Waiting for their next attempt.
         package var retrying = 0
+        /// The waiting and retrying ones that are held: by their host, by the network, or by a shortage.
+        package var held = 0
         /// Finished with a complete file.
         package var finished = 0
         /// Skipped, because the file existed.
@@ -170,7 +172,12 @@ package final class TransferEngine: Sendable, RunHost {
     }
 
     /// The number of transfers in each state.
-    package var counts: Counts { self.state.withLock { Counts($0.machine) } }
+    ///
+    /// O(n) in the number of hosts.
+    package var counts: Counts {
+        let now = self.time.now
+        return self.state.withLock { Counts($0.machine, now) }
+    }
 
     /// The state of a transfer; `nil` if it has ended or the id is unknown.
     package func state(of id: TransferID) -> TransferState? { self.state.withLock { $0.machine.state(of: id) } }
@@ -189,7 +196,8 @@ package final class TransferEngine: Sendable, RunHost {
 }
 
 extension TransferEngine.Counts {
-    fileprivate init(_ machine: EngineMachine) {
+    fileprivate init(_ machine: EngineMachine, _ now: Int64) {
+        self.held = machine.heldCount(at: now)
         self.waiting = machine.waitingCount
         self.running = machine.runningCount
         self.paused = machine.pausedCount

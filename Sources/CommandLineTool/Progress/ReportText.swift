@@ -37,6 +37,7 @@ struct ReportText {
         switch hold.reason {
         case .unreachable, .network:
             line = "\(hold.placeInSentence) unreachable since \(hold.sinceText) (\(hold.cause))"
+        case .errors: line = "\(hold.placeInSentence) out of order since \(hold.sinceText) (\(self.clean(hold.message)))"
         case .throttled: line = "\(hold.placeInSentence) requested a retry later (\(self.clean(hold.message)))"
         }
         if let next = hold.nextTry { line += ", next try in \(max(1, next - self.now())) s" }
@@ -49,6 +50,7 @@ struct ReportText {
     private func released(_ hold: HostHold) -> String? {
         switch hold.reason {
         case .unreachable, .network: self.word("back", 32) + ": \(hold.place) is reachable again"
+        case .errors: self.word("back", 32) + ": \(hold.place) responds again"
         case .throttled: nil
         }
     }

@@ -16,6 +16,7 @@ extension DownloadMachine {
     mutating func fail(_ index: Int, _ failure: TransferFailure, _ now: Int64) {
         let request = self.requests[index]
         var failure = failure
+        if failure.evidence?.cause == .errors { failure.evidence?.peer = request.origin }
         // A non-idempotent request may have been processed: it must not be repeated (RFC 9110 §9.2.2).
         if request.isConnected, !RequestMethod.isIdempotent(self.method(of: request)) { failure.isRetryable = false }
         // Another connection has delivered the last byte.

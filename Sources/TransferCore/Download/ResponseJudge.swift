@@ -118,7 +118,7 @@ package struct ResponseJudge {
             case 403: (.badResponse, "the server refuses; it may require credentials, a cookie or a referer")
             default: (.badResponse, "")
             }
-        return TransferFailure(
+        var failure = TransferFailure(
             code,
             message,
             remedy: remedy,
@@ -127,6 +127,12 @@ package struct ResponseJudge {
             status: head.status,
             retryAfter: retryAfter
         )
+        if failure.isRetryable, OutageCause.isReported(by: head.status) {
+            var evidence = OutageEvidence(.errors)
+            evidence.status = head.status
+            failure.evidence = evidence
+        }
+        return failure
     }
 
     private static func setting(_ status: Int) -> TransferFailure.Setting? {

@@ -139,13 +139,23 @@ extension EngineMachine {
     private mutating func admitted(from index: Int, _ now: Int64, _ yield: inout YieldRequest?) -> Int? {
         for _ in 0..<self.classes[index].hosts.count {
             let turn = self.classes[index].nextHost { [entries = self.entries] in entries[$0.slot].ticket == $0.ticket }
-            guard let (host, place) = turn else { return nil }
-            let (id, fixed) = (self.entries[place.slot].id, self.entries[place.slot].fixedConnections)
-            let permission = self.permission(host, now)
+            guard case (let host, var place)? = turn else { return nil }
+            var permission = self.permission(host, now)
+            if permission != .free, self.isOverdue(place.slot, now) { permission = .free }
+            if permission == .probe, let outage = self.responseOutage(host) {
+                switch self.prober(host, in: index, outage, first: place.slot, now) {
+                case .transfer(let chosen): place = chosen
+                case .none(let until):
+                    self.park(host, in: index, until: until, now)
+                    continue
+                case .forgotten: permission = self.permission(host, now)
+                }
+            }
             if case .held(let until) = permission {
                 self.park(host, in: index, until: until, now)
                 continue
             }
+            let (id, fixed) = (self.entries[place.slot].id, self.entries[place.slot].fixedConnections)
             guard self.places(for: host) > 0 else {
                 self.classes[index].endTurn(host, starts: false)
                 continue

@@ -150,7 +150,7 @@ extension EngineMachine {
         var yield: YieldRequest?
         for (index, host) in self.claimedHosts.enumerated() {
             // An outage does not hold a running transfer, which detects by its own attempt if the other host responds.
-            if let until = self.hosts.gate(of: host).health.throttledUntil, until > now { continue }
+            if let until = self.hosts[host].health.throttledUntil, until > now { continue }
             if self.isPolite, let wait = self.politeWait(host, now) {
                 self.schedule(wait, of: host)
                 continue

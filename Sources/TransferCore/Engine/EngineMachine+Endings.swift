@@ -14,6 +14,8 @@ extension EngineMachine {
         self.runCount -= 1
         self.laneLoad[Int(self.entries[slot].lane)] -= 1
         self.forgetRun(slot)
+        let isNews = self.entries[slot].isUnanswered
+        let isProbe = self.entries[slot].probe != .none
         self.endAwaiting(slot, hasResponse: tally.hasResponse, now)
         self.entries[slot].activeTime += tally.duration
         self.entries[slot].received += tally.received
@@ -22,7 +24,7 @@ extension EngineMachine {
         self.totals.received += tally.received
         self.totals.sent += tally.sent
         if tally.hasResponse { self.shortageSince = nil }
-        let outage = self.judge(slot, reported, hasResponse: tally.hasResponse, now)
+        let outage = self.judge(slot, reported, tally, isNews: isNews, now)
         let result = self.entries[slot].wish.map { $0.applied(to: reported) } ?? reported
         self.entries[slot].wish = nil
         switch result {
@@ -35,7 +37,7 @@ extension EngineMachine {
             return self.finish(slot, isSkipped: isSkipped)
         case .failed: return self.fail(slot, .failed)
         case .retry(let failure):
-            if let outage { return self.waitOut(outage, slot, now) }
+            if let outage { return self.waitOut(outage, slot, isProbe: isProbe, now) }
             if failure.isShortage, let verdict = self.waitForDescriptors(slot, now) { return verdict }
             return self.retry(slot, failure, now)
         case .paused:
@@ -73,12 +75,11 @@ extension EngineMachine {
         if most >= 0, let asked = failure.retryAfter, asked > most {
             return self.fail(slot, .refused(.retryAfter(seconds: asked)))
         }
-        let own = self.entries[slot].budget
-            .failed(
-                retryAfter: failure.retryAfter,
-                longest: most < 0 ? RetryBudget.longestRetryAfter : most,
-                jitter: failure.jitter
-            )
+        let longest = most < 0 ? RetryBudget.longestRetryAfter : most
+        let own =
+            self.waitAsAsked(slot, failure.retryAfter.map { min(max(0, $0), longest) * 1_000_000_000 }, now)
+            ?? self.entries[slot].budget
+            .failed(retryAfter: failure.retryAfter, longest: longest, jitter: failure.jitter)
         let attempts = Int(self.entries[slot].attempts)
         guard let own else { return self.fail(slot, .refused(.noneLeft(attempts: attempts))) }
         let delay = max(own, self.entries[slot].retryWait)
@@ -91,6 +92,25 @@ extension EngineMachine {
         self.move(slot, to: .retrying(at: time))
         self.due.insert(DueQueue.Element(time: time, id: self.entries[slot].id))
         return .retrying(attempt: attempts, delay: delay)
+    }
+
+    /// A server that requests a delay has not failed: the delay uses up no retry of a transfer that waits out outages.
+    ///
+    /// - Returns: The delay in nanoseconds, or `nil` if none was requested, or too many in a row, or the waits have
+    ///   lasted longer than an outage may in addition to the time requested.
+    private mutating func waitAsAsked(_ slot: Int, _ asked: Int64?, _ now: Int64) -> Int64? {
+        let patience = self.entries[slot].outageTimeout
+        guard let asked, patience > 0, !self.entries[slot].countsOutages else {
+            self.entries[slot].askedWaits = 0
+            return nil
+        }
+        if self.entries[slot].askedWaits == 0 { self.entries[slot].askedEnd = now.addingClamped(patience) }
+        guard self.entries[slot].askedWaits < RetryBudget.longestWaits, now <= self.entries[slot].askedEnd else {
+            return nil
+        }
+        self.entries[slot].askedWaits += 1
+        self.entries[slot].askedEnd = self.entries[slot].askedEnd.addingClamped(asked)
+        return asked
     }
 
     /// A transfer that waits for its next attempt is paused or cancelled.
@@ -122,7 +142,9 @@ extension EngineMachine {
                 self.staleDue = max(0, self.staleDue - 1)
                 continue
             }
-            self.wait(slot, atFront: true)
+            // If the host's last responses report an outage, another transfer shows whether the host is the cause.
+            let isDoubted = self.hosts[Int(self.entries[slot].host)].health.isDoubted
+            self.wait(slot, atFront: !isDoubted)
         }
     }
 

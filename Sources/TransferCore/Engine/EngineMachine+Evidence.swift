@@ -11,6 +11,8 @@ extension EngineMachine {
         } else {
             self.entries[slot].probe = .host
             self.hosts[gate].health.probeStarted(by: id, for: self.nextID)
+            let host = Int(self.entries[slot].host)
+            if host != gate { self.hosts[host].health.probeStarted(by: id, for: self.nextID) }
         }
     }
 
@@ -18,18 +20,27 @@ extension EngineMachine {
     package func isProbe(_ id: TransferID) -> Bool { self.slots[id].map { self.entries[$0].probe != .none } ?? false }
 
     /// A run that probes made a connection, or received a response.
-    package mutating func hostReached(_ id: TransferID, hasResponse: Bool, now: Int64) {
+    ///
+    /// - Parameters:
+    ///   - id: The transfer.
+    ///   - status: The status of the response, if there is one.
+    ///   - now: The time.
+    package mutating func hostReached(_ id: TransferID, status: Int?, now: Int64) {
         guard let slot = self.slots[id], self.entries[slot].probe != .none else { return }
-        let gate = self.hosts[Int(self.entries[slot].host)].gate
-        if hasResponse {
-            self.responded(gate, now)
+        let host = Int(self.entries[slot].host)
+        let gate = self.hosts[host].gate
+        if let status {
+            if self.reportsOutage(status, host) {
+                self.answered(gate, now)
+            } else {
+                self.responded(host, isNews: true, now)
+            }
         } else {
             if let outage = self.hosts[gate].health.connected() { self.outageEnded(gate, outage) }
             self.networkResponded(now)
         }
-        if self.entries[slot].probe == .network || self.hosts[gate].health.outage == nil {
-            self.entries[slot].probe = .none
-        }
+        let isOut = self.hosts[gate].health.outage != nil || self.hosts[host].health.outage != nil
+        if self.entries[slot].probe == .network || !isOut { self.entries[slot].probe = .none }
     }
 
     /// A transfer is added: if it is the only one waiting for its host, the next probe is moved forward.
@@ -37,6 +48,8 @@ extension EngineMachine {
         guard self.hosts[host].waiting == 0 else { return }
         let gate = self.hosts[host].gate
         guard let outage = self.hosts[gate].health.outage else { return }
+        // A delay that the host asked for is not shortened.
+        guard outage.askedTime == 0 else { return }
         self.hosts[gate].health.probe(at: outage.lastFailure + HostHealth.Outage.firstDelay)
         self.resume(gate)
     }
@@ -46,15 +59,26 @@ extension EngineMachine {
     /// Updates the health of a host at the end of a run.
     ///
     /// - Returns: The outage that the transfer waits out, if it ended because of one.
-    mutating func judge(_ slot: Int, _ result: RunResult, hasResponse: Bool, _ now: Int64) -> Hold? {
-        let gate = self.hosts[Int(self.entries[slot].host)].gate
+    mutating func judge(_ slot: Int, _ result: RunResult, _ tally: Tally, isNews: Bool, _ now: Int64) -> Hold? {
+        let host = Int(self.entries[slot].host)
+        let gate = self.hosts[host].gate
         let probe = self.entries[slot].probe
+        let hasResponse = tally.hasResponse
         self.entries[slot].probe = .none
+        if case .retry(let failure) = result, let evidence = failure.evidence, evidence.cause == .errors,
+            self.isEvidence(evidence, failure, slot)
+        {
+            return self.responseFailed(slot, failure, evidence, probe, now)
+        }
+        if tally.reportsOutage {
+            self.abandon(slot, probe, gate)
+            return nil
+        }
         if hasResponse {
-            self.responded(gate, now)
+            self.responded(host, isNews: isNews, now)
             self.forgetForeign(slot)
         }
-        guard case .retry(let failure) = result, let evidence = failure.evidence,
+        guard case .retry(let failure) = result, let evidence = failure.evidence, evidence.cause != .errors,
             !(hasResponse && evidence.cause == .broken)
         else {
             if !hasResponse { self.abandon(slot, probe, gate) }
@@ -113,7 +137,7 @@ extension EngineMachine {
     }
 
     /// A host other than its own could not be reached, such as the target of a redirect.
-    private mutating func foreignFailed(
+    mutating func foreignFailed(
         _ slot: Int,
         _ peer: Origin,
         _ failure: HostHealth.HostFailure,
@@ -128,7 +152,7 @@ extension EngineMachine {
         }
         let wasOut = self.hosts[host].health.outage != nil
         guard self.hosts[host].health.failed(failure, now: now) else { return nil }
-        if !wasOut { self.reportHeld(host, now) }
+        if !wasOut { self.outageBegan(host, now) }
         return self.ownHold(host, now)
     }
 
@@ -140,11 +164,16 @@ extension EngineMachine {
         self.hosts.release(foreign)
     }
 
-    private mutating func abandon(_ slot: Int, _ probe: Probe, _ gate: Int) {
+    mutating func abandon(_ slot: Int, _ probe: Probe, _ gate: Int) {
         let id = self.entries[slot].id.rawValue
         switch probe {
         case .none: return
-        case .host: self.hosts[gate].health.probeAbandoned(by: id)
+        case .host:
+            self.hosts[gate].health.probeAbandoned(by: id)
+            let host = Int(self.entries[slot].host)
+            guard host != gate else { break }
+            self.hosts[host].health.probeAbandoned(by: id)
+            self.resume(host)
         case .network:
             self.network.probeAbandoned(by: id)
             self.resumeAll()
@@ -152,14 +181,25 @@ extension EngineMachine {
         self.resume(gate)
     }
 
-    private mutating func responded(_ gate: Int, _ now: Int64) {
-        if let outage = self.hosts[gate].health.responded() {
-            self.outageEnded(gate, outage)
-        }
+    /// A host responded otherwise than with a report of an outage.
+    ///
+    /// - Parameters:
+    ///   - host: The host.
+    ///   - isNews: Whether the response was not reported by ``hostResponds(to:status:now:)``. A long download that ends
+    ///     had its response before the outage.
+    ///   - now: The time.
+    private mutating func responded(_ host: Int, isNews: Bool, _ now: Int64) {
+        if isNews, let outage = self.hosts[host].health.served() { self.outageEnded(host, outage) }
+        self.answered(self.hosts[host].gate, now)
+    }
+
+    /// A host, or the proxy in front of it, responded.
+    mutating func answered(_ gate: Int, _ now: Int64) {
+        if let outage = self.hosts[gate].health.answered() { self.outageEnded(gate, outage) }
         if self.network.isSuspect, !self.hosts[gate].origin.isLoopback { self.networkResponded(now) }
     }
 
-    private mutating func outageEnded(_ gate: Int, _ outage: HostHealth.Outage) {
+    mutating func outageEnded(_ gate: Int, _ outage: HostHealth.Outage) {
         if self.hosts[gate].isReportedHeld {
             self.hosts[gate].isReportedHeld = false
             self.notices.append(.released(self.hold(of: outage, self.hosts[gate].origin)))

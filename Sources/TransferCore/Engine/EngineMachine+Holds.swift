@@ -13,6 +13,8 @@ extension EngineMachine {
         package var message: String
         /// The time when the hold began.
         package var since: Int64
+        /// The time for which the host itself asked to wait, which does not count as part of an outage.
+        package var askedTime: Int64 = 0
         /// The time of the next attempt; `nil` while one is being made.
         package var nextTry: Int64?
     }
@@ -24,7 +26,13 @@ extension EngineMachine {
         var holds: [Hold] = []
         if let outage = self.network.outage { holds.append(self.hold(of: outage, nil)) }
         for index in self.hosts.allIndices where self.hosts[index].references > 0 {
-            if let hold = self.ownHold(index, now) { holds.append(hold) }
+            guard var hold = self.ownHold(index, now) else { continue }
+            if hold.reason == .unreachable, let outage = self.network.outage,
+                self.network.concerns(self.hosts[index].origin)
+            {
+                hold.nextTry = self.hold(of: outage, nil).nextTry
+            }
+            holds.append(hold)
         }
         return holds
     }
@@ -34,17 +42,24 @@ extension EngineMachine {
         guard let host = self.hosts.index(of: origin) else {
             let gate = gate ?? origin
             if let outage = self.network.outage, self.network.concerns(gate) { return self.hold(of: outage, nil) }
-            return self.hosts.index(of: gate).flatMap { self.ownHold($0, now) }
+            return self.hosts.index(of: gate).flatMap { self.ownHold($0, isProxy: gate != origin, now) }
         }
         let gate = self.hosts[host].gate
-        if let hold = self.ownHold(gate, now) { return hold }
-        guard let outage = self.network.outage, self.network.concerns(self.hosts[gate].origin) else { return nil }
-        return self.hold(of: outage, nil)
+        var own = self.ownHold(gate, isProxy: gate != host, now)
+        if own == nil, gate != host { own = self.ownHold(host, now) }
+        guard let outage = self.network.outage, self.network.concerns(self.hosts[gate].origin) else { return own }
+        // No host is probed by itself while the network is held.
+        var hold = self.hold(of: outage, nil)
+        if let own, own.reason != .throttled { hold.since = min(hold.since, own.since) }
+        return hold
     }
 
-    func ownHold(_ gate: Int, _ now: Int64) -> Hold? {
+    func ownHold(_ gate: Int, isProxy: Bool = false, _ now: Int64) -> Hold? {
         let host = self.hosts[gate]
-        if let outage = host.health.outage { return self.hold(of: outage, host.origin) }
+        if let outage = host.health.outage {
+            return isProxy && outage.cause == .errors ? nil : self.hold(of: outage, host.origin)
+        }
+        if isProxy { return nil }
         guard let until = host.health.throttledUntil, until > now else { return nil }
         return Hold(
             origin: host.origin,
@@ -58,10 +73,11 @@ extension EngineMachine {
     func hold(of outage: HostHealth.Outage, _ origin: Origin?) -> Hold {
         Hold(
             origin: origin,
-            reason: origin == nil ? .network : .unreachable,
+            reason: origin == nil ? .network : outage.cause == .errors ? .errors : .unreachable,
             cause: outage.cause,
             message: outage.message,
             since: outage.since,
+            askedTime: outage.askedTime,
             nextTry: outage.prober == nil ? outage.nextProbe : nil
         )
     }
@@ -70,11 +86,23 @@ extension EngineMachine {
     func permission(_ host: Int, _ now: Int64) -> HostHealth.Permission {
         let gate = self.hosts[host].gate
         if let outage = self.network.outage, self.network.concerns(self.hosts[gate].origin) {
-            if let until = self.hosts[gate].health.throttledUntil, until > now { return .held(until: until) }
+            if let until = self.hosts[host].health.throttledUntil, until > now { return .held(until: until) }
             if outage.prober != nil { return .held(until: nil) }
             return outage.nextProbe > now ? .held(until: outage.nextProbe) : .probe
         }
-        return self.hosts[gate].health.permission(at: now)
+        guard gate != host else { return self.hosts[gate].health.permission(at: now) }
+        let permissions = (
+            self.hosts[gate].health.permission(at: now, isProxy: true), self.hosts[host].health.permission(at: now)
+        )
+        switch permissions {
+        case (.held(let first?), .held(let second?)): return .held(until: max(first, second))
+        case (.held(let until), .free), (.held(let until), .probe), (.free, .held(let until)),
+            (.probe, .held(let until)):
+            return .held(until: until)
+        case (.held, .held): return .held(until: nil)
+        case (.free, .free): return .free
+        case (.probe, _), (_, .probe): return .probe
+        }
     }
 
     // MARK: Waiting
@@ -93,30 +121,33 @@ extension EngineMachine {
     }
 
     /// The verdict about a transfer whose attempt failed in an outage.
-    mutating func waitOut(_ hold: Hold, _ slot: Int, _ now: Int64) -> Verdict {
-        guard now - hold.since < self.patience(slot, hold.cause, isNetwork: hold.origin == nil) else {
+    mutating func waitOut(_ hold: Hold, _ slot: Int, isProbe: Bool, _ now: Int64) -> Verdict {
+        self.entries[slot].askedWaits = 0
+        guard now - hold.since - hold.askedTime < self.patience(slot, hold.cause, isNetwork: hold.origin == nil) else {
             return self.fail(slot, .refused(.outage(hold)))
         }
         let attempts = Int(self.entries[slot].attempts)
         if self.entries[slot].countsOutages, self.entries[slot].budget.failed(retryAfter: nil, jitter: 0) == nil {
             return self.fail(slot, .refused(.noneLeft(attempts: attempts)))
         }
+        let acceptsConnections = hold.cause?.acceptsConnections ?? false
+        if isProbe, acceptsConnections, !self.entries[slot].countsOutages { self.entries[slot].budget.probed() }
         let delay = max(0, (hold.nextTry ?? now) - now)
         guard self.entries[slot].foreign < 0 else {
             // Its own host is reachable: it makes the attempt, and the other transfers of its host do not wait for it.
             let time = now + max(delay, self.entries[slot].retryWait)
-            self.move(slot, to: .retrying(at: time))
-            self.due.insert(DueQueue.Element(time: time, id: self.entries[slot].id))
+            self.holdRetry(slot, until: time)
             return .held(attempt: attempts, delay: time - now)
         }
-        // If connections break, the resource may be the cause: another transfer makes the next attempt.
-        self.wait(slot, atFront: hold.cause != .broken)
+        // If the host accepts connections, the resource may be the cause.
+        self.wait(slot, atFront: !acceptsConnections)
         return .held(attempt: attempts, delay: delay)
     }
 
     /// Collects the waiting transfers of a host whose outage timeout has expired and for which an attempt was made.
     mutating func collectExpired(_ gate: Int, _ now: Int64) {
-        guard let outage = self.hosts[gate].health.outage else { return }
+        // In an outage reported by responses, each transfer makes an attempt of its own before it fails.
+        guard let outage = self.hosts[gate].health.outage, outage.cause != .errors else { return }
         let hold = self.hold(of: outage, self.hosts[gate].origin)
         for index in self.classes.indices where self.classes[index].count > 0 {
             self.collectExpired(self.classes[index].places(of: gate), outage.served, hold, now)
@@ -138,7 +169,7 @@ extension EngineMachine {
             (self.network.concerns(origin) ? self.network.outage : nil, nil),
         ]
         for case (let outage?, let place) in outages
-        where timeout >= 0 && outage.lastFailure > waitsSince
+        where timeout >= 0 && outage.cause != .errors && outage.lastFailure > waitsSince
             && outage.lastFailure - outage.since >= self.patience(slot, outage.cause, isNetwork: place == nil)
         {
             return self.expired.append((self.entries[slot].id, self.hold(of: outage, place)))
@@ -186,15 +217,17 @@ extension EngineMachine {
     mutating func park(_ host: Int, in index: Int, until: Int64?, _ now: Int64) {
         let gate = self.hosts[host].gate
         self.classes[index].park(host)
-        let isThrottled = self.hosts[gate].health.throttledUntil.map { $0 > now } ?? false
+        let isThrottled = self.hosts[host].health.throttledUntil.map { $0 > now } ?? false
         if !isThrottled, self.network.concerns(self.hosts[gate].origin) {
             self.parkedByNetwork.append(host)
             guard let until, until != self.networkWakeUp else { return }
             self.networkWakeUp = until
             self.due.insert(DueQueue.Element(time: until, id: nil, gate: DueQueue.Element.network))
         } else {
-            self.hosts[gate].parked.append(host)
-            if let until { self.scheduleResume(gate, at: until) }
+            let isGateHeld = self.hosts[gate].health.permission(at: now, isProxy: gate != host) != .free
+            let holder = isGateHeld ? gate : host
+            self.hosts[holder].parked.append(host)
+            if let until { self.scheduleResume(holder, at: until) }
         }
     }
 
@@ -246,7 +279,7 @@ extension EngineMachine {
 
     /// A server requested a transfer to retry later.
     mutating func throttle(_ slot: Int, _ failure: Failure, until time: Int64, _ now: Int64) {
-        let gate = self.hosts[Int(self.entries[slot].host)].gate
+        let gate = Int(self.entries[slot].host)
         let id = self.entries[slot].id.rawValue
         guard self.hosts[gate].health.throttled(id, until: time, failure.message, now: now) else { return }
         self.reportHeld(gate, now)
@@ -255,7 +288,7 @@ extension EngineMachine {
 
     /// A transfer has ended: the delays requested from it no longer count.
     mutating func forgetHolds(_ slot: Int) {
-        let gate = self.hosts[Int(self.entries[slot].host)].gate
+        let gate = Int(self.entries[slot].host)
         if self.hosts[gate].health.forgetThrottle(of: self.entries[slot].id.rawValue) {
             self.reportReleased(gate, .max)
             self.resume(gate)
@@ -298,7 +331,7 @@ extension EngineMachine {
         self.resumeAll()
         let gates: [Int]
         if let origin {
-            gates = self.hosts.index(of: origin).map { [self.hosts[$0].gate] } ?? []
+            gates = self.hosts.index(of: origin).map { self.hosts[$0].gate == $0 ? [$0] : [self.hosts[$0].gate, $0] } ?? []
         } else {
             gates = Array(self.hosts.allIndices)
         }

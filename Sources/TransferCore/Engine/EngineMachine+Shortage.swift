@@ -25,8 +25,7 @@ extension EngineMachine {
             guard now - since < self.entries[slot].outageTimeout || self.waitsForMachine else { return nil }
         }
         let delay = max(Self.shortageDelay, self.entries[slot].retryWait)
-        self.move(slot, to: .retrying(at: now + delay))
-        self.due.insert(DueQueue.Element(time: now + delay, id: self.entries[slot].id))
+        self.holdRetry(slot, until: now + delay)
         return .held(attempt: Int(self.entries[slot].attempts), delay: delay)
     }
 

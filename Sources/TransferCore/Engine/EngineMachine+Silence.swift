@@ -42,9 +42,15 @@ extension EngineMachine {
     }
 
     /// The host of a run responds: the run received a response, or its content is being accepted.
-    package mutating func hostResponds(to id: TransferID, now: Int64) {
+    ///
+    /// - Parameters:
+    ///   - id: The transfer.
+    ///   - status: The status of the final response, if there is one.
+    ///   - now: The time.
+    package mutating func hostResponds(to id: TransferID, status: Int?, now: Int64) {
         guard let slot = self.slots[id], self.entries[slot].isUnanswered else { return }
         self.endAwaiting(slot, hasResponse: true, now)
+        if let status { self.hostServed(Int(self.entries[slot].host), status) }
     }
 
     /// A run received a response, or ended.

@@ -32,6 +32,9 @@ extension EngineMachine {
         package var maximumRetryAfter: Int64?
         /// Whether it waits for the `robots.txt` of its origin, if the queue obeys them.
         package var obeysRobots = true
+        /// Whether it may be the one that finds out whether a host still responds with errors: its request can be
+        /// repeated, and its content is short.
+        package var mayProbe = true
 
         /// Creates the terms of a transfer that is tried once.
         package init(origin: Origin) { self.origin = origin }
@@ -94,6 +97,8 @@ extension EngineMachine {
         package var sent: Int64 = 0
         /// Whether the host responded in this run.
         package var hasResponse = false
+        /// Whether the last response reports an outage, although the transfer is not repeated.
+        package var reportsOutage = false
         /// See ``RetryBudget/kept(_:)``.
         package var kept: Int64 = 0
         /// The time that it ran, in nanoseconds.

@@ -39,8 +39,16 @@ package struct EngineMachine: Sendable {
         var isUnsynced = false
         var countsOutages: Bool
         var obeysRobots: Bool
+        /// Whether its content is short, and its request may be repeated after a response that reports an outage.
+        var mayProbe: Bool
         /// Whether its run has received no response.
         var isUnanswered = false
+        /// Whether it waits for the end of a hold until its next attempt, instead of retrying by itself.
+        var isHeld = false
+        /// The number of consecutive delays that it waited because its server requested them, and the end of the time
+        /// in which they use up no retries.
+        var askedWaits: Int16 = 0
+        var askedEnd: Int64 = 0
         /// The host or network that its run was started to probe.
         var probe = Probe.none
         var wish: Wish?
@@ -81,6 +89,8 @@ package struct EngineMachine: Sendable {
     package internal(set) var waitingCount = 0
     package internal(set) var pausedCount = 0
     package internal(set) var retryingCount = 0
+    /// Those of them that wait for the end of a hold, such as that of another host, or for descriptors.
+    var heldRetries = 0
     /// The running transfers, including those whose files wait to be synced.
     package internal(set) var runningCount = 0
     /// The transfers that have a run.
@@ -180,7 +190,8 @@ package struct EngineMachine: Sendable {
             priority: terms.priority,
             isDurable: terms.isDurable,
             countsOutages: terms.countsOutages,
-            obeysRobots: terms.obeysRobots
+            obeysRobots: terms.obeysRobots,
+            mayProbe: terms.mayProbe
         )
         let slot: Int
         if let free = self.freeSlots.popLast() {
@@ -247,6 +258,7 @@ package struct EngineMachine: Sendable {
     ///
     /// - Precondition: `TransferState.allows` permits it.
     mutating func move(_ slot: Int, to next: TransferState) {
+        self.endHold(slot)
         self.count(self.leave(slot, to: next), by: -1)
         self.count(next, by: 1)
         self.entries[slot].state = next
@@ -254,6 +266,7 @@ package struct EngineMachine: Sendable {
 
     /// Ends a transfer and forgets it.
     mutating func end(_ slot: Int, _ end: TransferState) {
+        self.endHold(slot)
         self.count(self.leave(slot, to: end), by: -1)
         self.slots[self.entries[slot].id] = nil
         self.forgetHolds(slot)

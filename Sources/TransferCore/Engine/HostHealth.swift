@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Whether transfers of one host may start, based on the failures and successes of its transfers.
 ///
-/// There are two reasons to hold a host. In an *outage* it is unreachable: its transfers wait, one of them at a time
-/// probes it, and the first sign of life ends the outage. It is *throttled* while at least two different transfers were
-/// requested to retry later.
+/// There are two reasons to hold a host. In an *outage* it is unreachable, or responds to different transfers with
+/// nothing but errors: its transfers wait, one of them at a time probes it, and the first sign of life ends the outage.
+/// It is *throttled* while at least two different transfers were requested to retry later.
 ///
 /// Pure value: times are nanoseconds of a monotonic clock, transfers are plain numbers.
 package struct HostHealth: Hashable, Sendable {
-    /// A time during which a host, or the network, is unreachable.
+    /// A time during which a host, or the network, is unreachable, or a host responds with errors only.
     package struct Outage: Hashable, Sendable {
         /// The time of the first failure.
         package let since: Int64
@@ -27,19 +27,36 @@ package struct HostHealth: Hashable, Sendable {
         package internal(set) var served: UInt64
         /// The number that ``served`` becomes if the current attempt fails.
         private var probed: UInt64 = 0
+        /// The transfer that makes every other attempt, and the number of attempts that failed.
+        private var anchor: UInt64?
+        private var probes = 0
+        /// The time for which the host itself asked to wait, which does not count as part of the outage.
+        package internal(set) var askedTime: Int64 = 0
+        /// The number of consecutive attempts after which the host asked to wait.
+        private var askedWaits = 0
 
-        init(since: Int64, _ cause: OutageCause, _ message: String, served: UInt64, jitter: Double) {
+        /// The transfer that should make the next attempt; `nil` for another one than before.
+        ///
+        /// One transfer makes every other attempt, because a host may fail the first requests for each URL. The others
+        /// are made by different transfers, because it may fail all requests for some URLs.
+        package var nextProber: UInt64? { self.probes % 2 == 1 ? self.anchor : nil }
+        /// The transfer that does not make the next attempt if another one may.
+        package var avoidedProber: UInt64? { self.probes % 2 == 0 ? self.anchor : nil }
+
+        init(since: Int64, now: Int64, _ cause: OutageCause, _ message: String, served: UInt64, jitter: Double) {
             self.since = since
             self.cause = cause
             self.message = message
             self.served = served
-            self.lastFailure = since
-            self.nextProbe = since + Self.delay(after: 1, jitter: jitter)
+            self.lastFailure = now
+            self.nextProbe = now + Self.delay(after: 1, cause, jitter: jitter)
         }
 
-        /// Attempts are made at increasing intervals: 1 s doubled up to 60 s, minus up to a quarter.
-        static func delay(after failures: Int, jitter: Double) -> Int64 {
-            let ceiling = min(Self.firstDelay << Int64(min(max(failures - 1, 0), 6)), Self.longestDelay)
+        /// Attempts are made at increasing intervals: 1 s doubled up to 60 s, or to 10 s if the host accepts
+        /// connections, minus up to a quarter.
+        static func delay(after failures: Int, _ cause: OutageCause, jitter: Double) -> Int64 {
+            let longest = cause.acceptsConnections ? Self.longestDelayIfConnected : Self.longestDelay
+            let ceiling = min(Self.firstDelay << Int64(min(max(failures - 1, 0), 6)), longest)
             return ceiling - Int64(Double(ceiling / 4) * min(max(jitter, 0), 1))
         }
 
@@ -60,17 +77,41 @@ package struct HostHealth: Hashable, Sendable {
             self.lastFailure = now
             self.prober = nil
             self.served = max(self.served, self.probed)
-            var next = now + Self.delay(after: self.failures, jitter: failure.jitter)
+            if self.anchor == nil || self.probes % 2 == 1 { self.anchor = failure.transfer }
+            self.probes += 1
+            if self.waitAsAsked(failure, now) { return }
+            var next = now + Self.delay(after: self.failures, failure.cause, jitter: failure.jitter)
             // The last attempt before a transfer gives up is made when its timeout expires, not earlier.
-            let end = failure.end(from: self.since)
+            let end = failure.end(from: self.since + self.askedTime)
             if end > now { next = min(next, end) }
             self.nextProbe = next
         }
 
+        /// Schedules the next attempt for the time that the host asked for, unless it did so too often in a row.
+        ///
+        /// - Returns: Whether it asked for one.
+        mutating func waitAsAsked(_ failure: HostFailure, _ now: Int64) -> Bool {
+            guard let asked = failure.asked else {
+                self.askedWaits = 0
+                return false
+            }
+            guard self.askedWaits < RetryBudget.longestWaits else { return false }
+            self.askedWaits += 1
+            let delay = max(asked, min(Self.delay(after: self.failures, failure.cause, jitter: 0), Self.askedDelay))
+            self.askedTime += delay
+            self.nextProbe = now + delay
+            return true
+        }
+
+        /// The minimum time between two attempts if the host asks for shorter ones, in nanoseconds.
+        private static let askedDelay: Int64 = 3_000_000_000
         /// The delay before the second attempt, and the minimum between any two, in nanoseconds.
         package static let firstDelay: Int64 = 1_000_000_000
         /// The maximum time between two attempts, in nanoseconds.
         package static let longestDelay: Int64 = 60_000_000_000
+        /// The same while the host accepts connections: any of its transfers may succeed.
+        package static let longestDelayIfConnected: Int64 = 10_000_000_000
+
     }
 
     /// A failure that is evidence of an outage.
@@ -85,6 +126,12 @@ package struct HostHealth: Hashable, Sendable {
         package var timeout: Int64
         /// A random number from 0 to 1.
         package var jitter: Double
+        /// The delay that the host requested, in nanoseconds.
+        package var asked: Int64?
+        /// Identifies the transfer's URL, for responses.
+        package var resource = 0
+        /// Whether a response concerns every transfer of the host, such as that to a request for its `robots.txt`.
+        package var concernsHost = false
 
         /// Creates the facts.
         package init(_ cause: OutageCause, _ message: String, transfer: UInt64, timeout: Int64, jitter: Double) {
@@ -127,17 +174,41 @@ package struct HostHealth: Hashable, Sendable {
     private var throttles: [Throttle] = []
     /// Transfers whose connections broke before a response, since the host last responded.
     private var broken: [UInt64] = []
+    /// The last responses that report an outage, of transfers with different URLs, without another response since.
+    private var complaints: [Complaint] = []
+    /// Whether the host has ever sent a response that does not report an outage.
+    package private(set) var hasServed = false
+
+    /// The start of an outage that was forgotten without a response: the next one continues it.
+    private var forgottenSince: Int64?
+
+    private struct Complaint: Hashable, Sendable {
+        var transfer: UInt64
+        var resource: Int
+        var time: Int64
+    }
+
+    /// The number of transfers with different URLs whose responses are evidence of an outage.
+    package static let complaintsConcerned = 3
+    /// The time within which they must arrive, in nanoseconds.
+    package static let complaintPeriod: Int64 = 10_000_000_000
 
     /// Creates the health of an unknown host.
     package init() {}
 
     /// Whether an event could clear anything.
-    package var isSuspect: Bool { self.outage != nil || !self.broken.isEmpty }
+    package var isSuspect: Bool { self.outage != nil || !self.broken.isEmpty || !self.complaints.isEmpty }
+    /// Whether the last responses report an outage, but are not enough evidence for one.
+    package var isDoubted: Bool { self.outage == nil && !self.complaints.isEmpty }
 
     /// Whether a transfer may start at a time.
-    package func permission(at now: Int64) -> Permission {
-        if let until = self.throttledUntil, until > now { return .held(until: until) }
-        guard let outage = self.outage else { return .free }
+    ///
+    /// - Parameters:
+    ///   - now: The time.
+    ///   - isProxy: Whether the host is only a proxy for the transfer, so that its own responses do not matter.
+    package func permission(at now: Int64, isProxy: Bool = false) -> Permission {
+        if !isProxy, let until = self.throttledUntil, until > now { return .held(until: until) }
+        guard let outage = self.outage, !(isProxy && outage.cause == .errors) else { return .free }
         if outage.prober != nil { return .held(until: nil) }
         return outage.nextProbe > now ? .held(until: outage.nextProbe) : .probe
     }
@@ -156,25 +227,50 @@ package struct HostHealth: Hashable, Sendable {
     package mutating func failed(_ failure: HostFailure, now: Int64) -> Bool {
         if let outage = self.outage {
             // Other attempts were in progress when the outage started; they provide no new information.
-            if outage.prober == failure.transfer { self.outage?.probeFailed(failure, now: now) }
+            if outage.prober == failure.transfer {
+                self.outage?.probeFailed(failure, now: now)
+            } else if outage.cause.acceptsConnections, !failure.cause.acceptsConnections {
+                self.outage?.cause = failure.cause
+                self.outage?.message = failure.message
+            }
             return true
         }
+        if failure.cause == .errors, !failure.concernsHost, !self.complain(failure, now) { return false }
         if failure.cause == .broken {
             if !self.broken.contains(failure.transfer) { self.broken.append(failure.transfer) }
             guard self.broken.count > 1 else { return false }
         }
         self.broken = []
         self.outage = Outage(
-            since: now,
+            since: self.forgottenSince ?? now,
+            now: now,
             failure.cause,
             failure.message,
             served: failure.transfer,
             jitter: failure.jitter
         )
+        if self.outage?.waitAsAsked(failure, now) == true { return true }
         if failure.timeout > 0, let next = self.outage?.nextProbe {
             self.outage?.nextProbe = min(next, failure.end(from: now))
         }
         return true
+    }
+
+    /// Records a response that reports an outage.
+    ///
+    /// - Returns: Whether it is enough evidence with the earlier ones.
+    private mutating func complain(_ failure: HostFailure, _ now: Int64) -> Bool {
+        self.complaints.removeAll {
+            now - $0.time > Self.complaintPeriod || $0.transfer == failure.transfer || $0.resource == failure.resource
+        }
+        self.complaints.append(Complaint(transfer: failure.transfer, resource: failure.resource, time: now))
+        return self.complaints.count >= Self.complaintsConcerned
+    }
+
+    /// Takes the transfers whose responses were evidence of the outage that has just started.
+    package mutating func takeComplainants() -> [UInt64] {
+        defer { self.complaints = [] }
+        return self.complaints.map(\.transfer)
     }
 
     /// The host responded.
@@ -182,9 +278,46 @@ package struct HostHealth: Hashable, Sendable {
     /// - Returns: The outage that ended with it.
     @discardableResult
     package mutating func responded() -> Outage? {
+        self.hasServed = true
+        self.forgottenSince = nil
         guard self.isSuspect else { return nil }
         self.broken = []
+        self.complaints = []
         defer { self.outage = nil }
+        return self.outage
+    }
+
+    /// The host responded, if only with an error.
+    ///
+    /// - Returns: The outage that ended with it.
+    @discardableResult
+    package mutating func answered() -> Outage? {
+        self.broken = []
+        guard let outage = self.outage, outage.cause != .errors else { return nil }
+        self.outage = nil
+        return outage
+    }
+
+    /// The host sent a final response that does not report an outage, which ends an outage that responses reported.
+    ///
+    /// - Returns: The outage that ended with it.
+    @discardableResult
+    package mutating func served() -> Outage? {
+        self.hasServed = true
+        self.forgottenSince = nil
+        guard self.isSuspect else { return nil }
+        self.complaints = []
+        guard let outage = self.outage, outage.cause == .errors else { return nil }
+        self.outage = nil
+        return outage
+    }
+
+    /// No transfer may probe the host any more, so that the outage's end would not be noticed.
+    ///
+    /// - Returns: The outage that is forgotten.
+    package mutating func forgetOutage() -> Outage? {
+        defer { self.outage = nil }
+        self.forgottenSince = self.outage?.since
         return self.outage
     }
 
@@ -193,7 +326,7 @@ package struct HostHealth: Hashable, Sendable {
     /// - Returns: The outage that ended with it.
     @discardableResult
     package mutating func connected() -> Outage? {
-        guard let outage = self.outage, outage.cause != .broken else { return nil }
+        guard let outage = self.outage, !outage.cause.acceptsConnections else { return nil }
         self.outage = nil
         return outage
     }
@@ -266,9 +399,26 @@ package enum OutageCause: String, Hashable, Sendable, CaseIterable {
     case connect
     /// Connections break before any response.
     case broken
+    /// Responses report that the host, or a server behind it, is out of order or overloaded.
+    case errors
 
     /// Whether other hosts are likely to fail as well.
     package var concernsNetwork: Bool { self == .unreachable || self == .resolver }
+
+    /// Whether connections are made, so that any transfer may succeed.
+    package var acceptsConnections: Bool { self == .broken || self == .errors }
+
+    /// Whether a status can be evidence of an outage of the host.
+    ///
+    /// 500 is only if nothing else has come from the host, because one faulty resource has the same effect.
+    ///
+    /// - Source: RFC 6585 §4 (429), RFC 9110 §15.6; 520 to 530 are sent by proxies in front of servers.
+    package static func isReported(by status: Int) -> Bool {
+        switch status {
+        case 429, 500, 502, 503, 504, 520...530: true
+        default: false
+        }
+    }
 
     /// The code of the failure of a transfer that was given up in such an outage.
     package var code: TransferFailure.Code {
@@ -279,6 +429,7 @@ package enum OutageCause: String, Hashable, Sendable, CaseIterable {
         case .timeout: .timeout
         case .connect: .network
         case .broken: .connectionReset
+        case .errors: .overloaded
         }
     }
 
@@ -291,6 +442,7 @@ package enum OutageCause: String, Hashable, Sendable, CaseIterable {
         case .timeout: "connecting timed out"
         case .connect: "cannot connect"
         case .broken: "connections are reset"
+        case .errors: "it responds with errors"
         }
     }
 }
@@ -299,8 +451,14 @@ package enum OutageCause: String, Hashable, Sendable, CaseIterable {
 package struct OutageEvidence: Hashable, Sendable {
     /// The kind of failure.
     package var cause: OutageCause
-    /// The host, or the proxy, to which the connection was to be made; `nil` if unknown.
+    /// The host, or the proxy, to which the connection was to be made, or the host that responded; `nil` if unknown.
     package var peer: Origin?
+    /// The status of the response, if that is the evidence.
+    package var status: Int?
+    /// Identifies the transfer's URL.
+    package var resource = 0
+    /// Whether a response concerns every transfer of the host, such as that to a request for its `robots.txt`.
+    package var concernsHost = false
 
     /// Creates evidence.
     package init(_ cause: OutageCause, peer: Origin? = nil) {

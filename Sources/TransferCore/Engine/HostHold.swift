@@ -9,6 +9,8 @@ public struct HostHold: Hashable, Sendable {
         case network
         /// The host requested different transfers to retry later (429, 503).
         case throttled
+        /// The host responds to different transfers with errors only (429, 500, 502, 503, 504, 520 to 530).
+        case errors
     }
 
     /// The host or the proxy; `nil` for the network.

@@ -48,12 +48,13 @@ package struct NetworkHealth: Hashable, Sendable {
         guard self.suspects.count >= Self.hostsConcerned else { return false }
         var outage = HostHealth.Outage(
             since: self.firstFailure,
+            now: self.firstFailure,
             failure.cause,
             failure.message,
             served: 0,
             jitter: failure.jitter
         )
-        outage.nextProbe = now + HostHealth.Outage.delay(after: 1, jitter: failure.jitter)
+        outage.nextProbe = now + HostHealth.Outage.delay(after: 1, failure.cause, jitter: failure.jitter)
         self.outage = outage
         return true
     }

@@ -61,6 +61,28 @@ struct PriorityClass: Sendable {
         self.hosts.append(host)
     }
 
+    /// Moves a place of a host's queue to its front.
+    ///
+    /// - Parameters:
+    ///   - host: The host.
+    ///   - position: The place's position among the eligible ones, from 0 to less than 1.
+    ///   - isEligible: Whether a place may be moved.
+    /// - Returns: The place, or `nil` if none is eligible.
+    mutating func advance(_ host: Int, to position: Double, isEligible: (Place) -> Bool) -> Place? {
+        var places = self.lines[host]?.elements ?? []
+        let eligible = places.indices.filter { isEligible(places[$0]) }
+        guard !eligible.isEmpty else { return nil }
+        let index = eligible[min(Int(position * Double(eligible.count)), eligible.count - 1)]
+        let place = places[index]
+        guard index > 0 else { return place }
+        places.remove(at: index)
+        var line = FirstInFirstOut<Place>()
+        line.append(place)
+        for place in places { line.append(place) }
+        self.lines[host] = line
+        return place
+    }
+
     /// Takes a host, whose turn it is, out of rotation until ``unpark(_:)``.
     mutating func park(_ host: Int) { self.parked.insert(host) }
 

@@ -46,6 +46,17 @@ package struct RetryBudget: Sendable {
         return least + Int64(Double(ceiling - least) * min(max(0, jitter), 1))
     }
 
+    /// Returns the retry of an attempt that turned out to have failed in an outage.
+    package mutating func refund() { self.failures = max(0, self.failures - 1) }
+
+    /// Counts an attempt that failed in an outage, but never uses up the last retry.
+    package mutating func probed() {
+        if self.failures + 1 < self.retries { self.failures += 1 }
+    }
+
+    /// The number of consecutive delays requested by a server that use up no retries.
+    package static let longestWaits = 30
+
     private static let base: Int64 = 500_000_000
     private static let cap: Int64 = 30_000_000_000
     /// Servers may request hours; unless a caller permits that, one delay has at most this many seconds.

@@ -165,6 +165,7 @@ extension UploadMachine {
             return [.note("the server does not respond to OPTIONS: sending the upload without it")] + self.launch(step)
         }
         var failure = failure
+        if failure.evidence?.cause == .errors { failure.evidence?.peer = exchange.request.url.origin }
         // A request that may have been processed must not be repeated (RFC 9110 §9.2.2), unless its protocol can
         // determine that.
         let request = exchange.request

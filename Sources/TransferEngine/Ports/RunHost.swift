@@ -13,10 +13,10 @@ protocol RunHost: ConnectionBroker, NameReserver, RateGate, RequestGate {
     func runEnded(_ run: any TransferRun, _ outcome: RunOutcome)
 
     /// A run received a response, or the host accepts its content; called once in a run, not under the run's lock.
-    func hostResponds(to transfer: TransferID)
+    func hostResponds(to transfer: TransferID, status: Int)
 
     /// A run that probes its host has connected, or received a response; not under a run's lock.
-    func hostReached(by transfer: TransferID, hasResponse: Bool)
+    func hostReached(by transfer: TransferID, status: Int?)
 
     /// Deletes the resource of an abandoned upload at its server; returns immediately.
     func terminate(_ record: UploadRecord, of transfer: Transfer)

@@ -69,6 +69,21 @@ package struct UploadRequest: Sendable {
     /// A value of the caller, attached to every event.
     package var userInfo: (any Sendable)?
 
+    /// Whether it may be sent to find out whether a host still responds with errors: it is short and can be repeated.
+    var mayProbe: Bool {
+        guard RequestMethod.isIdempotent(self.method) || self.way != .plain else { return false }
+        guard case .parts(let parts) = self.content else { return false }
+        var length = 0
+        for part in parts {
+            // The length of a file is not known here.
+            guard case .bytes(let bytes) = part else { return self.way != .plain }
+            length += bytes.count
+        }
+        return length <= Self.longestProbe
+    }
+
+    private static let longestProbe = 1 << 20
+
     /// Creates a request.
     package init(_ url: HTTPURL, _ content: UploadContent, options: DownloadOptions = DownloadOptions()) {
         self.url = url

@@ -108,8 +108,8 @@ final class DownloadRun: TransferRun {
     func tick(_ now: Int64) {
         let isThrottling = self.host.isThrottling
         let wantsProgress = self.events.wants(.progress)
-        if self.state.withLock({ $0.response.report() }) {
-            self.host.hostResponds(to: self.transfer.id)
+        if let status = self.state.withLock({ $0.response.report() }) {
+            self.host.hostResponds(to: self.transfer.id, status: status)
         }
         self.handle { $0.ticked(now, isThrottling: isThrottling, wantsProgress: wantsProgress) }
         if isThrottling { self.adjustReadQuanta() }
@@ -157,13 +157,13 @@ final class DownloadRun: TransferRun {
     func connected(_ exchange: DownloadExchange) {
         let now = self.now
         self.state.withLock { $0.machine.connected(exchange.number, now) }
-        if self.isProbe { self.host.hostReached(by: self.transfer.id, hasResponse: false) }
+        if self.isProbe { self.host.hostReached(by: self.transfer.id, status: nil) }
     }
 
     func received(_ head: ResponseHead, on exchange: DownloadExchange) -> ReadDecision {
         if exchange.isClosed { return .close }
-        self.state.withLock { $0.response.received() }
-        if self.isProbe { self.host.hostReached(by: self.transfer.id, hasResponse: true) }
+        self.state.withLock { $0.response.received(status: head.status) }
+        if self.isProbe { self.host.hostReached(by: self.transfer.id, status: head.status) }
         if let policy = self.policy { policy.received(head, to: self.requestFacts(exchange.plan)) }
         let (now, wallNow) = (self.now, self.time.wallNow)
         self.handle { $0.headReceived(head, exchange.number, now, wallNow: wallNow) }

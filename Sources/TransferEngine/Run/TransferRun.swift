@@ -30,17 +30,25 @@ protocol TransferRun: AnyObject, Sendable {
 /// Whether a run has received a response, and whether that was reported to the engine.
 enum FirstResponse: Sendable {
     case none
-    case received
+    /// With the status of a final response, or 0 for another sign of life.
+    case received(status: Int)
     case reported
 
     /// A response was received.
-    mutating func received() { if self == .none { self = .received } }
+    mutating func received(status: Int) {
+        switch self {
+        case .none, .received(status: 0): self = .received(status: status)
+        case .received, .reported: break
+        }
+    }
 
-    /// Marks the response as reported; returns true once after a response.
-    mutating func report() -> Bool {
-        guard self == .received else { return false }
+    /// Marks the response as reported.
+    ///
+    /// - Returns: Its status, or 0, once after a response.
+    mutating func report() -> Int? {
+        guard case .received(let status) = self else { return nil }
         self = .reported
-        return true
+        return status
     }
 }
 

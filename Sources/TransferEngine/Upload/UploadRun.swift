@@ -101,12 +101,12 @@ final class UploadRun: TransferRun {
     }
 
     func tick(_ now: Int64) {
-        let (isEnding, parts, reportsResponse) = self.state.withLock { state in
-            if state.machine.sent > state.lastSent, state.lastSent > 0 { state.response.received() }
+        let (isEnding, parts, status) = self.state.withLock { state in
+            if state.machine.sent > state.lastSent, state.lastSent > 0 { state.response.received(status: 0) }
             state.lastSent = state.machine.sent
             return (state.machine.isEnding, state.parts, state.response.report())
         }
-        if reportsResponse { self.host.hostResponds(to: self.transfer.id) }
+        if let status { self.host.hostResponds(to: self.transfer.id, status: status) }
         if isEnding { return }
         let content = parts?.state ?? .unchanged
         let reports = self.host.events.wants(.progress)
@@ -120,7 +120,7 @@ final class UploadRun: TransferRun {
     func connected(_ id: Int) {
         let now = self.now
         self.state.withLock { $0.machine.connected(id, now: now) }
-        if self.isProbe { self.host.hostReached(by: self.transfer.id, hasResponse: false) }
+        if self.isProbe { self.host.hostReached(by: self.transfer.id, status: nil) }
     }
 
     func received(interim status: Int, _ fields: HeaderFields, on id: Int) {
@@ -130,11 +130,11 @@ final class UploadRun: TransferRun {
 
     func received(_ head: ResponseHead, on request: UploadMachine.OutgoingRequest) -> ReadDecision {
         let decision = self.state.withLock { state in
-            state.response.received()
+            state.response.received(status: head.status)
             return state.machine.reading(request.id)
         }
         if case .close = decision { return .close }
-        if self.isProbe { self.host.hostReached(by: self.transfer.id, hasResponse: true) }
+        if self.isProbe { self.host.hostReached(by: self.transfer.id, status: head.status) }
         self.request.policy?.received(head, to: self.facts(of: request))
         let (now, wallNow) = (self.now, self.host.time.wallNow)
         return self.handle(request.id) {

@@ -219,10 +219,10 @@ struct EngineWalk {
         guard let item = self.pick({ $0.hasRun && $0.probe != nil }) ?? self.pick({ $0.hasRun }) else { return }
         let hasResponse = self.chance(50)
         if hasResponse {
-            self.machine.hostResponds(to: TransferID(item.id), now: self.naive.now)
+            self.machine.hostResponds(to: TransferID(item.id), status: 200, now: self.naive.now)
             self.naive.responds(item.id)
         }
-        self.machine.hostReached(TransferID(item.id), hasResponse: hasResponse, now: self.naive.now)
+        self.machine.hostReached(TransferID(item.id), status: hasResponse ? 200 : nil, now: self.naive.now)
         self.naive.reached(item.id, hasResponse: hasResponse)
     }
 

@@ -12,14 +12,16 @@ struct HostHealthTests {
         timeout: Int64 = .max,
         jitter: Double = 0
     ) -> HostHealth.HostFailure {
-        HostHealth.HostFailure(cause, "m", transfer: transfer, timeout: timeout, jitter: jitter)
+        var failure = HostHealth.HostFailure(cause, "m", transfer: transfer, timeout: timeout, jitter: jitter)
+        failure.resource = Int(transfer)
+        return failure
     }
 
     @Test("a connection that cannot be made is an outage at once", arguments: OutageCause.allCases)
     func evidence(cause: OutageCause) {
         var health = HostHealth()
         let isOut = health.failed(self.failure(cause), now: 5)
-        #expect(isOut == (cause != .broken))
+        #expect(isOut == !cause.acceptsConnections)
         #expect((health.outage?.since == 5) == isOut)
     }
 
@@ -88,11 +90,12 @@ struct HostHealthTests {
         var health = HostHealth()
         _ = health.failed(self.failure(cause, of: 1), now: 0)
         _ = health.failed(self.failure(cause, of: 2), now: 0)
+        _ = health.failed(self.failure(cause, of: 3), now: 0)
         var other = health
         let (ended, connected) = (health.responded(), other.connected())
         #expect(ended != nil && health.permission(at: 0) == .free)
-        #expect((connected != nil) == (cause != .broken))
-        #expect((other.permission(at: 0) == .free) == (cause != .broken))
+        #expect((connected != nil) == !cause.acceptsConnections)
+        #expect((other.permission(at: 0) == .free) == !cause.acceptsConnections)
     }
 
     @Test("a probe that ends without evidence is followed by another one at once")

@@ -26,6 +26,9 @@ struct NaiveQueue {
         var place = 0
         var attempts = 0
         var failures = 0
+        /// The delays in a row that it waited because its server asked for them, and until when they cost no retries.
+        var askedWaits = 0
+        var askedEnd: Int64 = 0
         var kept: Int64 = 0
         var hasRun = false
         /// Whether its run has received no response.
@@ -60,7 +63,9 @@ struct NaiveQueue {
         var probed: UInt64 = 0
         var served: UInt64
 
-        static func delay(_ failures: Int) -> Int64 { min(60, 1 << min(failures - 1, 6)) * 1_000_000_000 }
+        static func delay(_ failures: Int, isBroken: Bool = false) -> Int64 {
+            min(isBroken ? 10 : 60, 1 << min(failures - 1, 6)) * 1_000_000_000
+        }
     }
 
     var now: Int64 = 0
@@ -231,10 +236,12 @@ struct NaiveQueue {
         guard let index = self.index(id) else { return "\(id) started, which is unknown" }
         let item = self.items[index]
         guard self.mayStart(item) else { return "\(id) started without permission" }
-        guard self.isFirst(item) else { return "\(id) started before an earlier one" }
+        // Connections of a host that breaks them are tried by a transfer from anywhere in line.
+        let isAnywhere = self.permission(item.host) == .probe && self.network == nil && self.isBroken(item.host)
+        guard isAnywhere || self.isFirst(item) else { return "\(id) started before an earlier one" }
         // A more urgent class goes first, unless this one was passed over too often.
         let own = Int(item.priority.rawValue)
-        let eligible = self.items.filter { self.mayStart($0) && self.isFirst($0) }
+        let eligible = self.items.filter { self.mayStart($0) && (self.isFirst($0) || $0.id == id) }
         let starved = eligible.filter { self.passedOver[Int($0.priority.rawValue)] >= EngineMachine.ageingPeriod }
         if starved.isEmpty {
             if eligible.contains(where: { $0.priority > item.priority }) { return "\(id) started before an urgent one" }
@@ -265,6 +272,8 @@ struct NaiveQueue {
         return nil
     }
 
+    private func isBroken(_ host: String) -> Bool { self.outages[host]?.isBroken ?? false }
+
     mutating func remove(_ index: Int) {
         self.ends[self.items[index].id, default: 0] += 1
         self.throttles[self.items[index].host]?[self.items[index].id] = nil
@@ -274,11 +283,25 @@ struct NaiveQueue {
     /// A run has ended or a file could not be synced, and another attempt may follow.
     mutating func retry(_ index: Int, _ failure: EngineMachine.Failure) -> EngineMachine.Verdict {
         let item = self.items[index]
-        guard item.failures < item.retries else {
+        let patience = item.countsOutages ? 0 : item.patience ?? 0
+        if failure.retryAfter == nil || patience == 0 {
+            self.items[index].askedWaits = 0
+        } else if item.askedWaits == 0 {
+            self.items[index].askedEnd = self.now + patience
+        }
+        let isAsked =
+            failure.retryAfter != nil && patience > 0 && item.askedWaits < RetryBudget.longestWaits
+            && self.now <= self.items[index].askedEnd
+        guard isAsked || item.failures < item.retries else {
             self.remove(index)
             return .refused(.noneLeft(attempts: item.attempts))
         }
-        self.items[index].failures += 1
+        if isAsked {
+            self.items[index].askedWaits += 1
+            self.items[index].askedEnd += (failure.retryAfter ?? 0) * 1_000_000_000
+        } else {
+            self.items[index].failures += 1
+        }
         let ceiling = min(500_000_000 << item.failures, 30_000_000_000)
         var delay = 50_000_000 + Int64(Double(ceiling - 50_000_000) * failure.jitter)
         if let retryAfter = failure.retryAfter { delay = retryAfter * 1_000_000_000 }
@@ -360,9 +383,10 @@ struct NaiveQueue {
             self.outages[item.host] = outage
             self.lastFailures[item.host] = self.now
         } else if self.outages[item.host]?.prober == item.id {
-            self.outages[item.host]?.fail(item.patience, self.now)
+            self.outages[item.host]?.fail(item, isBroken: cause == .broken, self.now)
             self.lastFailures[item.host] = self.now
         } else {
+            if cause != .broken { self.outages[item.host]?.isBroken = false }
             return self.expireAndReturn(item)
         }
         self.outages[item.host]?.isBroken = cause == .broken
@@ -374,7 +398,7 @@ struct NaiveQueue {
         if cause == .refused || cause == .broken { return self.networkResponded() }
         if self.network != nil {
             if self.network?.prober == item.id {
-                self.network?.fail(item.patience, self.now)
+                self.network?.fail(item, isBroken: false, self.now)
                 for index in self.items.indices where self.items[index].state == .waiting {
                     let since = min(self.network?.since ?? 0, self.outages[self.items[index].host]?.since ?? .max)
                     self.expire(index, since: since, served: self.network?.served ?? 0)
@@ -405,7 +429,8 @@ struct NaiveQueue {
     }
 
     /// The verdict about a transfer whose attempt failed in an outage.
-    private mutating func waitOut(_ outage: Outage, _ index: Int) -> EngineMachine.Verdict? {
+    private mutating func waitOut(_ outage: Outage, _ index: Int, isProbe: Bool) -> EngineMachine.Verdict? {
+        self.items[index].askedWaits = 0
         let item = self.items[index]
         guard let patience = item.patience, self.now - outage.since < patience else {
             self.remove(index)
@@ -416,6 +441,9 @@ struct NaiveQueue {
                 self.remove(index)
                 return .refused(.noneLeft(attempts: item.attempts))
             }
+            self.items[index].failures += 1
+        }
+        if isProbe, outage.isBroken, !item.countsOutages, item.failures + 1 < item.retries {
             self.items[index].failures += 1
         }
         self.enterLine(index, atFront: !outage.isBroken)
@@ -471,7 +499,7 @@ struct NaiveQueue {
         }
         switch result {
         case .retry(let failure):
-            if let outage { return self.waitOut(outage, index) }
+            if let outage { return self.waitOut(outage, index, isProbe: item.probe != nil) }
             if failure.isShortage {
                 let runs = self.items.count { $0.hasRun }
                 self.affordable = max(1, min(self.affordable, runs))
@@ -564,11 +592,12 @@ struct NaiveQueue {
 
 extension NaiveQueue.Outage {
     /// A probe failed.
-    mutating func fail(_ patience: Int64?, _ now: Int64) {
+    mutating func fail(_ item: NaiveQueue.Item, isBroken: Bool, _ now: Int64) {
+        let patience = item.patience
         self.failures += 1
         self.prober = nil
         self.served = max(self.served, self.probed)
-        self.next = now + Self.delay(self.failures)
+        self.next = now + Self.delay(self.failures, isBroken: isBroken)
         if let patience, self.since + patience > now { self.next = min(self.next, self.since + patience) }
     }
 }

@@ -59,7 +59,7 @@ struct SilenceTests {
         var stage = self.silent()
         stage.add("good")
         stage.starts()
-        stage.machine.hostResponds(to: TransferID(1), now: stage.now)
+        stage.machine.hostResponds(to: TransferID(1), status: 200, now: stage.now)
         stage.add("good")
         let beyond = stage.starts()
         stage.end(6, host: "good", hasResponse: true)
@@ -76,7 +76,7 @@ struct SilenceTests {
         stage.starts()
         stage.add("b")
         stage.now = 3 * Self.second
-        stage.machine.hostResponds(to: TransferID(1), now: stage.now)
+        stage.machine.hostResponds(to: TransferID(1), status: 200, now: stage.now)
         stage.now = 6 * Self.second
         _ = stage.machine.ticked(now: stage.now)
         let soon = stage.starts()

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+import Testing
+import TransferCore
+
+@Suite("Outages that responses report")
+struct ResponseOutageTests {
+    private static let second: Int64 = 1_000_000_000
+    private static let patience: Int64 = 30 * second
+
+    /// A response with a status to a transfer, which would be repeated.
+    private func response(_ status: Int, to id: UInt64, retryAfter: Int64? = nil) -> EngineMachine.RunResult {
+        var evidence = OutageEvidence(.errors)
+        evidence.status = status
+        evidence.resource = Int(id)
+        return .retry(
+            EngineMachine.Failure(
+                evidence,
+                isThrottled: status == 429 || status == 503,
+                message: "\(status)",
+                retryAfter: retryAfter,
+                jitter: 0.5
+            )
+        )
+    }
+
+    /// Runs a queue against hosts whose responses depend on the time.
+    ///
+    /// - Returns: The number of failed transfers, the end of the last one, and the requests while hosts failed.
+    private func run(
+        _ count: Int,
+        hosts: Int,
+        limit: Int = 5,
+        until end: Int64 = 600 * second,
+        status: (_ id: UInt64, _ attempt: Int, _ now: Int64) -> (status: Int, retryAfter: Int64?)
+    ) -> (failed: Int, finished: Int, end: Int64, requests: [Int: Int]) {
+        var stage = MachineStage(limit: limit)
+        for index in 0..<count { stage.add("h\(index % hosts)", retries: 5, patience: Self.patience) }
+        var requests: [Int: Int] = [:]
+        var attempts: [UInt64: Int] = [:]
+        while !stage.machine.isIdle, stage.now < end {
+            let starts = stage.starts()
+            for id in starts {
+                let host = Int(id - 1) % hosts
+                attempts[id, default: 0] += 1
+                let (status, retryAfter) = status(id, attempts[id] ?? 0, stage.now)
+                stage.machine.hostReached(TransferID(id), status: nil, now: stage.now)
+                stage.machine.hostReached(TransferID(id), status: status, now: stage.now)
+                if status == 200 {
+                    stage.end(id, host: "h\(host)", hasResponse: true)
+                } else {
+                    requests[host, default: 0] += 1
+                    stage.end(id, host: "h\(host)", self.response(status, to: id, retryAfter: retryAfter), hasResponse: true)
+                }
+            }
+            if !starts.isEmpty { continue }
+            guard let next = stage.wakeUp else { break }
+            stage.reach(next)
+        }
+        let totals = stage.machine.totals
+        return (totals.failed, totals.finished, stage.now, requests)
+    }
+
+    @Test(
+        "a thousand transfers of ten hosts outlast 20 s of errors, with few requests to each host",
+        arguments: [429, 500, 502, 503, 504, 522]
+    )
+    func outlasts(status: Int) {
+        let result = self.run(1000, hosts: 10) { _, _, now in (now < 20 * Self.second ? status : 200, nil) }
+        #expect(result.failed == 0 && result.finished == 1000)
+        #expect(result.end < 32 * Self.second)
+        #expect((result.requests.values.max() ?? 0) <= 8, "\(result.requests)")
+    }
+
+    @Test("a host that answers 500 to half of its URLs delivers the other half at once", arguments: [true, false])
+    func half(isFirst: Bool) {
+        let result = self.run(1000, hosts: 1, until: 10 * Self.second) { id, _, _ in
+            let isBroken = isFirst ? id <= 500 : id % 2 == 0
+            return (isBroken ? 500 : 200, nil)
+        }
+        #expect(result.finished == 500)
+    }
+
+    @Test("a thousand broken URLs do not hide ten good ones")
+    func hidden() {
+        let result = self.run(1010, hosts: 1) { id, _, _ in (id > 1000 ? 200 : 502, nil) }
+        #expect(result.finished == 10 && result.failed == 1000)
+    }
+
+    @Test("a minute of requested delays uses up no retries", arguments: [429, 503])
+    func requested(status: Int) {
+        let result = self.run(200, hosts: 1) { _, _, now in now < 60 * Self.second ? (status, 3) : (200, nil) }
+        #expect(result.failed == 0 && result.finished == 200 && result.end < 70 * Self.second)
+        let alone = self.run(1, hosts: 1) { _, _, now in now < 60 * Self.second ? (status, 3) : (200, nil) }
+        #expect(alone.failed == 0)
+        let endless = self.run(1, hosts: 1, until: 3600 * Self.second) { _, _, _ in (status, 3) }
+        #expect(endless.failed == 1)
+    }
+
+    @Test("a host that fails the first two requests for each URL is drained by its probes")
+    func firstRequests() {
+        let result = self.run(100, hosts: 1) { _, attempt, _ in (attempt < 3 ? 503 : 200, nil) }
+        #expect(result.failed == 0 && result.finished == 100)
+    }
+
+    @Test("one broken URL of a healthy host fails by its own retries")
+    func oneURL() {
+        var stage = MachineStage()
+        stage.add("a", retries: 2, patience: Self.patience)
+        var last: EngineMachine.Verdict?
+        for _ in 1...3 {
+            while stage.state(1) != .running {
+                stage.starts()
+                if stage.state(1) != .running, let time = stage.wakeUp { stage.reach(time) }
+            }
+            last = stage.end(1, self.response(502, to: 1), hasResponse: true)
+        }
+        #expect(last == .refused(.noneLeft(attempts: 3)))
+    }
+
+    @Test("fewer than three URLs, another response between, or 500 after another response are no outage")
+    func noOutage() {
+        var stage = MachineStage()
+        for _ in 1...8 { stage.add("a", retries: 3, patience: Self.patience) }
+        stage.starts()
+        for id in [1, 2] as [UInt64] { stage.end(id, self.response(502, to: id), hasResponse: true) }
+        stage.end(3, hasResponse: true)
+        stage.end(4, self.response(502, to: 4), hasResponse: true)
+        for id in [5, 6, 7] as [UInt64] { stage.end(id, self.response(500, to: id), hasResponse: true) }
+        #expect(stage.machine.holds(at: stage.now).isEmpty)
+    }
+
+    @Test("a long download that had its response before the outage does not end it")
+    func longDownload() {
+        var stage = MachineStage()
+        for _ in 1...4 { stage.add("a", retries: 3, patience: Self.patience) }
+        stage.starts()
+        stage.machine.hostResponds(to: TransferID(4), status: 200, now: stage.now)
+        for id in 1...3 as ClosedRange<UInt64> { stage.end(id, self.response(502, to: id), hasResponse: true) }
+        #expect(stage.machine.holds(at: stage.now).map(\.reason) == [.errors])
+        stage.end(4, hasResponse: true)
+        #expect(stage.machine.holds(at: stage.now).count == 1)
+    }
+
+    @Test("a request that cannot be repeated never probes")
+    func unrepeatable() {
+        var stage = MachineStage()
+        for _ in 1...3 { stage.add("a", retries: 3, patience: Self.patience) }
+        stage.starts()
+        let post = stage.add("a", priority: .high, patience: Self.patience) { $0.mayProbe = false }
+        for id in 1...3 as ClosedRange<UInt64> { stage.end(id, self.response(502, to: id), hasResponse: true) }
+        while let time = stage.wakeUp, time < Self.patience {
+            stage.reach(time)
+            for id in stage.starts() {
+                #expect(id != post.rawValue)
+                stage.end(id, self.response(502, to: id), hasResponse: true)
+            }
+        }
+    }
+
+    @Test("errors of a host behind a proxy hold that host alone")
+    func proxy() {
+        let proxy = MachineStage.origin("proxy")
+        var stage = MachineStage(limit: 3)
+        for _ in 1...4 { stage.add("a", retries: 3, patience: Self.patience) { $0.gate = proxy } }
+        stage.add("b", patience: Self.patience) { $0.gate = proxy }
+        let first = stage.starts()
+        for id in first where id != 5 { stage.end(id, host: "a", self.response(502, to: id), hasResponse: true) }
+        for id in stage.starts() where id != 5 {
+            stage.end(id, host: "a", self.response(502, to: id), hasResponse: true)
+        }
+        #expect(stage.machine.holds(at: stage.now).map(\.origin) == [MachineStage.origin("a")])
+        #expect(stage.state(5) == .running)
+        #expect(stage.machine.heldCount(at: stage.now) >= 1)
+    }
+
+    @Test("retries are used up where the caller counts outages")
+    func counted() {
+        var stage = MachineStage()
+        for _ in 1...3 { stage.add("a", retries: 0, patience: Self.patience) { $0.countsOutages = true } }
+        stage.starts()
+        for id in 1...3 as ClosedRange<UInt64> {
+            let verdict = stage.end(id, self.response(502, to: id), hasResponse: true)
+            #expect(verdict == .refused(.noneLeft(attempts: 1)))
+        }
+    }
+
+    @Test("held transfers are counted, whatever holds them")
+    func heldCount() {
+        var stage = MachineStage(limit: 5)
+        for _ in 1...100 { stage.add("a", retries: 3, patience: Self.patience) }
+        stage.add("b")
+        for id in stage.starts() where id <= 100 {
+            stage.end(id, self.response(502, to: id), hasResponse: true)
+        }
+        #expect(stage.machine.heldCount(at: stage.now) >= 97)
+        stage.machine.releaseHolds(of: nil, now: stage.now)
+        #expect(stage.machine.heldCount(at: stage.now) == 0)
+    }
+}
