@@ -21,6 +21,7 @@ extension TransferEngine {
         terms.isDurable = request.options.durable
         terms.gate = self.transport.proxy(for: request.sources[0])
         terms.mayProbe = RequestMethod.isIdempotent(request.method)
+        if request.sources.count > 1 { terms.mirrors = self.mirrors(of: request.sources) }
         if case .fixed(let count) = request.options.connections { terms.fixedConnections = max(1, count) }
         let nameIsExact = request.nameIsExact
         let download = Transfer.Download(request)
@@ -46,6 +47,13 @@ extension TransferEngine {
         let id = try result.get()
         self.drive()
         return id
+    }
+
+    /// The hosts of a download's sources other than that of the first one.
+    private func mirrors(of sources: [HTTPURL]) -> [EngineMachine.MirrorHost] {
+        var known: Set<Origin> = [sources[0].origin]
+        return sources.filter { known.insert($0.origin).inserted }
+            .map { EngineMachine.MirrorHost(origin: $0.origin, gate: self.transport.proxy(for: $0)) }
     }
 
     /// Adds an upload.

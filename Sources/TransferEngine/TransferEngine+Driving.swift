@@ -62,7 +62,7 @@ extension TransferEngine {
         switch step {
         case .start(let id, let lane):
             guard let transfer = state.transfers[id] else { return .nothing }
-            let run = self.run(transfer, lane, now, state.machine.earlierRuns(of: id), state.machine.isProbe(id))
+            let run = self.run(transfer, lane, now, state.machine)
             state.runs[id] = run
             return .start(run)
         case .grant(let number): return state.claims.removeValue(forKey: number).map { .call($0.wake) } ?? .nothing
@@ -88,14 +88,15 @@ extension TransferEngine {
         _ transfer: Transfer,
         _ lane: Int,
         _ now: Int64,
-        _ earlier: (activeTime: Int64, received: Int64, sent: Int64),
-        _ isProbe: Bool
+        _ machine: borrowing EngineMachine
     ) -> any TransferRun {
+        let (activeTime, received, sent) = machine.earlierRuns(of: transfer.id)
         let earlier = EarlierRuns(
-            activeTime: earlier.activeTime,
-            received: earlier.received,
-            sent: earlier.sent,
-            isProbe: isProbe
+            activeTime: activeTime,
+            received: received,
+            sent: sent,
+            isProbe: machine.isProbe(transfer.id),
+            host: machine.host(of: transfer.id) ?? transfer.origin
         )
         switch transfer.work {
         case .download(let download):

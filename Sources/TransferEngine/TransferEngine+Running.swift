@@ -7,7 +7,7 @@ extension TransferEngine {
     func runEnded(_ run: any TransferRun, _ outcome: RunOutcome) {
         let now = self.time.now
         let transfer = run.transfer
-        let tally = EngineMachine.Tally(run.tally, outcome, duration: now - run.startedAt)
+        let tally = EngineMachine.Tally(run.tally, outcome, of: transfer, duration: now - run.startedAt)
         let result = Self.result(of: outcome, transfer)
         let verdict = self.state.withLock { state in
             state.runs[transfer.id] = nil
@@ -150,7 +150,7 @@ extension TransferEngine {
 }
 
 extension EngineMachine.Tally {
-    fileprivate init(_ tally: RunTally, _ outcome: RunOutcome, duration: Int64) {
+    fileprivate init(_ tally: RunTally, _ outcome: RunOutcome, of transfer: Transfer, duration: Int64) {
         self.init()
         self.received = tally.received
         self.sent = tally.sent
@@ -160,7 +160,9 @@ extension EngineMachine.Tally {
             case .failed(let failure), .retry(let failure): tally.hasAdvanced || failure.status != nil
             case .paused, .stopped, .cancelled: tally.hasAdvanced
             }
-        if case .failed(let failure) = outcome { self.reportsOutage = failure.evidence?.cause == .errors }
+        if case .failed(let failure) = outcome, failure.evidence?.cause == .errors {
+            self.report = EngineMachine.Failure(failure, of: transfer)
+        }
         self.kept = tally.kept
         self.duration = duration
     }

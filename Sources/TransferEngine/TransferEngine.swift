@@ -47,6 +47,8 @@ package final class TransferEngine: Sendable, RunHost {
         package var paused = 0
         /// Waiting for their next attempt.
         package var retrying = 0
+        /// The waiting ones that have started before.
+        package var waitingAgain = 0
         /// The waiting and retrying ones that are held: by their host, by the network, or by a shortage.
         package var held = 0
         /// Finished with a complete file.
@@ -173,10 +175,18 @@ package final class TransferEngine: Sendable, RunHost {
 
     /// The number of transfers in each state.
     ///
-    /// O(n) in the number of hosts.
+    /// O(n) in the number of hosts while anything is held.
     package var counts: Counts {
         let now = self.time.now
         return self.state.withLock { Counts($0.machine, now) }
+    }
+
+    /// The number of held transfers that have started before: they are active in a queue that knows no other states.
+    ///
+    /// O(n) in the number of hosts while anything is held.
+    package var heldStarted: Int {
+        let now = self.time.now
+        return self.state.withLock { $0.machine.heldCounts(at: now).started }
     }
 
     /// The state of a transfer; `nil` if it has ended or the id is unknown.
@@ -197,7 +207,8 @@ package final class TransferEngine: Sendable, RunHost {
 
 extension TransferEngine.Counts {
     fileprivate init(_ machine: EngineMachine, _ now: Int64) {
-        self.held = machine.heldCount(at: now)
+        self.held = machine.heldCounts(at: now).all
+        self.waitingAgain = machine.waitingAgainCount
         self.waiting = machine.waitingCount
         self.running = machine.runningCount
         self.paused = machine.pausedCount

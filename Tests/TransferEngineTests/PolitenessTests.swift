@@ -51,12 +51,35 @@ struct PolitenessTests {
         #expect(stage.failure(id)?.code == .robotsDenied)
     }
 
-    @Test("rules that the server fails to provide deny everything; an unreachable host is an outage")
+    @Test("rules that the server fails to provide hold the host, and are requested again", arguments: [429, 500, 503])
+    func refused(status: Int) throws {
+        let stage = Stage(politeness: self.obeying())
+        let ids = try (0..<3).map { try stage.add("http://a/\($0)") { $0.outageTimeout = .seconds(30) } }
+        for _ in 0..<3 {
+            #expect(try stage.exchange().request.url.description == "http://a/robots.txt")
+            try stage.exchange().respond(status)
+            #expect(stage.open.isEmpty && ids.allSatisfy { stage.end($0) == nil })
+            #expect(stage.engine.holds.map(\.reason) == [.errors])
+            for _ in 0..<20 where stage.open.isEmpty { stage.clock.advanceToNext() }
+        }
+        try stage.exchange().respond(404)
+        while !stage.open.isEmpty { try Served(length: 4).answer(stage.exchange()) }
+        #expect(ids.allSatisfy { stage.end($0) == "finished" })
+    }
+
+    @Test("rules that the server fails to provide for longer than the outage timeout fail the files")
+    func refusedForLong() throws {
+        let stage = Stage(politeness: self.obeying())
+        let ids = try (0..<3).map { try stage.add("http://a/\($0)") { $0.outageTimeout = .seconds(30) } }
+        for _ in 0..<200 where ids.contains(where: { stage.failure($0) == nil }) {
+            if stage.open.isEmpty { stage.clock.advanceToNext() } else { try stage.exchange().respond(503) }
+        }
+        #expect(ids.allSatisfy { stage.failure($0)?.code == .overloaded })
+    }
+
+    @Test("an unreachable host is an outage, not a denial")
     func unavailable() throws {
         let stage = Stage(politeness: self.obeying())
-        let refused = try stage.add("http://a/f")
-        try stage.exchange().respond(503)
-        #expect(stage.failure(refused)?.code == .robotsDenied)
         let held = try stage.add("http://b/f") { $0.outageTimeout = .seconds(3600) }
         var error = TransportError(.refused, "no")
         error.peer = Origin(scheme: .http, host: "b", port: 80)

@@ -262,11 +262,12 @@ struct FailureOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Seconds to wait while the host or the network is unreachable. (default: 30)",
+            "Seconds to wait while the host or the network is unreachable or out of order. (default: 30)",
             discussion: """
-                The time starts when the host becomes unreachable. Transfers that wait for the host do not use \
-                retries; martlet makes one attempt at a time for all of them. With 0, each transfer uses its own \
-                retries.
+                The time starts when the host becomes unreachable, or when three transfers with different URLs \
+                received 429, 502, 503, 504 or 520 to 530 and nothing else came from the host. Transfers that wait \
+                for the host do not use retries; martlet makes one attempt at a time for all of them. With 0, each \
+                transfer uses its own retries.
                 """,
             valueName: "seconds"
         ),

@@ -38,7 +38,8 @@ struct PolitenessOptions: ParsableArguments {
             discussion: """
                 It is fetched once per run, and transfers of the origin wait for it. The first word of the User-Agent \
                 field selects the rules. A Crawl-delay of up to 30 seconds raises --host-interval. Files that it \
-                denies fail with the reason robots-denied.
+                denies fail with the reason robots-denied. If the server refuses it (429, 5xx), they wait as in an \
+                outage.
                 """
         )
     )

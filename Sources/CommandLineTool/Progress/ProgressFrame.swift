@@ -12,8 +12,10 @@ struct ProgressFrame {
 
     /// The totals of the run.
     struct Totals: Equatable {
-        /// The number of files waiting to start.
+        /// The number of files waiting to start for the first time.
         var waiting = 0
+        /// The number of files that wait for the end of a hold, started or not.
+        var held = 0
         /// The number of bytes received in this run.
         var received: Int64 = 0
         /// The rate over the last few seconds, in bytes per second.
@@ -29,7 +31,10 @@ struct ProgressFrame {
         let room = max(1, self.rows - 2)
         var lines: [String] = []
         let shown = model.rows.count > room ? max(0, room - 1) : model.rows.count
-        for row in model.rows.prefix(shown) { lines.append(self.line(row)) }
+        // Those that wait do not hide those that run.
+        var rows = model.rows
+        if rows.count > shown { rows = rows.filter { $0.waiting == nil } + rows.filter { $0.waiting != nil } }
+        for row in rows.prefix(shown) { lines.append(self.line(row)) }
         if model.rows.count > shown { lines.append(self.cut("\(self.mark) and \(model.rows.count - shown) more")) }
         lines.append(self.total(model, totals))
         return lines
@@ -77,6 +82,7 @@ struct ProgressFrame {
         let all = done + model.failed + model.cancelled + model.rows.count + totals.waiting
         var parts = ["\(done)/\(all)\(totals.complete ? "" : "+") files"]
         if model.failed > 0 { parts.append("\(model.failed) failed") }
+        if totals.held > 0 { parts.append("\(totals.held) held") }
         parts.append(Quantity.bytes(totals.received))
         parts.append(Quantity.rate(totals.rate))
         if let left = self.secondsLeft(model, totals) { parts.append(Quantity.time(left) + " left") }

@@ -125,7 +125,8 @@ enum GetRun {
             received = max(received, counts.receivedBytes + counts.sentBytes, batch.model.receivedBytes)
             rate.record(received, at: Int64(Quantity.seconds(clock.now - start) * 1e9))
             let totals = ProgressFrame.Totals(
-                waiting: counts.waiting,
+                waiting: counts.waiting - counts.waitingAgain,
+                held: counts.held,
                 received: received,
                 rate: rate.rate,
                 complete: run.feeder.isComplete

@@ -35,8 +35,16 @@ enum TopTab: Int, CaseIterable, Sendable {
         func sum(_ numbers: Int...) -> Int { numbers.reduce(0) { $0 + $1.clamped(to: 0...(1 << 40)) } }
         return switch self {
         case .all:
-            sum(counts.waiting, counts.active, counts.paused, counts.finished, counts.failed, counts.removed)
-        case .active: sum(counts.active)
+            sum(
+                counts.waiting,
+                counts.active,
+                counts.held,
+                counts.paused,
+                counts.finished,
+                counts.failed,
+                counts.removed
+            )
+        case .active: sum(counts.active, counts.held)
         case .waiting: sum(counts.waiting)
         case .paused: sum(counts.paused)
         case .failed: sum(counts.failed)

@@ -7,6 +7,8 @@ public struct QueueCounts: Sendable, Hashable {
     public var waiting = 0
     /// Running, or between attempts.
     public var active = 0
+    /// Started, and waiting for the end of a hold: of their host, the network, or this machine.
+    public var held = 0
     /// Paused.
     public var paused = 0
     /// In the history: finished.
@@ -32,6 +34,7 @@ extension QueueCounts {
             "paused": .integer(Int64(self.paused)), "finished": .integer(Int64(self.finished)),
             "failed": .integer(Int64(self.failed)), "removed": .integer(Int64(self.removed)),
             "endedInAll": .integer(Int64(self.endedInAll)), "rate": .integer(self.rate),
+            "held": .integer(Int64(self.held)),
         ]
     }
 
@@ -42,6 +45,7 @@ extension QueueCounts {
         self.init()
         self.waiting = count("waiting")
         self.active = count("active")
+        self.held = count("held")
         self.paused = count("paused")
         self.finished = count("finished")
         self.failed = count("failed")

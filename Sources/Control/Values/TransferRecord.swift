@@ -265,7 +265,8 @@ extension TransferRecord.Hold {
     public func text(now: Double, since time: String, namesHost: Bool = false) -> String {
         let place = self.reason == "network" ? "network" : namesHost ? self.host : "host"
         if self.reason == "throttled" { return "\(place) requested a delay since \(time), \(self.next(now))" }
-        let text = "\(place) unreachable since \(time), \(self.next(now))"
+        let state = self.reason == "errors" ? "out of order" : "unreachable"
+        let text = "\(place) \(state) since \(time), \(self.next(now))"
         return self.cause.isEmpty ? text : "\(text): \(self.cause)"
     }
 

@@ -29,6 +29,12 @@ extension DaemonCore {
         var counts = self.counts
         counts.waiting = found[.waiting] ?? 0
         counts.active = found[.active] ?? 0
+        counts.held = 0
+        if query.words.isEmpty {
+            let lanes = self.lanes.values.filter { query.session == nil || query.session == $0.session }
+            counts.held = min(counts.active, lanes.reduce(0) { $0 + $1.heldCount })
+            counts.active -= counts.held
+        }
         counts.paused = found[.paused] ?? 0
         counts.finished = found[.finished] ?? 0
         counts.failed = found[.failed] ?? 0

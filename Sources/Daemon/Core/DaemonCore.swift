@@ -274,15 +274,17 @@ package actor DaemonCore: TransferService {
         var rate: Int64 = 0
         for lane in self.lanes.values { for live in lane.live.values { rate += live.rate } }
         let totals = self.machine.totals
-        counts.active = self.machine.activeCount
-        counts.waiting = max(0, totals.waiting - counts.active)
+        let started = self.machine.activeCount
+        counts.held = min(started, self.lanes.values.reduce(0) { $0 + $1.heldCount })
+        counts.active = started - counts.held
+        counts.waiting = max(0, totals.waiting - started)
         counts.paused = totals.paused
         counts.finished = totals.finished
         counts.failed = totals.failed
         counts.removed = totals.removed
         counts.endedInAll = self.endedInAll
         counts.rate = rate
-        let isBusy = counts.waiting + counts.active > 0
+        let isBusy = counts.waiting + started > 0
         self.snapshot.withLock { $0.counts = counts }
         if self.wasBusy, !isBusy { self.tell(.drained) }
         self.wasBusy = isBusy

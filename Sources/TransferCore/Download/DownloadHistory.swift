@@ -64,11 +64,18 @@ package struct SourceTable: Sendable {
     /// The usable source with the fewest requests.
     ///
     /// A mirror not shown to have the same version is chosen only if all other sources are excluded.
-    func choose(of count: Int, avoiding avoided: Int?, load: (Int) -> Int) -> Int {
+    func choose(
+        of count: Int,
+        avoiding avoided: Int?,
+        preferring isPreferred: (Int) -> Bool = { _ in false },
+        load: (Int) -> Int
+    ) -> Int {
         var good = (0..<count).filter { !self.bad.contains($0) }
         let proven = good.filter { !self.fallback.contains($0) }
         if !proven.isEmpty { good = proven }
         if good.count > 1, let avoided { good.removeAll { $0 == avoided } }
+        let preferred = good.filter(isPreferred)
+        if !preferred.isEmpty { good = preferred }
         return good.min { load($0) < load($1) } ?? 0
     }
 }

@@ -5,7 +5,7 @@ extension DownloadMachine {
 
     /// Starts the first request of a run, or the one that replaces it, with the reserved slot.
     mutating func launchFirst(_ purpose: FetchRequest.Purpose, afterClosing: Bool = false, _ now: Int64) {
-        let source = self.chooseSource()
+        let source = self.chooseSource(on: self.heldSlot)
         let (url, isPinned) = self.url(of: source)
         if purpose == .fetch {
             if case .locating = self.phase { self.phase = .opening(.awaiting) }
@@ -138,13 +138,23 @@ extension DownloadMachine {
 
     // MARK: Sources
 
-    func chooseSource(avoiding avoided: Int? = nil) -> Int {
-        let count = self.terms.sources.count
-        if count == 1 { return 0 }
+    /// Chooses the source of a request.
+    ///
+    /// - Parameters:
+    ///   - avoided: A source that is chosen only if there is no other one.
+    ///   - host: The host at which the run was admitted: that of a mirror if the host of the first source is held.
+    /// - Returns: The source.
+    func chooseSource(avoiding avoided: Int? = nil, on host: Origin? = nil) -> Int {
+        let sources = self.terms.sources
+        if sources.count == 1 { return 0 }
         let requests = self.requests
-        return self.history.sources.choose(of: count, avoiding: avoided) { source in
-            requests.count { $0.source == source }
-        }
+        let isMoved = host != nil && host != sources[0].origin
+        return self.history.sources.choose(
+            of: sources.count,
+            avoiding: avoided,
+            preferring: { isMoved && sources[$0].origin == host },
+            load: { source in requests.count { $0.source == source } }
+        )
     }
 
     /// The URL to request from a source: the target of an earlier redirect of this run, a fresh link, or its own URL.

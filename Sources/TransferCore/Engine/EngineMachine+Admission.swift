@@ -62,9 +62,11 @@ extension EngineMachine {
         if !self.waits.isEmpty, let waiter = self.satisfiedWait() { return .resume(waiter) }
         if self.hosts.needsSweep {
             // The number of a removed host is used again, for one that is not parked.
-            for host in self.hosts.sweep(now: now) {
-                for index in self.classes.indices { self.classes[index].unpark(host) }
+            for (index, host) in self.hosts.sweep(now: now) {
+                for place in self.classes.indices { self.classes[place].unpark(index) }
+                self.forgotten(host)
             }
+            if !self.notices.isEmpty { return self.notices.removeFirst() }
         }
         return .none
     }
@@ -137,7 +139,9 @@ extension EngineMachine {
     ///
     /// If a host has none, the transfer with the most connections may have to yield one.
     private mutating func admitted(from index: Int, _ now: Int64, _ yield: inout YieldRequest?) -> Int? {
-        for _ in 0..<self.classes[index].hosts.count {
+        var turns = self.classes[index].hosts.count
+        while turns > 0 {
+            turns -= 1
             let turn = self.classes[index].nextHost { [entries = self.entries] in entries[$0.slot].ticket == $0.ticket }
             guard case (let host, var place)? = turn else { return nil }
             var permission = self.permission(host, now)
@@ -145,18 +149,18 @@ extension EngineMachine {
             if permission == .probe, let outage = self.responseOutage(host) {
                 switch self.prober(host, in: index, outage, first: place.slot, now) {
                 case .transfer(let chosen): place = chosen
-                case .none(let until):
-                    self.park(host, in: index, until: until, now)
-                    continue
+                case .none(let until): permission = .held(until: until)
                 case .forgotten: permission = self.permission(host, now)
                 }
             }
             if case .held(let until) = permission {
                 self.park(host, in: index, until: until, now)
+                // The hosts of mirrors join the rotation.
+                if self.moveToMirrors(from: host, in: index, now) { turns = self.classes[index].hosts.count }
                 continue
             }
             let (id, fixed) = (self.entries[place.slot].id, self.entries[place.slot].fixedConnections)
-            guard self.places(for: host) > 0 else {
+            guard self.places(for: host) > 0, !self.awaitsEvidence(host) else {
                 self.classes[index].endTurn(host, starts: false)
                 continue
             }
@@ -182,7 +186,7 @@ extension EngineMachine {
     private mutating func started(_ slot: Int, _ lane: Int?, _ now: Int64) -> Step {
         let (id, host) = (self.entries[slot].id, Int(self.entries[slot].host))
         self.entries[slot].ticket = 0
-        self.hosts[host].waiting -= 1
+        self.leaveHost(slot)
         self.hosts.connect(host, id, fixed: self.entries[slot].fixedConnections)
         self.entries[slot].startedRequests = 0
         self.requestStarts(host, by: slot, now)

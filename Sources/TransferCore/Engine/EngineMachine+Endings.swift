@@ -71,10 +71,10 @@ extension EngineMachine {
     private static let longestTime = Int64.max / 4
 
     private mutating func retry(_ slot: Int, _ failure: Failure, _ now: Int64) -> Verdict {
-        let most = Int64(self.entries[slot].maximumRetryAfter)
-        if most >= 0, let asked = failure.retryAfter, asked > most {
-            return self.fail(slot, .refused(.retryAfter(seconds: asked)))
+        if self.asksTooMuch(failure, slot) {
+            return self.fail(slot, .refused(.retryAfter(seconds: failure.retryAfter ?? 0)))
         }
+        let most = Int64(self.entries[slot].maximumRetryAfter)
         let longest = most < 0 ? RetryBudget.longestRetryAfter : most
         let own =
             self.waitAsAsked(slot, failure.retryAfter.map { min(max(0, $0), longest) * 1_000_000_000 }, now)
@@ -104,12 +104,12 @@ extension EngineMachine {
             self.entries[slot].askedWaits = 0
             return nil
         }
-        if self.entries[slot].askedWaits == 0 { self.entries[slot].askedEnd = now.addingClamped(patience) }
+        if self.entries[slot].askedWaits == 0 { self.entries[slot].askedEnd = now.adding(clamping: patience) }
         guard self.entries[slot].askedWaits < RetryBudget.longestWaits, now <= self.entries[slot].askedEnd else {
             return nil
         }
         self.entries[slot].askedWaits += 1
-        self.entries[slot].askedEnd = self.entries[slot].askedEnd.addingClamped(asked)
+        self.entries[slot].askedEnd = self.entries[slot].askedEnd.adding(clamping: asked)
         return asked
     }
 

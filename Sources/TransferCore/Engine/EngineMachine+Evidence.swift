@@ -65,13 +65,17 @@ extension EngineMachine {
         let probe = self.entries[slot].probe
         let hasResponse = tally.hasResponse
         self.entries[slot].probe = .none
-        if case .retry(let failure) = result, let evidence = failure.evidence, evidence.cause == .errors,
-            self.isEvidence(evidence, failure, slot)
+        var report = tally.report
+        if case .retry(let failure) = result { report = failure }
+        if let report, let evidence = report.evidence, evidence.cause == .errors,
+            self.reportsOutage(evidence, of: slot)
         {
-            return self.responseFailed(slot, failure, evidence, probe, now)
-        }
-        if tally.reportsOutage {
-            self.abandon(slot, probe, gate)
+            guard !self.asksTooMuch(report, slot) else {
+                self.abandon(slot, probe, gate)
+                return nil
+            }
+            let hold = self.responseFailed(slot, report, evidence, probe, now)
+            if case .retry = result { return hold }
             return nil
         }
         if hasResponse {
@@ -84,13 +88,14 @@ extension EngineMachine {
             if !hasResponse { self.abandon(slot, probe, gate) }
             return nil
         }
-        let facts = HostHealth.HostFailure(
+        var facts = HostHealth.HostFailure(
             evidence.cause,
             failure.message,
             transfer: self.entries[slot].id.rawValue,
             timeout: self.entries[slot].outageTimeout < 0 ? .max : self.entries[slot].outageTimeout,
             jitter: failure.jitter
         )
+        facts.isLast = self.entries[slot].budget.isLast
         if let peer = evidence.peer, peer != self.hosts[gate].origin {
             if !hasResponse { self.abandon(slot, probe, gate) }
             return self.foreignFailed(slot, peer, facts, now)
@@ -201,10 +206,11 @@ extension EngineMachine {
 
     mutating func outageEnded(_ gate: Int, _ outage: HostHealth.Outage) {
         if self.hosts[gate].isReportedHeld {
-            self.hosts[gate].isReportedHeld = false
+            self.setReportedHeld(gate, false)
             self.notices.append(.released(self.hold(of: outage, self.hosts[gate].origin)))
         }
         self.resume(gate)
+        self.resumeMirrored()
     }
 
     private mutating func networkResponded(_ now: Int64) {

@@ -300,13 +300,13 @@ extension EngineMachine {
 
     mutating func reportHeld(_ gate: Int, _ now: Int64) {
         guard let hold = self.ownHold(gate, now) else { return }
-        self.hosts[gate].isReportedHeld = true
+        self.setReportedHeld(gate, true)
         self.notices.append(.held(hold))
     }
 
     private mutating func reportReleased(_ gate: Int, _ now: Int64) {
         guard self.hosts[gate].isReportedHeld, self.hosts[gate].health.outage == nil else { return }
-        self.hosts[gate].isReportedHeld = false
+        self.setReportedHeld(gate, false)
         let health = self.hosts[gate].health
         let hold = Hold(
             origin: self.hosts[gate].origin,
@@ -316,6 +316,15 @@ extension EngineMachine {
             nextTry: nil
         )
         self.notices.append(.released(hold))
+        self.resumeMirrored()
+    }
+
+    /// A host that nothing waits for was forgotten, and with it its hold.
+    mutating func forgotten(_ host: HostTable.Host) {
+        guard host.isReportedHeld else { return }
+        self.reportedHolds -= 1
+        guard let outage = host.health.outage else { return }
+        self.notices.append(.released(self.hold(of: outage, host.origin)))
     }
 
     /// Ends holds immediately: a user knows that a host, or every host, is reachable again.
@@ -331,17 +340,19 @@ extension EngineMachine {
         self.resumeAll()
         let gates: [Int]
         if let origin {
-            gates = self.hosts.index(of: origin).map { self.hosts[$0].gate == $0 ? [$0] : [self.hosts[$0].gate, $0] } ?? []
+            gates =
+                self.hosts.index(of: origin).map { self.hosts[$0].gate == $0 ? [$0] : [self.hosts[$0].gate, $0] } ?? []
         } else {
             gates = Array(self.hosts.allIndices)
         }
         for gate in gates {
             if self.hosts[gate].isReportedHeld, let hold = self.ownHold(gate, now) {
-                self.hosts[gate].isReportedHeld = false
+                self.setReportedHeld(gate, false)
                 self.notices.append(.released(hold))
             }
             self.hosts[gate].health.release()
             self.resume(gate)
         }
+        self.resumeMirrored()
     }
 }

@@ -24,17 +24,20 @@ extension EngineMachine {
 
     // MARK: Evidence
 
-    /// Whether a response is evidence of an outage, and not of the transfer's own trouble.
-    func isEvidence(_ evidence: OutageEvidence, _ failure: Failure, _ slot: Int) -> Bool {
-        let most = Int64(self.entries[slot].maximumRetryAfter)
-        // The transfer does not wait that long, whether it is alone or not.
-        if most >= 0, let asked = failure.retryAfter, asked > most { return false }
+    /// Whether a response is evidence of an outage, and not of the resource's own trouble.
+    func reportsOutage(_ evidence: OutageEvidence, of slot: Int) -> Bool {
         guard let status = evidence.status else { return true }
         let host = evidence.peer.flatMap { self.hosts.index(of: $0) } ?? Int(self.entries[slot].host)
         return self.reportsOutage(status, host)
     }
 
-    /// A run ended with a response that reports an outage, and would be repeated.
+    /// Whether a server requested a longer delay than the transfer waits, so that it fails, in an outage or not.
+    func asksTooMuch(_ failure: Failure, _ slot: Int) -> Bool {
+        let most = Int64(self.entries[slot].maximumRetryAfter)
+        return most >= 0 && failure.retryAfter ?? 0 > most
+    }
+
+    /// A run ended with a response that reports an outage.
     ///
     /// - Returns: The outage that the transfer waits out, if there is one.
     mutating func responseFailed(
@@ -59,6 +62,7 @@ extension EngineMachine {
         facts.asked = failure.retryAfter.map { min(max(0, $0), longest) * 1_000_000_000 }
         facts.resource = evidence.resource
         facts.concernsHost = evidence.concernsHost
+        facts.isLast = self.entries[slot].budget.isLast
         if let peer = evidence.peer, peer != self.hosts[host].origin {
             self.abandon(slot, probe, gate)
             return patience > 0 ? self.foreignFailed(slot, peer, facts, now) : nil
@@ -83,7 +87,20 @@ extension EngineMachine {
         for id in self.hosts[host].health.takeComplainants() {
             guard let slot = self.slots[TransferID(id)], self.entries[slot].state != .running else { continue }
             self.entries[slot].budget.refund()
+            // It waits for the host now, unless the host asked it for a delay of its own.
+            guard case .retrying = self.entries[slot].state, !self.entries[slot].isHeld,
+                self.entries[slot].askedWaits == 0
+            else { continue }
+            self.retryStopped(slot)
+            self.wait(slot, atFront: false)
         }
+    }
+
+    /// Whether a host has sent responses that report an outage, and further evidence is on its way: until a response
+    /// shows whether there is one, no more requests are sent than that takes.
+    func awaitsEvidence(_ host: Int) -> Bool {
+        let complaints = self.hosts[host].health.complaintCount
+        return complaints > 0 && self.hosts[host].unanswered + complaints >= HostHealth.complaintsConcerned
     }
 
     // MARK: Probes
@@ -100,7 +117,7 @@ extension EngineMachine {
 
     /// Chooses the transfer of a queue that probes a host.
     ///
-    /// Every other attempt is the same transfer's. The others are taken from all over the queue, not in its order: a
+    /// Every other attempt is the same transfer's, until it has one retry left. The others are taken from all over the queue, not in its order: a
     /// thousand broken URLs in front do not hide those behind them.
     mutating func prober(
         _ host: Int,
@@ -122,14 +139,16 @@ extension EngineMachine {
         }
         let avoided = outage.avoidedProber.flatMap { self.slots[TransferID($0)] }
         let position = part - part.rounded(.down)
+        // One that has never started shows most.
         let place =
-            self.classes[index].advance(host, to: position) { $0.slot != avoided && mayProbe($0) }
+            self.classes[index].advance(host, to: position) { entries[$0.slot].attempts == 0 && mayProbe($0) }
+            ?? self.classes[index].advance(host, to: position) { $0.slot != avoided && mayProbe($0) }
             ?? self.classes[index].advance(host, to: position, isEligible: mayProbe)
         if let place { return .transfer(place) }
         let end = outage.lastFailure + HostHealth.Outage.longestDelay
         guard end <= now else {
             let patience = self.entries[slot].outageTimeout
-            let ownEnd = (outage.since + outage.askedTime).addingClamped(patience > 0 ? patience : .max)
+            let ownEnd = (outage.since + outage.askedTime).adding(clamping: patience > 0 ? patience : .max)
             return .none(until: ownEnd > now ? min(end, ownEnd) : end)
         }
         let gate = self.hosts[host].gate
@@ -154,16 +173,31 @@ extension EngineMachine {
 
     // MARK: Counts
 
-    /// The number of transfers that neither run nor could, because something holds them: their host, the network, or a
+    /// The numbers of transfers that neither run nor could, because something holds them: their host, the network, or a
     /// shortage on this machine.
-    ///
-    /// They are part of ``waitingCount`` and ``retryingCount``. O(n) in the number of hosts.
-    package func heldCount(at now: Int64) -> Int {
-        var count = self.heldRetries
+    package struct HeldCounts: Hashable, Sendable {
+        /// All of them; they are part of ``EngineMachine/waitingCount`` and ``EngineMachine/retryingCount``.
+        package var all = 0
+        /// Those that have started before.
+        package var started = 0
+    }
+
+    /// The numbers of held transfers; O(n) in the number of hosts while anything is held.
+    package func heldCounts(at now: Int64) -> HeldCounts {
+        guard self.reportedHolds > 0 || self.network.outage != nil || self.heldRetries > 0 else { return HeldCounts() }
+        var counts = HeldCounts(all: self.heldRetries, started: self.heldRetries)
         for host in self.hosts.allIndices where self.hosts[host].waiting > 0 && self.permission(host, now) != .free {
-            count += self.hosts[host].waiting
+            counts.all += self.hosts[host].waiting
+            counts.started += self.hosts[host].waitingAgain
         }
-        return count
+        return counts
+    }
+
+    /// A hold of a host was reported, or its end.
+    mutating func setReportedHeld(_ host: Int, _ isHeld: Bool) {
+        guard self.hosts[host].isReportedHeld != isHeld else { return }
+        self.hosts[host].isReportedHeld = isHeld
+        self.reportedHolds += isHeld ? 1 : -1
     }
 
     /// A transfer waits until a time for the end of something other than its own host's outage.
@@ -179,13 +213,5 @@ extension EngineMachine {
         guard self.entries[slot].isHeld else { return }
         self.entries[slot].isHeld = false
         self.heldRetries -= 1
-    }
-}
-
-extension Int64 {
-    /// The sum, or the largest value if it is larger.
-    func addingClamped(_ other: Int64) -> Int64 {
-        let (sum, isOverflow) = self.addingReportingOverflow(other)
-        return isOverflow ? (other > 0 ? .max : .min) : sum
     }
 }

@@ -35,9 +35,25 @@ extension EngineMachine {
         /// Whether it may be the one that finds out whether a host still responds with errors: its request can be
         /// repeated, and its content is short.
         package var mayProbe = true
+        /// The other hosts from which it can be fetched; it starts there if its own host is held.
+        package var mirrors: [MirrorHost] = []
 
         /// Creates the terms of a transfer that is tried once.
         package init(origin: Origin) { self.origin = origin }
+    }
+
+    /// Another host that has the resource of a transfer.
+    package struct MirrorHost: Hashable, Sendable {
+        /// The host.
+        package var origin: Origin
+        /// The proxy through which it is reached.
+        package var gate: Origin?
+
+        /// Creates a host.
+        package init(origin: Origin, gate: Origin? = nil) {
+            self.origin = origin
+            self.gate = gate
+        }
     }
 
     /// The result of a run, as the run reports it.
@@ -97,8 +113,8 @@ extension EngineMachine {
         package var sent: Int64 = 0
         /// Whether the host responded in this run.
         package var hasResponse = false
-        /// Whether the last response reports an outage, although the transfer is not repeated.
-        package var reportsOutage = false
+        /// The failure of a transfer that is not repeated, although its last response reports an outage.
+        package var report: Failure?
         /// See ``RetryBudget/kept(_:)``.
         package var kept: Int64 = 0
         /// The time that it ran, in nanoseconds.

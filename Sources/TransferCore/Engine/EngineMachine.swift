@@ -41,6 +41,8 @@ package struct EngineMachine: Sendable {
         var obeysRobots: Bool
         /// Whether its content is short, and its request may be repeated after a response that reports an outage.
         var mayProbe: Bool
+        /// The other hosts from which it can be fetched.
+        var mirrors: [MirrorHost]
         /// Whether its run has received no response.
         var isUnanswered = false
         /// Whether it waits for the end of a hold until its next attempt, instead of retrying by itself.
@@ -91,6 +93,12 @@ package struct EngineMachine: Sendable {
     package internal(set) var retryingCount = 0
     /// Those of them that wait for the end of a hold, such as that of another host, or for descriptors.
     var heldRetries = 0
+    /// The hosts whose holds were reported, and whose ends were not.
+    var reportedHolds = 0
+    /// The transfers that wait and have started before.
+    package internal(set) var waitingAgainCount = 0
+    /// The transfers that have mirrors.
+    var mirroredCount = 0
     /// The running transfers, including those whose files wait to be synced.
     package internal(set) var runningCount = 0
     /// The transfers that have a run.
@@ -191,7 +199,8 @@ package struct EngineMachine: Sendable {
             isDurable: terms.isDurable,
             countsOutages: terms.countsOutages,
             obeysRobots: terms.obeysRobots,
-            mayProbe: terms.mayProbe
+            mayProbe: terms.mayProbe,
+            mirrors: terms.mirrors
         )
         let slot: Int
         if let free = self.freeSlots.popLast() {
@@ -203,6 +212,7 @@ package struct EngineMachine: Sendable {
         }
         self.slots[id] = slot
         self.waitingCount += 1
+        if !terms.mirrors.isEmpty { self.mirroredCount += 1 }
         self.probeForNewcomer(Int(entry.host))
         self.enterLine(slot, atFront: false)
         if terms.waitsSince < .max { self.collectExpired(slot, waitsSince: terms.waitsSince) }
@@ -269,6 +279,7 @@ package struct EngineMachine: Sendable {
         self.endHold(slot)
         self.count(self.leave(slot, to: end), by: -1)
         self.slots[self.entries[slot].id] = nil
+        if !self.entries[slot].mirrors.isEmpty { self.mirroredCount -= 1 }
         self.forgetHolds(slot)
         self.hosts.release(Int(self.entries[slot].host))
         // An unused entry of a queue must not apply to the next transfer in this slot.
@@ -309,17 +320,33 @@ package struct EngineMachine: Sendable {
         self.nextTicket += 1
         self.entries[slot].ticket = self.nextTicket
         self.hosts[host].waiting += 1
-        self.classes[Int(self.entries[slot].priority.rawValue)]
+        if self.entries[slot].attempts > 0 {
+            self.hosts[host].waitingAgain += 1
+            self.waitingAgainCount += 1
+        }
+        let index = Int(self.entries[slot].priority.rawValue)
+        self.classes[index]
             .append(PriorityClass.Place(slot: slot, ticket: self.nextTicket), host: host, atFront: atFront)
+        // If the host is held, the transfer is moved at its turn.
+        if !self.entries[slot].mirrors.isEmpty { self.classes[index].unpark(host) }
     }
 
     /// Removes a waiting transfer from its host's queue.
     mutating func leaveLine(_ slot: Int) {
         let index = Int(self.entries[slot].priority.rawValue)
         self.entries[slot].ticket = 0
-        self.hosts[Int(self.entries[slot].host)].waiting -= 1
+        self.leaveHost(slot)
         self.classes[index].count -= 1
         self.classes[index].compact { [entries = self.entries] in entries[$0.slot].ticket == $0.ticket }
+    }
+
+    /// A transfer no longer waits for its host.
+    mutating func leaveHost(_ slot: Int) {
+        let host = Int(self.entries[slot].host)
+        self.hosts[host].waiting -= 1
+        guard self.entries[slot].attempts > 0 else { return }
+        self.hosts[host].waitingAgain -= 1
+        self.waitingAgainCount -= 1
     }
 }
 

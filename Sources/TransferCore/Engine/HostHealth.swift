@@ -39,9 +39,9 @@ package struct HostHealth: Hashable, Sendable {
         ///
         /// One transfer makes every other attempt, because a host may fail the first requests for each URL. The others
         /// are made by different transfers, because it may fail all requests for some URLs.
-        package var nextProber: UInt64? { self.probes % 2 == 1 ? self.anchor : nil }
+        var nextProber: UInt64? { self.probes % 2 == 1 ? self.anchor : nil }
         /// The transfer that does not make the next attempt if another one may.
-        package var avoidedProber: UInt64? { self.probes % 2 == 0 ? self.anchor : nil }
+        var avoidedProber: UInt64? { self.probes % 2 == 0 ? self.anchor : nil }
 
         init(since: Int64, now: Int64, _ cause: OutageCause, _ message: String, served: UInt64, jitter: Double) {
             self.since = since
@@ -77,7 +77,7 @@ package struct HostHealth: Hashable, Sendable {
             self.lastFailure = now
             self.prober = nil
             self.served = max(self.served, self.probed)
-            if self.anchor == nil || self.probes % 2 == 1 { self.anchor = failure.transfer }
+            if self.anchor == nil || self.probes % 2 == 1 { self.anchor = failure.isLast ? nil : failure.transfer }
             self.probes += 1
             if self.waitAsAsked(failure, now) { return }
             var next = now + Self.delay(after: self.failures, failure.cause, jitter: failure.jitter)
@@ -111,7 +111,6 @@ package struct HostHealth: Hashable, Sendable {
         package static let longestDelay: Int64 = 60_000_000_000
         /// The same while the host accepts connections: any of its transfers may succeed.
         package static let longestDelayIfConnected: Int64 = 10_000_000_000
-
     }
 
     /// A failure that is evidence of an outage.
@@ -132,6 +131,8 @@ package struct HostHealth: Hashable, Sendable {
         package var resource = 0
         /// Whether a response concerns every transfer of the host, such as that to a request for its `robots.txt`.
         package var concernsHost = false
+        /// Whether the transfer has at most one retry left.
+        package var isLast = false
 
         /// Creates the facts.
         package init(_ cause: OutageCause, _ message: String, transfer: UInt64, timeout: Int64, jitter: Double) {
@@ -200,6 +201,9 @@ package struct HostHealth: Hashable, Sendable {
     package var isSuspect: Bool { self.outage != nil || !self.broken.isEmpty || !self.complaints.isEmpty }
     /// Whether the last responses report an outage, but are not enough evidence for one.
     package var isDoubted: Bool { self.outage == nil && !self.complaints.isEmpty }
+
+    /// The number of these responses.
+    package var complaintCount: Int { self.complaints.count }
 
     /// Whether a transfer may start at a time.
     ///

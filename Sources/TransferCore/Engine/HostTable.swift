@@ -11,6 +11,8 @@ struct HostTable: Sendable {
         var references = 0
         /// The transfers that wait to be admitted.
         var waiting = 0
+        /// Those of them that have started before.
+        var waitingAgain = 0
         /// The connections of all transfers.
         var connections = 0
         /// The connections of transfers whose callers have fixed their number.
@@ -161,9 +163,9 @@ struct HostTable: Sendable {
 
     /// Removes idle hosts, except those that are throttled or have a learned limit.
     ///
-    /// - Returns: Their numbers, which are unused now.
-    mutating func sweep(now: Int64) -> [Int] {
-        var removed: [Int] = []
+    /// - Returns: Their numbers, which are unused now, and what they were.
+    mutating func sweep(now: Int64) -> [(index: Int, host: Host)] {
+        var removed: [(index: Int, host: Host)] = []
         for (origin, index) in self.indices where self.hosts[index].references == 0 {
             let until = self.hosts[index].health.throttledUntil ?? now
             guard until <= now, self.hosts[index].learnedUntil <= now, self.hosts[index].nextStart <= now,
@@ -172,9 +174,9 @@ struct HostTable: Sendable {
             let gate = self.hosts[index].gate
             if self.hosts[index].domain >= 0 { self.domains.release(Int(self.hosts[index].domain)) }
             self.indices[origin] = nil
+            removed.append((index, self.hosts[index]))
             self.hosts[index] = Host(origin: Self.none, gate: index)
             self.unused.append(index)
-            removed.append(index)
             self.idleCount -= 1
             if gate != index { self.release(gate) }
         }

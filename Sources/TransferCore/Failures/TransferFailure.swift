@@ -178,11 +178,15 @@ extension TransferFailure {
             case .content: (.fileIO, false)
             case .notCached: (.unknown, false)
             case .robotsDenied: (.robotsDenied, false)
+            case .robotsUnavailable: (.overloaded, true)
             case .malformed, .headTooLarge: (.badResponse, true)
             case .connect, .broken, .truncated, .localResource, .cancelled, .proxyRefused: (.network, true)
             }
         self.init(code, error.message, remedy: error.remedy, setting: error.setting, isRetryable: isRetryable)
+        self.retryAfter = error.retryAfter
         self.evidence = OutageCause(error.code).map { OutageEvidence($0, peer: error.peer) }
+        // One response is enough, because every request of the host depends on it.
+        self.evidence?.concernsHost = error.code == .robotsUnavailable
         self.isShortage = error.code == .localResource
         self.isNotCached = error.code == .notCached
     }
@@ -198,6 +202,7 @@ extension OutageCause {
         case .connectTimeout: self = .timeout
         case .connect: self = .connect
         case .reset, .broken, .truncated: self = .broken
+        case .robotsUnavailable: self = .errors
         case .unknownName, .tls, .certificateExpired, .certificateWrongHost, .certificateUnknownAuthority,
             .certificate, .malformed, .headTooLarge, .cancelled, .localResource, .proxyAuthentication, .proxyRefused,
             .proxySettings, .content, .notCached, .robotsDenied:

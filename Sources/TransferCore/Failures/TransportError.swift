@@ -51,6 +51,8 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         case notCached
         /// The origin's `robots.txt` denies the request.
         case robotsDenied
+        /// The origin does not provide its `robots.txt` for now (429, 5xx), so that nothing may be requested.
+        case robotsUnavailable
     }
 
     /// The kind of failure.
@@ -63,6 +65,8 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     public var setting: TransferFailure.Setting?
     /// The host or the proxy of the connection; `nil` if unknown.
     public var peer: Origin?
+    /// The delay in seconds that the server requested, if any.
+    public var retryAfter: Int64?
     /// Whether a pooled connection broke before any byte of this response: an immediate repetition is safe for GET and
     /// HEAD.
     public var onReusedConnection: Bool

@@ -9,10 +9,9 @@ package struct RobotsFetch: Sendable {
     package enum Result: Sendable {
         /// The rules, and the time for which they are used, in nanoseconds.
         case rules(RobotsRules, age: Int64)
-        /// The server did not provide its rules, so that nothing may be requested for a time, in nanoseconds.
-        case refused(String, age: Int64)
-        /// The origin could not be reached: its transfers fail in the same way.
-        case unreachable(TransportError)
+        /// The origin could not be reached, or does not provide its rules for now: its transfers fail in the same way,
+        /// which holds the host.
+        case unavailable(TransportError)
     }
 
     /// The next thing to do.
@@ -29,8 +28,6 @@ package struct RobotsFetch: Sendable {
     package static let maximumRedirects = 5
     /// The time for which rules are used (RFC 9309 §2.4).
     package static let rulesAge: Int64 = 86_400_000_000_000
-    /// The time for which a server's failure to provide its rules counts.
-    package static let refusalAge: Int64 = 60_000_000_000
 
     private let agent: String
     private var url: HTTPURL
@@ -51,7 +48,12 @@ package struct RobotsFetch: Sendable {
     package var first: HTTPURL { self.url }
 
     /// A response's head was received.
-    package mutating func received(_ head: ResponseHead) -> Action {
+    ///
+    /// - Parameters:
+    ///   - head: The head.
+    ///   - wallNow: The time in seconds since 1970.
+    /// - Returns: The next thing to do.
+    package mutating func received(_ head: ResponseHead, wallNow: Int64) -> Action {
         switch head.status {
         case 200..<300: return .read
         case 301, 302, 303, 307, 308:
@@ -62,8 +64,14 @@ package struct RobotsFetch: Sendable {
             self.url = next
             return .request(next)
         case 429, 500...:
-            let message = "its robots.txt was refused with status \(head.status)"
-            return .finish(.refused(message, age: Self.refusalAge))
+            // RFC 9309 denies everything then, which would fail every row of a data set at a server that restarts.
+            var error = TransportError(
+                .robotsUnavailable,
+                "\(self.url.origin.host) refuses its robots.txt with status \(head.status)"
+            )
+            error.peer = self.url.origin
+            error.retryAfter = head.fields["Retry-After"].flatMap { RetryAfter.seconds($0, now: wallNow) }
+            return .finish(.unavailable(error))
         default: return .finish(.rules(.allowingAll, age: Self.rulesAge))
         }
     }

@@ -105,7 +105,8 @@ package struct DownloadOptions: Sendable {
     package var retryWait: Duration = .zero
     /// The maximum duration of an outage, during which the transfer waits; `nil` treats it like any other failure.
     ///
-    /// In an outage connections cannot be made or break, or no name server responds. Transfers that wait for its end
+    /// In an outage connections cannot be made or break, no name server responds, or the host responds to different
+    /// transfers with errors only. Transfers that wait for its end
     /// use up no retries, and one attempt at a time is made for all transfers of a host.
     package var outageTimeout: Duration?
     /// The longest delay requested by a server that the transfer waits for; with a longer one it fails.

@@ -53,15 +53,10 @@ final class RobotsBook: Sendable {
         switch page.result {
         case .rules(let rules, _):
             if rules.allows(url) { return .allowed }
-            return .refused(Self.refusal("\(url.origin.host) denies \(url.path) to crawlers in its robots.txt"))
-        case .refused(let message, _):
-            return .refused(Self.refusal("\(url.origin.host) denies everything for now: \(message)"))
-        case .unreachable(let error): return .refused(error)
+            let message = "\(url.origin.host) denies \(url.path) to crawlers in its robots.txt"
+            return .refused(TransportError(.robotsDenied, message, remedy: "ask its operator, or leave out --robots"))
+        case .unavailable(let error): return .refused(error)
         }
-    }
-
-    private static func refusal(_ message: String) -> TransportError {
-        TransportError(.robotsDenied, message, remedy: "ask its operator, or leave out --robots")
     }
 
     /// Fetches the rules of an origin unless they are known.
@@ -101,9 +96,9 @@ final class RobotsBook: Sendable {
     private func finish(_ origin: Origin, _ result: RobotsFetch.Result) {
         let age: Int64 =
             switch result {
-            case .rules(_, let age), .refused(_, let age): age
+            case .rules(_, let age): age
             // The transfers that waited fail as the request for the rules did; the next ones request them again.
-            case .unreachable: 1_000_000_000
+            case .unavailable: 1_000_000_000
             }
         let end = self.time.now + age
         let waiting = self.state.withLock { state in

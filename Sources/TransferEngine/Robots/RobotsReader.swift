@@ -47,7 +47,7 @@ final class RobotsReader: ExchangeReceiver, @unchecked Sendable {
         let (exchange, origin) = (self.exchange, self.fetch.first.origin)
         var error = TransportError(.connectTimeout, "\(origin.host) does not respond to requests for its robots.txt")
         error.peer = origin
-        self.end(.unreachable(error))
+        self.end(.unavailable(error))
         exchange?.cancel()
     }
 
@@ -71,7 +71,7 @@ final class RobotsReader: ExchangeReceiver, @unchecked Sendable {
     func exchangeConnected() {}
 
     func exchangeReceived(head: ResponseHead) -> ReadDecision {
-        switch self.fetch.received(head) {
+        switch self.fetch.received(head, wallNow: self.time.wallNow) {
         case .read: return .read
         case .request(let url):
             self.exchange = nil
@@ -89,5 +89,5 @@ final class RobotsReader: ExchangeReceiver, @unchecked Sendable {
 
     func exchangeEnded(trailers: HeaderFields, cleanly: Bool) { self.end(self.fetch.ended()) }
 
-    func exchangeFailed(_ error: TransportError) { self.end(.unreachable(error)) }
+    func exchangeFailed(_ error: TransportError) { self.end(.unavailable(error)) }
 }

@@ -18,6 +18,8 @@ final class DownloadRun: TransferRun {
     let lane: Int
     let startedAt: Int64
     private let isProbe: Bool
+    /// The host at which the run was admitted.
+    private let slot: Origin
     let state: Mutex<State>
     /// Runs this run's blocking operations, one at a time.
     let line: OperationLine
@@ -61,6 +63,7 @@ final class DownloadRun: TransferRun {
         self.lane = lane
         self.startedAt = now
         self.isProbe = earlier.isProbe
+        self.slot = earlier.host
         self.line = OperationLine(on: host.pool)
         self.state = Mutex(
             State(
@@ -74,7 +77,7 @@ final class DownloadRun: TransferRun {
                     reserved: transfer.reserved,
                     base: transfer.baseName,
                     isNamedByUser: transfer.isNamedByUser,
-                    slot: transfer.origin,
+                    slot: earlier.host,
                     lane: lane,
                     activeTime: earlier.activeTime,
                     received: earlier.received,
@@ -162,8 +165,10 @@ final class DownloadRun: TransferRun {
 
     func received(_ head: ResponseHead, on exchange: DownloadExchange) -> ReadDecision {
         if exchange.isClosed { return .close }
-        self.state.withLock { $0.response.received(status: head.status) }
-        if self.isProbe { self.host.hostReached(by: self.transfer.id, status: head.status) }
+        // Of several sources, the first one requested may be on another host.
+        let isOwn = self.request.sources.count == 1 || exchange.plan.url.origin == self.slot
+        self.state.withLock { $0.response.received(status: isOwn ? head.status : 0) }
+        if self.isProbe, isOwn { self.host.hostReached(by: self.transfer.id, status: head.status) }
         if let policy = self.policy { policy.received(head, to: self.requestFacts(exchange.plan)) }
         let (now, wallNow) = (self.now, self.time.wallNow)
         self.handle { $0.headReceived(head, exchange.number, now, wallNow: wallNow) }

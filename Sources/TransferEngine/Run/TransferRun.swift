@@ -74,4 +74,6 @@ struct EarlierRuns: Sendable {
     var sent: Int64 = 0
     /// Whether this run probes whether its host responds again.
     var isProbe = false
+    /// The host to which the run has a connection: its own, or that of a mirror.
+    var host: Origin
 }

@@ -49,7 +49,12 @@ struct ResponseOutageTests {
                     stage.end(id, host: "h\(host)", hasResponse: true)
                 } else {
                     requests[host, default: 0] += 1
-                    stage.end(id, host: "h\(host)", self.response(status, to: id, retryAfter: retryAfter), hasResponse: true)
+                    stage.end(
+                        id,
+                        host: "h\(host)",
+                        self.response(status, to: id, retryAfter: retryAfter),
+                        hasResponse: true
+                    )
                 }
             }
             if !starts.isEmpty { continue }
@@ -148,13 +153,18 @@ struct ResponseOutageTests {
         stage.starts()
         let post = stage.add("a", priority: .high, patience: Self.patience) { $0.mayProbe = false }
         for id in 1...3 as ClosedRange<UInt64> { stage.end(id, self.response(502, to: id), hasResponse: true) }
+        #expect(stage.starts().isEmpty)
+        var probes = 0
         while let time = stage.wakeUp, time < Self.patience {
             stage.reach(time)
             for id in stage.starts() {
+                probes += 1
                 #expect(id != post.rawValue)
                 stage.end(id, self.response(502, to: id), hasResponse: true)
             }
+            #expect(stage.starts().isEmpty)
         }
+        #expect(probes > 2)
     }
 
     @Test("errors of a host behind a proxy hold that host alone")
@@ -170,7 +180,7 @@ struct ResponseOutageTests {
         }
         #expect(stage.machine.holds(at: stage.now).map(\.origin) == [MachineStage.origin("a")])
         #expect(stage.state(5) == .running)
-        #expect(stage.machine.heldCount(at: stage.now) >= 1)
+        #expect(stage.machine.heldCounts(at: stage.now).all >= 1)
     }
 
     @Test("retries are used up where the caller counts outages")
@@ -192,8 +202,69 @@ struct ResponseOutageTests {
         for id in stage.starts() where id <= 100 {
             stage.end(id, self.response(502, to: id), hasResponse: true)
         }
-        #expect(stage.machine.heldCount(at: stage.now) >= 97)
+        #expect(stage.machine.heldCounts(at: stage.now).all >= 97)
         stage.machine.releaseHolds(of: nil, now: stage.now)
-        #expect(stage.machine.heldCount(at: stage.now) == 0)
+        #expect(stage.machine.heldCounts(at: stage.now).all == 0)
+    }
+
+    @Test("a response that requests more than the transfer waits fails it, and ends no outage")
+    func asksTooMuch() {
+        var stage = MachineStage()
+        for _ in 1...4 { stage.add("a", retries: 3, patience: Self.patience) }
+        stage.add("a", retries: 3, patience: Self.patience) { $0.maximumRetryAfter = 300 }
+        stage.starts()
+        for id in 1...3 as ClosedRange<UInt64> { stage.end(id, self.response(503, to: id), hasResponse: true) }
+        let verdict = stage.end(5, self.response(503, to: 5, retryAfter: 3600), hasResponse: true)
+        #expect(verdict == .refused(.retryAfter(seconds: 3600)))
+        #expect(stage.machine.holds(at: stage.now).map(\.reason) == [.errors])
+    }
+
+    @Test("transfers with mirrors leave a held host, also after an attempt, and return when the mirror is held")
+    func mirrors() {
+        var stage = MachineStage(limit: 3)
+        let mirror = EngineMachine.MirrorHost(origin: MachineStage.origin("m"))
+        for _ in 1...3 { stage.add("a", retries: 3, patience: Self.patience) }
+        stage.add("a", retries: 3, patience: Self.patience) { $0.mirrors = [mirror] }
+        stage.starts()
+        for id in 1...3 as ClosedRange<UInt64> { stage.end(id, self.response(502, to: id), hasResponse: true) }
+        #expect(stage.starts() == [4] && stage.machine.host(of: TransferID(4)) == mirror.origin)
+        for _ in 1...3 { stage.add("m", retries: 3, patience: Self.patience) }
+        stage.starts()
+        for id in [5, 6] as [UInt64] { stage.end(id, host: "m", self.response(502, to: id), hasResponse: true) }
+        stage.end(4, host: "m", self.response(502, to: 4), hasResponse: true)
+        #expect(stage.machine.holds(at: stage.now).count == 2)
+        #expect(stage.starts().isEmpty && stage.machine.host(of: TransferID(4)) == mirror.origin)
+        stage.machine.limit = 10
+        stage.machine.releaseHolds(of: MachineStage.origin("a"), now: stage.now)
+        let starts = stage.starts()
+        #expect(starts.contains(4) && stage.machine.host(of: TransferID(4)) == MachineStage.origin("a"))
+        let counts = stage.machine.heldCounts(at: stage.now)
+        #expect(counts.all == 3 && counts.started == 2)
+    }
+
+    @Test("the transfer that probes most is replaced before it has used up its retries")
+    func replacedProber() {
+        var stage = MachineStage()
+        for _ in 1...6 { stage.add("a", retries: 3, patience: 3600 * Self.second) }
+        stage.starts()
+        for id in 1...6 as ClosedRange<UInt64> { stage.end(id, self.response(502, to: id), hasResponse: true) }
+        var probers = stage.starts()
+        while probers.count < 12, let time = stage.wakeUp {
+            stage.reach(time)
+            for id in stage.starts() {
+                probers.append(id)
+                stage.end(id, self.response(502, to: id), hasResponse: true)
+            }
+            #expect(stage.starts().isEmpty)
+        }
+        #expect(Set(probers).count >= 4, "\(probers)")
+        #expect(probers.allSatisfy { stage.state($0) == .waiting })
+    }
+
+    @Test("hosts that fail at random and recover: every transfer ends, and no attempt is overdue", arguments: 0..<300)
+    func walk(_ seed: Int) {
+        var walk = ResponseOutageWalk(seed: seed)
+        walk.run()
+        #expect(walk.complaint == nil)
     }
 }

@@ -39,6 +39,7 @@ import TransferCore
             case .content: (.fileIO, false)
             case .notCached: (.unknown, false)
             case .robotsDenied: (.robotsDenied, false)
+            case .robotsUnavailable: (.overloaded, true)
             }
         let failure = TransferFailure(TransportError(code, "m", remedy: "r", setting: .trust))
         #expect(failure.code == expected && failure.isRetryable == isRetryable)
@@ -51,6 +52,7 @@ import TransferCore
         let causes: [TransportError.Code: OutageCause] = [
             .nameResolution: .resolver, .refused: .refused, .unreachable: .unreachable, .connectTimeout: .timeout,
             .connect: .connect, .reset: .broken, .broken: .broken, .truncated: .broken,
+            .robotsUnavailable: .errors,
         ]
         let peer = Origin(scheme: .http, host: "h", port: 1)
         for code in TransportError.Code.allCases {

@@ -139,27 +139,36 @@ struct RobotsRulesTests {
         #expect(redirected.first.description == "http://a.test/robots.txt")
         for number in 0..<5 {
             let head = ResponseHead(status: 302, fields: HeaderFields([("Location", "/r\(number)")]), framing: .chunked)
-            guard case .request(let url) = redirected.received(head) else { return #expect(Bool(false)) }
+            guard case .request(let url) = redirected.received(head, wallNow: 0) else { return #expect(Bool(false)) }
             #expect(url.path == "/r\(number)")
         }
         for status in [302, 404, 403] {
             let head = ResponseHead(status: status, fields: HeaderFields([("Location", "/again")]), framing: .chunked)
             var other = status == 302 ? redirected : try fetch()
-            guard case .finish(.rules(let rules, _)) = other.received(head) else { return #expect(Bool(false)) }
+            guard case .finish(.rules(let rules, _)) = other.received(head, wallNow: 0) else {
+                return #expect(Bool(false))
+            }
             #expect(rules.allows(path: "/x"))
         }
         for status in [500, 503, 429] {
             var other = try fetch()
             guard
-                case .finish(.refused) = other.received(
-                    ResponseHead(status: status, fields: HeaderFields(), framing: .chunked)
+                case .finish(.unavailable(let error)) = other.received(
+                    ResponseHead(status: status, fields: HeaderFields([("Retry-After", "7")]), framing: .chunked),
+                    wallNow: 0
                 )
             else {
                 return #expect(Bool(false))
             }
+            #expect(error.code == .robotsUnavailable && error.retryAfter == 7)
         }
         var large = try fetch()
-        guard case .read = large.received(ResponseHead(status: 200, fields: HeaderFields(), framing: .chunked)) else {
+        guard
+            case .read = large.received(
+                ResponseHead(status: 200, fields: HeaderFields(), framing: .chunked),
+                wallNow: 0
+            )
+        else {
             return #expect(Bool(false))
         }
         let line = Array("user-agent: *\ndisallow: /\n".utf8) + [UInt8](repeating: 0x0A, count: 200_000)

@@ -141,6 +141,9 @@ final class Lane {
     /// Whether engines have free places although transfers wait in them.
     var hasIdlePlaces: Bool { self.slots.values.contains { $0.engine.hasIdlePlaces } }
 
+    /// The number of transfers that have started and are held.
+    var heldCount: Int { self.slots.values.reduce(0) { $0 + $1.engine.heldStarted } }
+
     func setHostLimits(_ limits: [String: Int]) {
         self.hostLimits = limits
         for slot in self.slots.values { slot.engine.setConnectionLimits(ofHosts: limits) }

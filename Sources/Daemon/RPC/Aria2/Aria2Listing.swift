@@ -35,7 +35,9 @@ enum Aria2Listing {
             let counts = context.service.counts
             let stopped = counts.finished + counts.failed + counts.removed
             return [
-                "downloadSpeed": Aria2Status.number(counts.rate), "numActive": Self.number(counts.active),
+                "downloadSpeed": Aria2Status.number(counts.rate),
+                // aria2 has no other state for transfers that wait between attempts.
+                "numActive": Self.number(counts.active + counts.held),
                 "numStopped": Self.number(stopped),
                 "numStoppedTotal": Self.number(max(stopped, counts.endedInAll)),
                 "numWaiting": Self.number(counts.waiting + counts.paused), "uploadSpeed": "0",

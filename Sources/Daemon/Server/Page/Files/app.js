@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The daemon's page: connects the list, the dialogs and the daemon's events.
 import { announce, byID, bytes, confirm, el, loadStrings, number, rate, t, toast, translate } from "/page/common.js";
-import { call, Events, name, perform } from "/page/client.js";
+import { call, countOf, Events, name, perform } from "/page/client.js";
 import { addDialog, detailsDialog, helpDialog, limitsDialog } from "/page/dialogs.js";
 import { TransferList } from "/page/list.js";
 
@@ -28,14 +28,15 @@ function showCounts(found) {
 	if (found) counts = found;
 	for (const button of byID("states").children) {
 		const state = button.dataset.state;
-		const n = state ? counts[state] : states.reduce((sum, one) => sum + (counts[one] ?? 0), 0);
+		const n = state ? countOf(counts, state) : states.reduce((sum, one) => sum + countOf(counts, one), 0);
 		button.lastChild.textContent = ` ${number(n ?? 0)}`;
 	}
 	const n = list?.count() ?? 0;
 	for (const button of byID("actions").querySelectorAll("button[data-needs]")) button.disabled = n === 0;
 	byID("chosen").textContent = n ? t("selected", { n }) : "";
-	const unfinished = (counts.waiting ?? 0) + (counts.active ?? 0);
-	byID("summary").textContent = t("summary", { active: counts.active ?? 0, waiting: counts.waiting ?? 0 });
+	const unfinished = countOf(counts, "waiting") + countOf(counts, "active");
+	const held = counts.held > 0 ? t("held", { n: counts.held }) : "";
+	byID("summary").textContent = t("summary", { active: counts.active ?? 0, waiting: counts.waiting ?? 0 }) + held;
 	const total = running.reduce((sum, one) => sum + Math.max(0, one.total ?? 0), 0);
 	const part = running.reduce((sum, one) => sum + (one.total > 0 ? one.bytes : 0), 0);
 	const percent = total > 0 ? `${Math.floor((100 * part) / total)} % · ` : "";

@@ -21,6 +21,9 @@ async function post(body) {
 
 const message = (method, params, id) => ({ jsonrpc: "2.0", id, method: `martlet.${method}`, params: [params] });
 
+/** The number of transfers that a list of a state has: the held ones are active there. */
+export const countOf = (counts, state) => (counts[state] ?? 0) + (state === "active" ? (counts.held ?? 0) : 0);
+
 /** Calls a method of `martlet.*`. */
 export async function call(method, params = {}) {
 	const { result, error } = await post(message(method, params, 1));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of transfers: the daemon filters, sorts and pages; only the visible rows are elements.
 import { announce, byID, el, t } from "/page/common.js";
-import { call, host, name, note, quantities, share } from "/page/client.js";
+import { call, countOf, host, name, note, quantities, share } from "/page/client.js";
 
 const rowHeight = 62;
 const pageSize = 100;
@@ -73,7 +73,7 @@ export class TransferList {
 		const counts = await call("counts", { ...(search && { search }), ...(session !== undefined && { session }) });
 		if (version !== this.version) return;
 		const states = this.query.states.length ? this.query.states : Object.keys(counts).slice(0, 6);
-		this.total = states.reduce((sum, state) => sum + counts[state], 0);
+		this.total = states.reduce((sum, state) => sum + countOf(counts, state), 0);
 		this.changed(counts);
 		byID("empty").hidden = this.total > 0;
 		this.grid.setAttribute("aria-rowcount", this.total);

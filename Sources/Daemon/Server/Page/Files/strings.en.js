@@ -39,6 +39,8 @@ export default {
 	headersHelp: "One per line: Name: value",
 	help: "Keys",
 	helpText: "The keys work in the list; n, / and ? also elsewhere.",
+	held: ", {n} held",
+	"hold.errors": "{host} out of order since {time}",
 	"hold.network": "network unreachable since {time}",
 	"hold.throttled": "{host} requested a delay at {time}",
 	"hold.unreachable": "{host} unreachable since {time}",

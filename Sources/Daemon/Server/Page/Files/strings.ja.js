@@ -36,6 +36,8 @@ export default {
 	headersHelp: "1 行に 1 つ：名前: 値",
 	help: "キー操作",
 	helpText: "キーは一覧で使えます。n、/、? はほかの場所でも使えます。",
+	held: "、保留中 {n} 件",
+	"hold.errors": "{time} から {host} がエラーを返しています",
 	"hold.network": "{time} からネットワークに接続できません",
 	"hold.throttled": "{host} が {time} に待機を要求しました",
 	"hold.unreachable": "{time} から {host} に接続できません",
