@@ -3,6 +3,13 @@ import Platform
 public import TransferCore
 
 extension DiskStore {
+    /// The device number of the file's directory.
+    public func fileSystem(of target: FileTarget) -> UInt64? {
+        var status = stat()
+        guard stat(target.directory.isEmpty ? "." : target.directory, &status) == 0 else { return nil }
+        return UInt64(truncatingIfNeeded: status.st_dev)
+    }
+
     /// Looks up a file, its partial file and its journal.
     ///
     /// If none exists, this takes at most three system calls, and none after a recent listing of the directory.

@@ -46,6 +46,9 @@ extension TransferEngine {
 
     /// The failure of a transfer whose outage timeout has expired.
     func outageFailure(_ hold: HostHold, _ options: DownloadOptions) -> TransferFailure {
+        guard hold.reason != .fileSystem else {
+            return TransferFailure(hold.code, hold.message, setting: .outageTimeout, isRetryable: true)
+        }
         let allowed = options.outageTimeout.map { DurationFormat.compact($0) } ?? ""
         var failure = TransferFailure(
             hold.code,
@@ -66,23 +69,26 @@ extension HostHold {
         self.init(
             origin: hold.origin,
             reason: hold.reason,
-            code: hold.cause?.code ?? .overloaded,
-            cause: hold.cause?.words ?? "it requested a retry later",
+            code: hold.fileSystem?.code ?? hold.cause?.code ?? .overloaded,
+            cause: hold.fileSystem.map { $0.code == .noSpace ? "full" : "read-only" } ?? hold.cause?.words
+                ?? "it requested a retry later",
             message: hold.message,
             since: wallNow - (now - hold.since) / 1_000_000_000,
-            nextTry: hold.nextTry.map { wallNow + ($0 - now + 999_999_999) / 1_000_000_000 }
+            nextTry: hold.nextTry.map { wallNow + ($0 - now + 999_999_999) / 1_000_000_000 },
+            directory: hold.fileSystem?.directory
         )
     }
 
     /// The host and the port, or "the network".
     public var place: String {
+        if let directory { return "the file system of '\(directory)'" }
         guard let origin = self.origin else { return "the network" }
         let host = origin.host.contains(":") ? "[\(origin.host)]" : origin.host
         return "\(host):\(origin.port)"
     }
 
     /// The host and the port after "host", or "network".
-    public var placeInSentence: String { self.origin == nil ? "network" : "host " + self.place }
+    public var placeInSentence: String { self.directory != nil ? self.place : self.origin == nil ? "network" : "host " + self.place }
 
     /// The start time of the hold, in local time; with the date if that is not today.
     public var sinceText: String {

@@ -8,7 +8,7 @@ extension TransferEngine {
         let now = self.time.now
         let transfer = run.transfer
         let tally = EngineMachine.Tally(run.tally, outcome, of: transfer, duration: now - run.startedAt)
-        let result = Self.result(of: outcome, transfer)
+        let result = self.result(of: outcome, transfer)
         let verdict = self.state.withLock { state in
             state.runs[transfer.id] = nil
             if !state.claims.isEmpty { state.claims = state.claims.filter { $0.value.id != transfer.id } }
@@ -23,15 +23,28 @@ extension TransferEngine {
         self.drive(onLane: run.lane)
     }
 
-    private static func result(of outcome: RunOutcome, _ transfer: Transfer) -> EngineMachine.RunResult {
+    private func result(of outcome: RunOutcome, _ transfer: Transfer) -> EngineMachine.RunResult {
         switch outcome {
         case .finished(let completion): .finished(isSkipped: completion.skipped)
         case .failed: .failed
-        case .retry(let failure): .retry(EngineMachine.Failure(failure, of: transfer))
+        case .retry(let failure): .retry(self.facts(failure, of: transfer))
         case .paused: .paused
         case .stopped: .stopped
         case .cancelled(let keeping): .cancelled(keeping: keeping)
         }
+    }
+
+    private func facts(_ failure: TransferFailure, of transfer: Transfer) -> EngineMachine.Failure {
+        var facts = EngineMachine.Failure(failure, of: transfer)
+        if failure.concernsFileSystem {
+            let target = transfer.memory.withLock { $0.target } ?? transfer.reserved
+            facts.fileSystem = EngineMachine.FileSystem(
+                key: self.store.fileSystem(of: target) ?? UInt64(truncatingIfNeeded: target.directory.hashValue),
+                directory: target.directory.isEmpty ? "." : target.directory,
+                code: failure.code
+            )
+        }
+        return facts
     }
 
     /// Posts the result of a run, and forgets a transfer that has ended.
@@ -78,6 +91,7 @@ extension TransferEngine {
         case .retryAfter(let seconds):
             let time = DurationFormat.compact(.seconds(seconds))
             last.message += "; it asks to retry after \(time), longer than this transfer waits"
+        case .fileSystem: if options.outageTimeout != nil { last.setting = .outageTimeout }
         case .noneLeft(let attempts): if options.retries > 0 { last.message += " (\(attempts) attempts)" }
         }
         return last
@@ -142,8 +156,8 @@ extension TransferEngine {
     private func syncFailed(_ state: inout State, _ transfer: Transfer, _ error: StorageError, _ now: Int64) {
         let failure = TransferFailure(error)
         // If the name was taken after the last survey, the next attempt surveys the file and applies `ifExists`.
-        let isRepeated = error.code == .exists && transfer.options.ifExists != .fail
-        let facts = isRepeated ? EngineMachine.Failure(failure, of: transfer) : nil
+        let isRepeated = error.concernsFileSystem || (error.code == .exists && transfer.options.ifExists != .fail)
+        let facts = isRepeated ? self.facts(failure, of: transfer) : nil
         let verdict = state.machine.syncFailed(transfer.id, facts, now: now)
         self.conclude(&state, transfer, verdict, isRepeated ? .retry(failure) : .failed(failure))
     }

@@ -30,6 +30,9 @@ package final class TransferEngine: Sendable, RunHost {
         /// Whether outages of which this machine is the cause are waited out without a limit: no network, no name server
         /// that responds, no descriptors.
         package var waitsForMachine = false
+        /// Whether transfers wait without a limit for a file system that is full or read-only; otherwise for
+        /// ``DownloadOptions/outageTimeout``.
+        package var waitsForFileSystems = false
         /// Whether all transfers of a host run on the same event loop, so that its idle connections are used again.
         package var keepsHostsOnLanes = false
 
@@ -120,6 +123,7 @@ package final class TransferEngine: Sendable, RunHost {
             suffixes: configuration.suffixes
         )
         machine.waitsForMachine = configuration.waitsForMachine
+        machine.waitsForFileSystems = configuration.waitsForFileSystems
         machine.keepsHostsOnLanes = configuration.keepsHostsOnLanes
         self.state = Mutex(
             State(

@@ -63,6 +63,7 @@ enum JSONEvents {
         } else {
             object.add("origin", .null)
         }
+        if let directory = hold.directory { object.add("directory", directory) }
         object.add("reason", hold.reason.rawValue)
         object.add("cause", hold.code.rawValue)
         object.add("message", hold.message)

@@ -38,6 +38,8 @@ struct ReportText {
         case .unreachable, .network:
             line = "\(hold.placeInSentence) unreachable since \(hold.sinceText) (\(hold.cause))"
         case .errors: line = "\(hold.placeInSentence) out of order since \(hold.sinceText) (\(self.clean(hold.message)))"
+        case .fileSystem:
+            line = "\(hold.placeInSentence) is \(hold.cause) since \(hold.sinceText) (\(self.clean(hold.message)))"
         case .throttled: line = "\(hold.placeInSentence) requested a retry later (\(self.clean(hold.message)))"
         }
         if let next = hold.nextTry { line += ", next try in \(max(1, next - self.now())) s" }
@@ -51,6 +53,7 @@ struct ReportText {
         switch hold.reason {
         case .unreachable, .network: self.word("back", 32) + ": \(hold.place) is reachable again"
         case .errors: self.word("back", 32) + ": \(hold.place) responds again"
+        case .fileSystem: self.word("back", 32) + ": \(hold.place) takes files again"
         case .throttled: nil
         }
     }

@@ -91,6 +91,11 @@ extension DaemonCore {
     // MARK: Holds of hosts
 
     private func held(_ lane: Lane, _ hold: HostHold) {
+        if let directory = hold.directory {
+            self.configuration.logger.notice("\(hold.place) is \(hold.cause): \(hold.message)")
+            lane.fileSystemHolds[directory] = hold
+            return self.publishFileSystems()
+        }
         guard let origin = hold.origin else {
             lane.networkHold = hold
             return
@@ -103,6 +108,11 @@ extension DaemonCore {
     }
 
     private func released(_ lane: Lane, _ hold: HostHold) {
+        if let directory = hold.directory {
+            self.configuration.logger.notice("\(hold.place) takes files again")
+            lane.fileSystemHolds[directory] = nil
+            return self.publishFileSystems()
+        }
         guard let origin = hold.origin else {
             lane.networkHold = nil
             return
@@ -111,6 +121,12 @@ extension DaemonCore {
             self.configuration.logger.notice("\(hold.place) is released")
         }
         self.machine.hostReleased(lane.session, HostKey(origin).rawValue)
+    }
+
+    /// Keeps the holds of file systems for `/health`.
+    private func publishFileSystems() {
+        let holds = self.lanes.values.flatMap { $0.fileSystemHolds.values }.sorted { $0.since < $1.since }
+        self.snapshot.withLock { $0.heldFileSystems = holds.map(\.cause) }
     }
 
     /// Returns the remedy that names the daemon's option for a failure's setting.

@@ -75,7 +75,7 @@ extension DaemonCore {
     private func explain(_ record: inout TransferRecord, _ stored: StoredTransfer, _ lane: Lane?) {
         let holds = self.machine.holds(of: stored.session)
         let reasons: [(QueueMachine.Hold, TransferRecord.WaitReason)] = [
-            (.stopping, .stopping), (.diskFull, .diskFull), (.schedule, .schedule), (.conditions, .conditions),
+            (.stopping, .stopping), (.databaseFull, .diskFull), (.schedule, .schedule), (.conditions, .conditions),
             (.paused, .held),
         ]
         record.waitingFor = reasons.first { holds.contains($0.0) }?.1 ?? (self.isInSchedule ? nil : .schedule)

@@ -24,6 +24,8 @@ package actor DaemonCore: TransferService {
         var schedule: Schedule?
         /// The reason why the queue cannot be stored, or `nil`.
         var trouble: String?
+        /// What is wrong with each file system that transfers wait for.
+        var heldFileSystems: [String] = []
         /// The time of the last log message about ``trouble``.
         var troubleLogged: ContinuousClock.Instant?
         var stop = Stop.no
@@ -214,8 +216,16 @@ package actor DaemonCore: TransferService {
 
     /// The current counts.
     package nonisolated var counts: QueueCounts { self.snapshot.withLock { $0.counts } }
-    /// The reason why the queue cannot continue, or `nil`; for `/health`.
-    nonisolated var trouble: String? { self.snapshot.withLock { $0.trouble } }
+    /// Whether the queue can continue, and whether transfers wait for a file system; for `/health`.
+    package nonisolated var health: DaemonHealth {
+        self.snapshot.withLock { snapshot in
+            if let trouble = snapshot.trouble { return .failing(trouble) }
+            guard let cause = snapshot.heldFileSystems.first else { return .ok }
+            let count = snapshot.heldFileSystems.count
+            let what = count == 1 ? "a file system is \(cause)" : "\(count) file systems are full or read-only"
+            return .degraded("\(what): transfers wait for it; see the log and the transfers")
+        }
+    }
 
     /// Observes failing writes: keeps the reason for `/health` and logs it at most once a minute.
     private func watchStore() {
@@ -372,7 +382,7 @@ package actor DaemonCore: TransferService {
     static let stopping = ControlError(.stopping, "the daemon is stopping", remedy: "start it again")
 
     /// Whether the queue's disk is full, so that nothing can be stored.
-    var isFull: Bool { self.machine.holds.contains(.diskFull) }
+    var isFull: Bool { self.machine.holds.contains(.databaseFull) }
 
     func endSignals() { self.signal.finish() }
 }

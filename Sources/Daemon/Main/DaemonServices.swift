@@ -59,7 +59,7 @@ struct ServerService: Service {
             configuration: configuration,
             service: self.core,
             logger: self.logger,
-            health: { self.core.trouble },
+            health: { self.core.health },
             onReady: { bound in
                 let places = [bound.socketPath, bound.listen?.description].compactMap(\.self).joined(separator: ", ")
                 self.logger.notice("listening", metadata: ["on": "\(places)"])

@@ -28,7 +28,7 @@ package final class DaemonServer: Service {
 
     private let configuration: ServerConfiguration
     private let service: any TransferService
-    private let health: @Sendable () -> String?
+    private let health: @Sendable () -> DaemonHealth
     private let onReady: @Sendable (Bound) -> Void
     private let logger: Logger
     private let state = Mutex(State())
@@ -39,13 +39,13 @@ package final class DaemonServer: Service {
     ///   - configuration: Its addresses, permissions and limits.
     ///   - service: The daemon's operations.
     ///   - logger: The logger.
-    ///   - health: Returns the reason why the daemon is failing, for `/health`, or `nil`.
+    ///   - health: Returns the daemon's health, for `/health`.
     ///   - onReady: Called once, when all sockets listen.
     package init(
         configuration: ServerConfiguration,
         service: any TransferService,
         logger: Logger,
-        health: @escaping @Sendable () -> String? = { nil },
+        health: @escaping @Sendable () -> DaemonHealth = { .ok },
         onReady: @escaping @Sendable (Bound) -> Void = { _ in }
     ) {
         self.configuration = configuration

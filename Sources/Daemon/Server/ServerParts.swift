@@ -16,14 +16,14 @@ final class ServerParts: Sendable {
     let metrics = ServerMetrics()
     let dispatcher: RPCDispatcher
     let bodies: ByteBudget
-    let health: @Sendable () -> String?
+    let health: @Sendable () -> DaemonHealth
     let logger: Logger
     private let throttle = Mutex(FailureThrottle())
 
     init(
         configuration: ServerConfiguration,
         service: any TransferService,
-        health: @escaping @Sendable () -> String?,
+        health: @escaping @Sendable () -> DaemonHealth,
         logger: Logger
     ) {
         self.configuration = configuration

@@ -24,11 +24,14 @@ extension StorageError {
                 cause + "; raise the limit (ulimit -f), or choose a filesystem that supports larger files",
                 errno: number
             )
+            // The limit of one file, not of the file system.
+            self.concernsFileSystem = false
         case EMFILE, ENFILE: self.init(.tooManyFiles, cause + Self.remedy(number), errno: number)
         case EEXIST, EISDIR, ENOTEMPTY:
             self.init(.exists, cause + "; choose another name or move it away", errno: number)
         default:
             self.init(otherwise, cause + Self.remedy(number), errno: number)
+            self.concernsFileSystem = number == EROFS
         }
     }
 

@@ -182,9 +182,11 @@ extension DownloadMachine {
         return self.takeActions()
     }
 
-    /// The outcome of a run that failed locally: it is repeated if descriptors were missing and its request permits it.
+    /// The outcome of a run that failed locally: it is repeated if descriptors or space were missing and its request
+    /// permits it.
     func outcome(_ failure: TransferFailure) -> RunOutcome {
-        failure.isShortage && RequestMethod.isIdempotent(self.terms.method) ? .retry(failure) : .failed(failure)
+        let mayPass = failure.isShortage || failure.concernsFileSystem
+        return mayPass && RequestMethod.isIdempotent(self.terms.method) ? .retry(failure) : .failed(failure)
     }
 
     /// Ends the run.

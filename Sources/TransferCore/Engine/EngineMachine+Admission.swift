@@ -89,7 +89,7 @@ extension EngineMachine {
     var ownPlaces: Int { self.permitsStarts ? max(0, self.permittedPlaces - self.runCount) : 0 }
 
     private var permitsStarts: Bool {
-        self.isStarted && !self.isStopping && self.unsyncedCount < Self.unsyncedLimit
+        self.isStarted && !self.isStopping && self.startsLeft > 0 && self.unsyncedCount < Self.unsyncedLimit
     }
 
     /// Admits the next transfer.
@@ -192,6 +192,7 @@ extension EngineMachine {
         self.requestStarts(host, by: slot, now)
         self.move(slot, to: .running)
         self.runCount += 1
+        if self.startsLeft != .max { self.startsLeft -= 1 }
         self.awaitResponse(slot, now)
         self.entries[slot].attempts += 1
         let best = self.keepsHostsOnLanes ? host % self.laneLoad.count : self.leastLoaded(preferring: lane ?? 0)

@@ -27,6 +27,11 @@ extension EngineMachine {
         let outage = self.judge(slot, reported, tally, isNews: isNews, now)
         let result = self.entries[slot].wish.map { $0.applied(to: reported) } ?? reported
         self.entries[slot].wish = nil
+        if case .finished = result {
+            self.fileSystemTook(id, now)
+        } else if !self.fileSystems.isEmpty, !reported.concernsFileSystem {
+            self.fileSystemLeft(id)
+        }
         switch result {
         case .finished(let isSkipped):
             if self.entries[slot].isDurable, !isSkipped {
@@ -38,6 +43,7 @@ extension EngineMachine {
         case .failed: return self.fail(slot, .failed)
         case .retry(let failure):
             if let outage { return self.waitOut(outage, slot, isProbe: isProbe, now) }
+            if let verdict = self.waitForFileSystem(slot, failure, now) { return verdict }
             if failure.isShortage, let verdict = self.waitForDescriptors(slot, now) { return verdict }
             return self.retry(slot, failure, now)
         case .paused:
@@ -181,7 +187,7 @@ extension EngineMachine {
         let slot = self.unsyncedSlot(id)
         guard let retry else { return self.fail(slot, .failed) }
         self.entries[slot].isUnsynced = false
-        return self.retry(slot, retry, now)
+        return self.waitForFileSystem(slot, retry, now) ?? self.retry(slot, retry, now)
     }
 
     /// The time to wait after a group of this many files before the next one, in nanoseconds; `nil` for none.

@@ -3,8 +3,10 @@
 extension EngineMachine {
     /// A host, or the network, whose transfers wait; times are nanoseconds of the machine's clock.
     package struct Hold: Hashable, Sendable {
-        /// The host or the proxy; `nil` for the network.
+        /// The host or the proxy; `nil` for the network and for a file system.
         package var origin: Origin?
+        /// The file system, if the transfers of one wait.
+        package var fileSystem: FileSystem?
         /// The reason for the hold.
         package var reason: HostHold.Reason
         /// The kind of outage; `nil` for a host that is throttled.
@@ -25,6 +27,7 @@ extension EngineMachine {
     package func holds(at now: Int64) -> [Hold] {
         var holds: [Hold] = []
         if let outage = self.network.outage { holds.append(self.hold(of: outage, nil)) }
+        holds += self.fileSystemHolds()
         for index in self.hosts.allIndices where self.hosts[index].references > 0 {
             guard var hold = self.ownHold(index, now) else { continue }
             if hold.reason == .unreachable, let outage = self.network.outage,
@@ -203,8 +206,12 @@ extension EngineMachine {
     /// Ends the next transfer whose timeout has expired.
     mutating func expire() -> Step? {
         while let (id, hold) = self.expired.popLast() {
-            guard let slot = self.slots[id], self.entries[slot].state == .waiting else { continue }
-            self.leaveLine(slot)
+            guard let slot = self.slots[id] else { continue }
+            switch self.entries[slot].state {
+            case .waiting: self.leaveLine(slot)
+            case .retrying(at: .max) where hold.fileSystem != nil: break
+            default: continue
+            }
             _ = self.fail(slot, .refused(.outage(hold)))
             return .expire(id, hold)
         }
@@ -243,6 +250,7 @@ extension EngineMachine {
             if element.time == self.networkWakeUp { self.networkWakeUp = .min }
             return self.resumeAll()
         }
+        if element.gate == DueQueue.Element.fileSystems { return self.fileSystemsDue(now) }
         if element.gate == DueQueue.Element.shortage { return self.shortageEnded(now) }
         let gate = Int(element.gate)
         guard gate >= 0 else { return }
@@ -337,6 +345,7 @@ extension EngineMachine {
             self.notices.append(.released(self.hold(of: outage, nil)))
         }
         self.network.release()
+        if origin == nil { self.releaseFileSystems() }
         self.resumeAll()
         let gates: [Int]
         if let origin {

@@ -70,6 +70,9 @@ extension EngineMachine {
         case stopped
         /// It was cancelled; the partial file may have been kept.
         case cancelled(keeping: Bool)
+
+        /// Whether a file system was full or read-only.
+        var concernsFileSystem: Bool { if case .retry(let failure) = self { failure.fileSystem != nil } else { false } }
     }
 
     /// The facts about a failed attempt that decide about the next one.
@@ -80,6 +83,8 @@ extension EngineMachine {
         package var isThrottled: Bool
         /// Whether this machine had too few file descriptors, or ports.
         package var isShortage: Bool
+        /// The file system that is full or read-only.
+        package var fileSystem: FileSystem?
         /// A message for the user.
         package var message: String
         /// The delay in seconds that the server requested.
@@ -167,6 +172,8 @@ extension EngineMachine {
         case outage(Hold)
         /// The server requested a retry after more seconds than the transfer waits.
         case retryAfter(seconds: Int64)
+        /// Its file system is full or read-only, for longer than the transfer waits.
+        case fileSystem
         /// The transfer's time would expire before the next attempt.
         case outOfTime
     }

@@ -79,6 +79,8 @@ package struct EngineMachine: Sendable {
     /// Whether transfers that wait out outages wait without a limit if this machine is the cause: no network, no name
     /// server that responds, no descriptors.
     package var waitsForMachine = false
+    /// Whether transfers wait without a limit for a file system that is full or read-only.
+    package var waitsForFileSystems = false
     /// Whether all transfers of a host run on the same event loop.
     ///
     /// Idle connections belong to an event loop. Otherwise a server has, besides the permitted number of busy
@@ -135,6 +137,13 @@ package struct EngineMachine: Sendable {
     /// The number of slots for which descriptors are available, as a shortage has shown, and how long that is trusted.
     var affordablePlaces = Int.max
     var shortageEnd = Int64.min
+    /// The file systems that transfers wait for.
+    var fileSystems: [FileSystemHold] = []
+    /// The runs that ended in a row because of their file systems; the transfers that may start until one succeeds, and
+    /// when there is another.
+    var failuresOfFileSystems = 0
+    var startsLeft = Int.max
+    var pauseEnd = Int64.min
     /// The time since which a transfer has found no descriptor although no other one runs.
     var shortageSince: Int64?
     /// The runs without a response whose hosts are silent.

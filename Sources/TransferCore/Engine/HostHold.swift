@@ -11,10 +11,14 @@ public struct HostHold: Hashable, Sendable {
         case throttled
         /// The host responds to different transfers with errors only (429, 500, 502, 503, 504, 520 to 530).
         case errors
+        /// A file system is full or read-only.
+        case fileSystem = "file-system"
     }
 
-    /// The host or the proxy; `nil` for the network.
+    /// The host or the proxy; `nil` for the network and for a file system.
     public var origin: Origin?
+    /// A directory on the file system, if the hold is of one.
+    public var directory: String?
     /// The reason for the wait.
     public var reason: Reason
     /// The kind of the last failure.
@@ -36,8 +40,10 @@ public struct HostHold: Hashable, Sendable {
         cause: String,
         message: String,
         since: Int64,
-        nextTry: Int64?
+        nextTry: Int64?,
+        directory: String? = nil
     ) {
+        self.directory = directory
         self.origin = origin
         self.reason = reason
         self.code = code

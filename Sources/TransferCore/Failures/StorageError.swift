@@ -29,12 +29,15 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
     public var message: String
     /// The system's error number, or 0.
     public var errno: Int32
+    /// Whether the cause is that the file system is full (or a quota used up) or read-only, which a user can change.
+    package var concernsFileSystem: Bool
 
     /// Creates an error.
     public init(_ code: Code, _ message: String, errno: Int32 = 0) {
         self.code = code
         self.message = message
         self.errno = errno
+        self.concernsFileSystem = code == .noSpace
     }
 
     /// The message.

@@ -87,6 +87,8 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
     package var evidence: OutageEvidence?
     /// Whether this machine had too few file descriptors or ports for it: fewer concurrent transfers need fewer.
     package var isShortage = false
+    /// Whether the file system is full or read-only: the transfer waits for it.
+    package var concernsFileSystem = false
     /// Whether the response is not in the library's cache, and the network must not be used; the code is `unknown`.
     package var isNotCached = false
     /// The response that caused it, if the transfer has a policy that may need it.
@@ -152,7 +154,8 @@ extension TransferFailure {
             case .inputOutput, .badJournal: .fileIO
             case .digestMismatch: .checksumMismatch
             }
-        self.init(code, error.message, isRetryable: error.code == .tooManyFiles)
+        self.init(code, error.message, isRetryable: error.code == .tooManyFiles || error.concernsFileSystem)
+        self.concernsFileSystem = error.concernsFileSystem
         self.isShortage = error.code == .tooManyFiles
     }
 }

@@ -20,7 +20,7 @@ package struct QueueMachine: Sendable {
         /// The daemon is stopping.
         case stopping
         /// The disk of the store is full.
-        case diskFull
+        case databaseFull
         /// The schedule allows no transfers now.
         case schedule
         /// The conditions of power or network are not met.
@@ -187,7 +187,7 @@ package struct QueueMachine: Sendable {
     package mutating func stored() {
         self.isStoring = false
         self.storeTime = .min
-        self.release(.diskFull)
+        self.release(.databaseFull)
     }
 
     /// The recorded ends and events could not be stored; the attempt is repeated after a pause in nanoseconds.
@@ -195,7 +195,7 @@ package struct QueueMachine: Sendable {
         self.isStoring = false
         self.hasRecords = true
         self.storeTime = now + pause
-        if isFull { self.hold(.diskFull) }
+        if isFull { self.hold(.databaseFull) }
     }
 
     // MARK: History
@@ -216,7 +216,7 @@ package struct QueueMachine: Sendable {
 
     private mutating func nextTrim(_ now: Int64) -> Action? {
         let ended = self.trimmable
-        guard !self.isTrimming, ended > 0, !self.holds.contains(.diskFull), !self.holds.contains(.stopping),
+        guard !self.isTrimming, ended > 0, !self.holds.contains(.databaseFull), !self.holds.contains(.stopping),
             ended > self.historyLimit && now >= self.trimTime || now >= self.nextTrim
         else { return nil }
         self.isTrimming = true

@@ -23,6 +23,8 @@ struct DueQueue: Sendable {
         static let network: Int32 = -2
         /// A shortage of descriptors that may have ended.
         static let shortage: Int32 = -3
+        /// A full or read-only file system for which an attempt may be due.
+        static let fileSystems: Int32 = -4
 
         /// Orders by time, then by transfer.
         static func < (left: Element, right: Element) -> Bool {

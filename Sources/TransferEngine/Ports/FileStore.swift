@@ -5,6 +5,9 @@ public import TransferCore
 ///
 /// All methods except `survey`, `createSmall` and the writes may block for long and are called on a `BlockingPool`.
 public protocol FileStore: Sendable {
+    /// Identifies the file system of a file, such as by its device number; `nil` if it is not known.
+    func fileSystem(of target: FileTarget) -> UInt64?
+
     /// Examines the files under a name: the finished file, and a partial file with its journal.
     ///
     /// Makes a few system calls; never reads or hashes the file's data.
@@ -177,4 +180,9 @@ extension FileStore {
         partial.releaseReserve()
         partial.keep()
     }
+}
+
+extension FileStore {
+    /// Not known.
+    public func fileSystem(of target: FileTarget) -> UInt64? { nil }
 }

@@ -83,7 +83,7 @@ struct QueueMachineWalkTests {
 
     private func hold(_ world: inout QueueWorld) {
         switch world.pick(3) {
-        case 0: world.machine.hold(.diskFull)
+        case 0: world.machine.hold(.databaseFull)
         case 1:
             world.touchable.formUnion(world.given.keys)
             world.machine.hold(.schedule)

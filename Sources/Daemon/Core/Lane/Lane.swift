@@ -74,6 +74,8 @@ final class Lane {
     var live: [GID: Live] = [:]
     /// The holds of hosts that engines reported; for display.
     var holds: [Origin: HostHold] = [:]
+    /// The holds of file systems by directory, for display.
+    var fileSystemHolds: [String: HostHold] = [:]
     /// The hold of the network; for display.
     var networkHold: HostHold?
     private(set) var settings: LaneSettings
@@ -285,6 +287,7 @@ final class Lane {
 
     /// Returns the hold of a transfer's host, if there is one.
     func hold(of transfer: StoredTransfer) -> HostHold? {
+        if let hold = self.fileSystemHolds[transfer.directory] { return hold }
         guard self.networkHold != nil || !self.holds.isEmpty,
             let url = transfer.urls.first.flatMap({ try? HTTPURL($0) })
         else { return nil }

@@ -23,6 +23,8 @@ struct LaneSettings: Sendable {
     /// Creates the settings of a background session.
     init(session: SessionConfiguration) {
         self.engine = session.forEngine
+        // A queue without a user in front of it: somebody makes room sooner or later.
+        self.engine.waitsForFileSystems = true
         self.transport = session.forTransport
         self.downloads = session.forDownloads
         self.downloads.outageTimeout = Self.outageTimeout

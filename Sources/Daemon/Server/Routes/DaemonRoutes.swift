@@ -64,10 +64,13 @@ struct DaemonRoutes: Sendable {
 
     @Sendable
     private func health(_ request: RoutedRequest) async -> Response {
-        if let reason = self.server.health() {
-            return .json(503, ["status": "failing", "reason": .string(reason)])
+        let version = JSON.integer(OwnDaemon.protocolVersion)
+        switch self.server.health() {
+        case .ok: return .json(200, ["status": "ok", "protocol": version])
+        case .degraded(let reason):
+            return .json(200, ["status": "degraded", "reason": .string(reason), "protocol": version])
+        case .failing(let reason): return .json(503, ["status": "failing", "reason": .string(reason)])
         }
-        return .json(200, ["status": "ok", "protocol": .integer(OwnDaemon.protocolVersion)])
     }
 }
 
