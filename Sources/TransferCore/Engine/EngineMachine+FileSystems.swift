@@ -80,6 +80,8 @@ extension EngineMachine {
             self.notices.append(.held(self.hold(of: hold)))
         }
         self.move(slot, to: .retrying(at: .max))
+        self.entries[slot].isHeld = true
+        self.heldRetries += 1
         return .held(attempt: Int(self.entries[slot].attempts), delay: max(0, hold.nextTry - now))
     }
 

@@ -81,7 +81,7 @@ struct DownloadMachineEndingTests {
         h.done(1)
         #expect(h.commitFailed(.exists) == "next f")
         #expect(h.reserved("f-1") == "commitSmall f-1")
-        #expect(h.commitFailed(.noSpace) == "end failed no-space; discard")
+        #expect(h.commitFailed(.noSpace) == "end retry no-space; discard")
     }
 
     @Test("an interruption during the commit applies only if the commit fails")

@@ -230,7 +230,8 @@ struct DownloadMachineOpeningTests {
         #expect(h.reserved("f-1") == "partial f-1")
         #expect(h.machine.history.target?.name == "f-1")
         let full = h.feed { $0.storageFailed(StorageError(.noSpace, "no")) }
-        #expect(full == "release a, end failed no-space; keep")
+        // It waits for its file system.
+        #expect(full == "release a, end retry no-space; keep")
         let exact = Harness { $0.nameIsExact = true }
         exact.start()
         exact.whole(1)
