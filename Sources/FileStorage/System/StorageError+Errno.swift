@@ -24,7 +24,7 @@ extension StorageError {
                 cause + "; raise the limit (ulimit -f), or choose a filesystem that supports larger files",
                 errno: number
             )
-        case EMFILE, ENFILE: self.init(.tooManyFiles, cause + Self.remedy(number), errno: number)
+        case EMFILE, ENFILE, ENOMEM: self.init(.tooManyFiles, cause + Self.remedy(number), errno: number)
         case EEXIST, EISDIR, ENOTEMPTY:
             self.init(.exists, cause + "; choose another name or move it away", errno: number)
         default:

@@ -210,7 +210,7 @@ extension EngineMachine {
             if element.time == self.networkWakeUp { self.networkWakeUp = .min }
             return self.resumeAll()
         }
-        if element.gate == DueQueue.Element.shortage { return self.shortageEnded(now) }
+        if element.gate == DueQueue.Element.shortage { return self.shortageEased(now) }
         let gate = Int(element.gate)
         guard gate >= 0 else { return }
         if element.time == self.hosts[gate].wakeUp { self.hosts[gate].wakeUp = .min }
