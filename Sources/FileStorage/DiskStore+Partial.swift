@@ -42,7 +42,8 @@ extension DiskStore {
         switch directory.open(names.part, O_RDWR | O_NONBLOCK) {
         case .success(let opened):
             data = opened
-            if let reason = Self.foreignness(data.status(), of: directory.path(names.part)) {
+            let status = try data.requiredStatus(of: directory.path(names.part))
+            if let reason = Self.foreignness(status, of: directory.path(names.part)) {
                 throw StorageError(.cannotOpen, "cannot resume: \(reason); move it away or choose another name")
             }
         case .failure(let error) where error.number == ENOENT:
@@ -51,7 +52,7 @@ extension DiskStore {
             let path = directory.path(names.part)
             throw StorageError(errno: error.number, otherwise: .cannotOpen, "cannot open", path)
         }
-        let size = Int64(data.status()?.st_size ?? 0)
+        let size = Int64(try data.requiredStatus(of: directory.path(names.part)).st_size)
         if contents.state == .begun, size > 0 {
             throw StorageError(
                 .cannotOpen,
@@ -91,7 +92,7 @@ extension DiskStore {
                 try? directory.unlink(names.part)
                 throw StorageError(errno: number, otherwise: .inputOutput, "cannot copy", target.path)
             }
-            let size = min(Int64(data.status()?.st_size ?? 0), JournalMark.maximum)
+            let size = min(Int64(try data.requiredStatus(of: target.path).st_size), JournalMark.maximum)
             if size > 0 {
                 contents.slots = [SlotRecord(index: 0, start: 0, written: size, durable: size)]
                 for slot in contents.slots {
@@ -205,16 +206,17 @@ extension DiskStore {
         }
         if file.lock() != 0 { throw Self.busy(directory, names) }
         // Deleted between opening and locking: its owner has finished or discarded the transfer.
-        if file.status()?.st_nlink == 0 { return nil }
-        if let reason = Self.foreignness(file.status(), of: path) {
+        let status = try file.requiredStatus(of: path)
+        if status.st_nlink == 0 { return nil }
+        if let reason = Self.foreignness(status, of: path) {
             throw StorageError(.badJournal, "cannot resume: \(reason); move it away or choose another name")
         }
-        do throws(JournalDamage) {
-            return (file, try Self.readJournal(file))
-        } catch {
+        switch try Self.readJournal(file, path) {
+        case .success(let contents): return (file, contents)
+        case .failure(let damage):
             throw StorageError(
                 .badJournal,
-                "the journal '\(path)' cannot be used: \(error.reason); move it and its partial file away"
+                "the journal '\(path)' cannot be used: \(damage.reason); move it and its partial file away"
             )
         }
     }

@@ -22,14 +22,15 @@ extension DiskStore {
             return FileSurvey(existing: nil, partial: .none)
         }
         let status = try directory.status(target.name)
-        let existing = status.map { status in
+        var existing: ExistingFile?
+        if let status {
             let isRegular = status.st_mode & S_IFMT == S_IFREG
-            return ExistingFile(
+            existing = ExistingFile(
                 isRegular: isRegular,
                 size: Int64(status.st_size),
                 modified: Int64(status.modificationTime.tv_sec),
-                recorded: isRegular ? RecordedVersion.read(directory, target.name, status) : nil,
-                mark: isRegular ? FileAttribute.mark.read(directory, target.name, status) : nil
+                recorded: isRegular ? try RecordedVersion.read(directory, target.name, status) : nil,
+                mark: isRegular ? try FileAttribute.mark.read(directory, target.name, status) : nil
             )
         }
         return FileSurvey(existing: existing, partial: try self.partialState(directory, names, existing: status))
@@ -47,21 +48,24 @@ extension DiskStore {
         case .failure(let error) where error.number == ENOENT:
             guard try directory.status(names.part) != nil else { return .none }
             return .foreign("'\(directory.path(names.part))' has no journal")
-        case .failure(let error) where error.number == ELOOP:
-            return .foreign("'\(directory.path(names.journal))' is a symbolic link")
         case .failure(let error):
-            let reason = StorageError(errno: error.number, otherwise: .cannotOpen, "cannot open", names.journal)
-            return .foreign(reason.message)
+            // Only facts about the entry make it foreign: its type, its owner. Otherwise nothing is known about it.
+            if let status = try directory.status(names.journal),
+                let reason = Self.foreignness(status, of: directory.path(names.journal))
+            {
+                return .foreign(reason)
+            }
+            let path = directory.path(names.journal)
+            throw StorageError(errno: error.number, otherwise: .cannotOpen, "cannot examine", path)
         }
-        if let reason = Self.foreignness(file.status(), of: directory.path(names.journal)) { return .foreign(reason) }
+        let status = try file.requiredStatus(of: directory.path(names.journal))
+        if let reason = Self.foreignness(status, of: directory.path(names.journal)) { return .foreign(reason) }
         if file.isLockedElsewhere() { return .busy }
-        let contents: JournalContents
-        do throws(JournalDamage) {
-            contents = try Self.readJournal(file)
-        } catch {
-            return .foreign("the journal '\(directory.path(names.journal))' cannot be used: \(error.reason)")
+        switch try Self.readJournal(file, directory.path(names.journal)) {
+        case .success(let contents): return try self.partialState(directory, names, contents, existing: existing)
+        case .failure(let damage):
+            return .foreign("the journal '\(directory.path(names.journal))' cannot be used: \(damage.reason)")
         }
-        return try self.partialState(directory, names, contents, existing: existing)
     }
 
     private func partialState(
@@ -97,25 +101,31 @@ extension DiskStore {
     }
 
     /// The reason why a file cannot be one of the store's, or `nil`.
-    static func foreignness(_ status: stat?, of path: String) -> String? {
-        guard let status else { return "'\(path)' cannot be examined" }
+    static func foreignness(_ status: stat, of path: String) -> String? {
+        if status.st_mode & S_IFMT == S_IFLNK { return "'\(path)' is a symbolic link" }
         if status.st_mode & S_IFMT != S_IFREG { return "'\(path)' is not a regular file" }
         if status.st_uid != geteuid() { return "'\(path)' belongs to another user" }
         if status.st_nlink > 1 { return "'\(path)' has another hard link" }
         return nil
     }
 
-    /// Reads and decodes a journal.
-    static func readJournal(_ file: FileDescriptor) throws(JournalDamage) -> JournalContents {
-        guard let size = file.status()?.st_size, size <= JournalLayout.largestSize else {
-            throw JournalDamage(reason: "it is too large for a journal")
+    /// Reads and decodes a journal; throws if it cannot be read, which says nothing about its contents.
+    static func readJournal(
+        _ file: FileDescriptor,
+        _ path: String
+    ) throws(StorageError) -> Result<JournalContents, JournalDamage> {
+        let size = try file.requiredStatus(of: path).st_size
+        guard size <= JournalLayout.largestSize else {
+            return .failure(JournalDamage(reason: "it is too large for a journal"))
         }
         var count = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: Int(size)) { buffer, filled in
             count = file.read(into: UnsafeMutableRawBufferPointer(buffer), at: 0)
             filled = max(0, count)
         }
-        guard count >= 0 else { throw JournalDamage(reason: "it cannot be read") }
-        return try JournalFormat.decode(bytes)
+        guard count >= 0 else {
+            throw StorageError(errno: Int32(clamping: -count), otherwise: .inputOutput, "cannot read", path)
+        }
+        return Result { () throws(JournalDamage) in try JournalFormat.decode(bytes) }
     }
 }

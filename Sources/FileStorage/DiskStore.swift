@@ -50,7 +50,7 @@ public final class DiskStore: FileStore {
     ) throws(StorageError) -> [UInt8] {
         let file = try self.openExisting(target, O_RDONLY)
         var digest = PrefixDigests([algorithm])
-        let number = digest.read(file, upTo: Int64(file.status()?.st_size ?? 0))
+        let number = digest.read(file, upTo: Int64(try file.requiredStatus(of: target.path).st_size))
         if number != 0 { throw StorageError(errno: number, otherwise: .inputOutput, "cannot read", target.path) }
         return digest.finalized()[algorithm] ?? []
     }
@@ -70,7 +70,7 @@ public final class DiskStore: FileStore {
         case .failure(let error):
             throw StorageError(errno: error.number, otherwise: .cannotOpen, "cannot open", target.path)
         case .success(let file):
-            guard let status = file.status(), status.st_mode & S_IFMT == S_IFREG else {
+            guard try file.requiredStatus(of: target.path).st_mode & S_IFMT == S_IFREG else {
                 throw StorageError(.cannotOpen, "cannot open '\(target.path)': it is not a regular file")
             }
             return file

@@ -125,9 +125,13 @@ package enum KernelCalls {
 
     /// lgetxattr(2) of a name in an open directory; it does not follow a symbolic link.
     ///
-    /// - Returns: The attribute's value, or `nil` if it does not exist or has more than 1,024 bytes.
+    /// - Returns: The attribute's value, or `nil` with `errno` if it does not exist, cannot be read or has more than
+    ///   1,024 bytes.
     package static func attribute(in directory: Int32, _ name: String, _ attribute: String) -> [UInt8]? {
-        guard let getAttributeCall else { return nil }
+        guard let getAttributeCall else {
+            errno = ENOSYS
+            return nil
+        }
         return withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 8) { buffer -> [UInt8]? in
             guard let base = buffer.baseAddress else { return nil }
             // The path through the descriptor stays inside the directory.

@@ -140,6 +140,18 @@ import TransferEngine
         #expect(self.directory.contents("f.part") == pattern(10))
     }
 
+    @Test func aFileThatCannotBeExaminedIsAnErrorAndNoFact() throws {
+        // A closed descriptor: fstat(2) and pread(2) fail, as they can for a journal that is in order.
+        let closed = FileDescriptor(-1)
+        let status = failure { _ = try closed.requiredStatus(of: "f.part.journal") }
+        let journal = failure { _ = try DiskStore.readJournal(closed, "f.part.journal") }
+        #expect(status?.errno == EBADF && journal?.errno == EBADF)
+        for number in [EMFILE, ENFILE, ENOMEM] {
+            let error = StorageError(errno: number, otherwise: .cannotOpen, "cannot examine", "f")
+            #expect(TransferFailure(error).isShortage)
+        }
+    }
+
     @Test func aSymbolicLinkIsNeverFollowed() throws {
         try self.directory.write([7], to: "precious")
         let target = self.directory.target("f")

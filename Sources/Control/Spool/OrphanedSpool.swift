@@ -33,10 +33,18 @@ package final class OrphanedSpool: Sendable {
     ///   - failed: Called with a message for each file that cannot be read.
     /// - Returns: The spools, oldest first.
     package static func all(in directory: String, failed: (String) -> Void) -> [OrphanedSpool] {
-        guard let stream = opendir(directory) else { return [] }
+        guard let stream = opendir(directory) else {
+            if errno != ENOENT { failed("cannot read '\(directory)': \(String(cString: strerror(errno)))") }
+            return []
+        }
         defer { closedir(stream) }
         var found: [(time: Double, spool: OrphanedSpool)] = []
-        while let entry = readdir(stream) {
+        while true {
+            errno = 0
+            guard let entry = readdir(stream) else {
+                if errno != 0 { failed("cannot read '\(directory)': \(String(cString: strerror(errno)))") }
+                break
+            }
             let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }

@@ -98,7 +98,7 @@ package struct StateDirectory: Sendable, Hashable {
     package func checkSocketDirectory() throws(ControlError) {
         let directory = PosixPath.parent(self.socketPath)
         var status = stat()
-        guard lstat(directory, &status) == 0 else { throw .notRunning(for: self) }
+        if lstat(directory, &status) != 0, errno == ENOENT || errno == ENOTDIR { throw .notRunning(for: self) }
         try PrivateDirectory.check(directory, allowing: self.hasDistantSocket ? 0 : 0o055)
     }
 

@@ -120,10 +120,15 @@ extension DaemonCore {
                 }
         }
         for target in [running, stored].compactMap({ $0 }) {
-            guard target.path == FileTarget(directory: transfer.directory, name: target.name).path,
-                let survey = try? self.parts.store.survey(target)
-            else { continue }
-            switch survey.partial {
+            guard target.path == FileTarget(directory: transfer.directory, name: target.name).path else { continue }
+            let partial: PartialState
+            do throws(StorageError) {
+                partial = try self.parts.store.survey(target).partial
+            } catch {
+                // Unknown: with the same name, a partial file is continued if there is one.
+                return target.name
+            }
+            switch partial {
             case .ours: return target.name
             case .busy where target == running: return target.name
             case .busy, .none, .committed, .foreign: continue

@@ -26,9 +26,29 @@ enum FileAttribute: String {
         _ = KernelCalls.setAttribute(file.raw, self.rawValue, Array(text.utf8))
     }
 
+    /// Whether an error of this machine, and not the lack of an attribute or of the support for them, prevents reading.
+    private static func isShortage(_ number: Int32) -> Bool {
+        switch number {
+        case EMFILE, ENFILE, ENOMEM, EIO, ESTALE: true
+        default: false
+        }
+    }
+
     /// Reads the value of a file whose status is `status`; `nil` if there is none or the file has changed.
-    func read(_ directory: DirectoryHandle, _ name: String, _ status: stat) -> String? {
-        guard let value = KernelCalls.attribute(in: directory.raw, name, self.rawValue) else { return nil }
+    ///
+    /// - Throws: ``StorageError`` if the attributes cannot be read although the filesystem supports them.
+    func read(_ directory: DirectoryHandle, _ name: String, _ status: stat) throws(StorageError) -> String? {
+        guard let value = KernelCalls.attribute(in: directory.raw, name, self.rawValue) else {
+            if Self.isShortage(errno) {
+                throw StorageError(
+                    errno: errno,
+                    otherwise: .inputOutput,
+                    "cannot read the attributes of",
+                    directory.path(name)
+                )
+            }
+            return nil
+        }
         let parts = String(decoding: value, as: UTF8.self).split(separator: " ", maxSplits: 2)
         guard parts.count == 3, Int64(parts[0]) == Int64(status.st_size),
             Int64(parts[1]) == Int64(status.modificationTime.tv_sec)
@@ -62,9 +82,13 @@ extension RecordedVersion {
     }
 
     /// Reads the validators of a file whose status is `status`; `nil` if none are stored or the file was changed since.
-    static func read(_ directory: DirectoryHandle, _ name: String, _ status: stat) -> RecordedVersion? {
-        guard let text = FileAttribute.version.read(directory, name, status) else {
-            return FileAttribute.entityTag.read(directory, name, status).map { RecordedVersion(entityTag: $0) }
+    static func read(
+        _ directory: DirectoryHandle,
+        _ name: String,
+        _ status: stat
+    ) throws(StorageError) -> RecordedVersion? {
+        guard let text = try FileAttribute.version.read(directory, name, status) else {
+            return try FileAttribute.entityTag.read(directory, name, status).map { RecordedVersion(entityTag: $0) }
         }
         let fields = text.split(separator: "\n", omittingEmptySubsequences: false).map { $0.isEmpty ? nil : String($0) }
         guard fields.count == 3 else { return nil }

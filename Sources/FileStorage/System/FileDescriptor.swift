@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Platform
 import Synchronization
+import TransferCore
 import TransferEngine
 
 /// An open file that is closed once, at the latest with the last reference.
@@ -34,6 +35,13 @@ package final class FileDescriptor: Sendable {
     package func status() -> stat? {
         var status = stat()
         return fstat(self.raw, &status) == 0 ? status : nil
+    }
+
+    /// The result of fstat(2); throws if it fails, because the file is then unknown, not absent.
+    func requiredStatus(of path: String) throws(StorageError) -> stat {
+        var status = stat()
+        if fstat(self.raw, &status) == 0 { return status }
+        throw StorageError(errno: errno, otherwise: .cannotOpen, "cannot examine", path)
     }
 
     /// Writes all bytes at `offset`, continuing after partial writes and signals; returns 0 or the error number.

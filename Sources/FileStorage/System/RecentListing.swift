@@ -22,13 +22,20 @@ final class RecentListing: Sendable {
         return self.state.withLock { state in
             if state.isUseless { return false }
             if state.listedAt.map({ now - $0 > Self.trust }) ?? true {
-                guard let listed = Self.list(directory) else {
+                switch Self.list(directory) {
+                case .names(let listed):
+                    state.names = listed
+                    state.listedAt = now
+                case .tooLarge:
                     state.isUseless = true
                     state.names = []
                     return false
+                case .unreadable:
+                    // It may be readable later, for example when descriptors are available again.
+                    state.names = []
+                    state.listedAt = nil
+                    return false
                 }
-                state.names = listed
-                state.listedAt = now
             }
             return hashes.allSatisfy { !state.names.contains($0) }
         }
@@ -54,23 +61,36 @@ final class RecentListing: Sendable {
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
-    private static func list(_ directory: DirectoryHandle) -> Set<UInt64>? {
+    private enum Listing {
+        case names(Set<UInt64>)
+        case tooLarge
+        /// It cannot be listed completely: no name may count as missing.
+        case unreadable
+    }
+
+    private static func list(_ directory: DirectoryHandle) -> Listing {
         let raw = openat(directory.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard raw >= 0 else { return nil }
+        guard raw >= 0 else { return .unreadable }
         guard let stream = fdopendir(raw) else {
             close(raw)
-            return nil
+            return .unreadable
         }
         defer { closedir(stream) }
         var names: Set<UInt64> = []
-        while let entry = readdir(stream) {
-            guard names.count < self.limit else { return nil }
+        while true {
+            // readdir(3) returns NULL both at the end and if it fails; only errno distinguishes them.
+            errno = 0
+            guard let entry = readdir(stream) else {
+                if errno != 0 { return .unreadable }
+                break
+            }
+            guard names.count < self.limit else { return .tooLarge }
             let hash = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
                 self.hash(bytes.prefix { $0 != 0 })
             }
             names.insert(hash)
         }
-        return names
+        return .names(names)
     }
 
     private static func hash(_ name: String) -> UInt64 { self.hash(name.utf8) }

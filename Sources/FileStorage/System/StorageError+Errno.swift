@@ -26,7 +26,7 @@ extension StorageError {
             )
             // The limit of one file, not of the file system.
             self.concernsFileSystem = false
-        case EMFILE, ENFILE: self.init(.tooManyFiles, cause + Self.remedy(number), errno: number)
+        case EMFILE, ENFILE, ENOMEM: self.init(.tooManyFiles, cause + Self.remedy(number), errno: number)
         case EEXIST, EISDIR, ENOTEMPTY:
             self.init(.exists, cause + "; choose another name or move it away", errno: number)
         default:

@@ -107,8 +107,7 @@ package final class HTTPListener: Sendable {
     ) -> EventLoopFuture<Void> {
         channel.eventLoop.makeCompletedFuture {
             let pipeline = channel.pipeline.syncOperations
-            // Without free descriptors, a pending connection keeps the socket readable: accepting pauses.
-            try pipeline.addHandler(AcceptBackoffHandler(shouldForwardIOErrorCaught: false) { _ in .milliseconds(200) })
+            try pipeline.addHandler(AcceptPauseHandler())
             if configuration.excess == .wait {
                 try pipeline.addHandler(AcceptLimitHandler(limit: configuration.connections))
             }

@@ -58,7 +58,11 @@ extension OfflineCore {
         // An existing file may be this download's, complete, from a run that was killed before it recorded that; the
         // server decides.
         var rule = ExistingFileRule.fail
-        if let survey = try? self.session.store.survey(target), survey.existing != nil, case .none = survey.partial {
+        do throws(StorageError) {
+            let survey = try self.session.store.survey(target)
+            if survey.existing != nil, case .none = survey.partial { rule = .keepIfSame }
+        } catch {
+            // Unknown: a file may exist.
             rule = .keepIfSame
         }
         do throws(TransferError) {

@@ -56,15 +56,23 @@ final class StateMarker: Sendable {
     /// Throws `damaged` if the marker exists but the database's file is missing or empty.
     func checkFile() throws(QueueStoreError) {
         var status = stat()
-        guard stat(self.path, &status) == 0 else { return }
+        guard stat(self.path, &status) == 0 else { return try self.requireAbsence(self.path) }
         let isThere = stat(self.database, &status) == 0
+        if !isThere { try self.requireAbsence(self.database) }
         guard !isThere || (status.st_mode & S_IFMT == S_IFREG && status.st_size == 0) else { return }
         throw self.lost(isThere ? "it is empty" : "it is missing")
     }
 
+    /// Throws if the last call failed for another reason than a missing file: the file is then unknown, not missing.
+    private func requireAbsence(_ path: String) throws(QueueStoreError) {
+        let number = errno
+        if number == ENOENT || number == ENOTDIR { return }
+        throw QueueStoreError(.inputOutput, "'\(path)' cannot be examined (\(String(cString: strerror(number))))")
+    }
+
     /// Throws `damaged` if the database is a different one, or lacks durable commits.
     func check(_ connection: Connection) throws(QueueStoreError) {
-        guard let content = self.read() else { return }
+        guard let content = try self.read() else { return }
         let facts: (identity: Int64?, counter: Int64?)
         do throws(QueueStoreError) {
             let tables = try connection.integer("SELECT count(*) FROM sqlite_master WHERE name = 'facts'")
@@ -97,9 +105,12 @@ final class StateMarker: Sendable {
         )
     }
 
-    private func read() -> Content? {
+    private func read() throws(QueueStoreError) -> Content? {
         let file = open(self.path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { return nil }
+        guard file >= 0 else {
+            try self.requireAbsence(self.path)
+            return nil
+        }
         defer { close(file) }
         let bytes = [UInt8](unsafeUninitializedCapacity: 256) { buffer, count in
             count = max(0, systemRead(file, buffer.baseAddress, buffer.count))

@@ -30,7 +30,7 @@ package enum StoredLinks {
     package static func list(in directory: String) throws(ReceiverError) -> [Item] {
         let now = Timestamp.now
         var items: [Item] = []
-        for path in self.files(in: directory) {
+        for path in try self.files(in: directory) {
             let book = try self.read(path)
             for entry in book.entries.values.sorted(by: { $0.link.created < $1.link.created }) {
                 let link = entry.link
@@ -72,7 +72,7 @@ package enum StoredLinks {
             ?? link[...]
         // Damage of one file does not keep the links of another.
         var failure: ReceiverError?
-        for path in self.files(in: directory) {
+        for path in try self.files(in: directory) {
             let store: LinkStore
             do throws(ReceiverError) {
                 store = try LinkStore(path, isServing: false)
@@ -113,11 +113,23 @@ package enum StoredLinks {
         return book
     }
 
-    private static func files(in directory: String) -> [String] {
-        guard let stream = opendir(directory) else { return [] }
+    private static func unreadable(_ directory: String, _ number: Int32) -> ReceiverError {
+        ReceiverError(.links, "cannot read the directory '\(directory)': \(String(cString: strerror(number)))")
+    }
+
+    private static func files(in directory: String) throws(ReceiverError) -> [String] {
+        guard let stream = opendir(directory) else {
+            if errno == ENOENT { return [] }
+            throw self.unreadable(directory, errno)
+        }
         defer { closedir(stream) }
         var files: [String] = []
-        while let next = readdir(stream) {
+        while true {
+            errno = 0
+            guard let next = readdir(stream) else {
+                guard errno == 0 else { throw self.unreadable(directory, errno) }
+                break
+            }
             let name = withUnsafeBytes(of: &next.pointee.d_name) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }

@@ -98,7 +98,7 @@ extension UploadArea {
         // If two files landed under one name, the later one's record is written last, or only that one.
         let lock = self.recordLocks[Int(name.hashValue.magnitude % UInt(self.recordLocks.count))]
         lock.hold {
-            guard self.isCurrent(file) else { return }
+            guard (try? self.isCurrent(file)) == true else { return }
             self.budget.charge(UploadBudget.cost(Int64(bytes.count)))
             self.writeOwn(bytes, as: ServedTree.recordName(name), in: file.path.parent)
         }

@@ -30,7 +30,7 @@ struct UploadRefusal: Error, Sendable {
         case EACCES, EPERM, EROFS: self.init(403, "files cannot be written here")
         case ENOENT, ENOTDIR, ELOOP, EXDEV: self.init(409, "there is no such directory to put this into")
         case ENAMETOOLONG: self.init(400, "the name is too long")
-        case EMFILE, ENFILE: self.init(503, "too many files are open; try again", ["Retry-After": "5"])
+        case EMFILE, ENFILE, ENOMEM: self.init(503, "too many files are open; try again", ["Retry-After": "5"])
         default: self.init(500, "\(doing) failed (error \(number))")
         }
     }

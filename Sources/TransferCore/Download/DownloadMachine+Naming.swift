@@ -18,7 +18,24 @@ extension DownloadMachine {
         self.emit(.survey(self.name.target))
     }
 
+    /// The maximum number of names that a run tries.
+    package static var mostNames: Int { 100_000 }
+
+    /// Counts a survey that leads to another one; ends the run if it has made too many.
+    private mutating func mayLookAgain() -> Bool {
+        self.name.attempts += 1
+        guard self.name.attempts > Self.mostNames else { return true }
+        let failure = TransferFailure(
+            .fileExists,
+            "no free name for \(self.name.target.path): \(Self.mostNames) were tried",
+            remedy: "move the existing files away, or choose another name"
+        )
+        self.end(.failed(failure))
+        return false
+    }
+
     mutating func reserveNextName() {
+        guard self.mayLookAgain() else { return }
         self.emit(.reserveNextName(directory: self.name.target.directory, base: self.name.base))
     }
 
@@ -217,7 +234,7 @@ extension DownloadMachine {
             }
         } else if error.code == .cannotOpen, !isStillOurs {
             // The file was deleted, for example by a cancelled transfer of the same name: survey again.
-            self.survey()
+            if self.mayLookAgain() { self.survey() }
         } else {
             self.end(self.outcome(TransferFailure(error)))
         }

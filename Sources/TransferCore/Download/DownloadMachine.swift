@@ -42,6 +42,8 @@ package struct DownloadMachine: ~Copyable, Sendable {
         var overwrites = false
         /// Whether the body was diverted from memory to a file, whose name has not been surveyed yet.
         var isDiverted = false
+        /// The number of surveys that led to another one, or to another name.
+        var attempts = 0
     }
 
     /// The terms of the request; on the heap, because the machine is moved often and they never change.

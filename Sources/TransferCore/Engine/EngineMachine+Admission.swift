@@ -189,6 +189,7 @@ extension EngineMachine {
         self.leaveHost(slot)
         self.hosts.connect(host, id, fixed: self.entries[slot].fixedConnections)
         self.entries[slot].startedRequests = 0
+        self.entries[slot].reductions = self.affordable.reductions
         self.requestStarts(host, by: slot, now)
         self.move(slot, to: .running)
         self.runCount += 1

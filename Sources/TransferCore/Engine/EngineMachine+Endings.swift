@@ -24,6 +24,7 @@ extension EngineMachine {
         self.totals.received += tally.received
         self.totals.sent += tally.sent
         if tally.hasResponse { self.shortageSince = nil }
+        if case .finished = reported { self.affordable.transferFinished(limit: self.limit) }
         let outage = self.judge(slot, reported, tally, isNews: isNews, now)
         let result = self.entries[slot].wish.map { $0.applied(to: reported) } ?? reported
         self.entries[slot].wish = nil

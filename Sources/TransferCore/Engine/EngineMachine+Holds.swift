@@ -251,7 +251,7 @@ extension EngineMachine {
             return self.resumeAll()
         }
         if element.gate == DueQueue.Element.fileSystems { return self.fileSystemsDue(now) }
-        if element.gate == DueQueue.Element.shortage { return self.shortageEnded(now) }
+        if element.gate == DueQueue.Element.shortage { return self.shortageEased(now) }
         let gate = Int(element.gate)
         guard gate >= 0 else { return }
         if element.time == self.hosts[gate].wakeUp { self.hosts[gate].wakeUp = .min }

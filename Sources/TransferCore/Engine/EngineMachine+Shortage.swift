@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Too few file descriptors or ports on this machine: fewer transfers run concurrently for a while.
 extension EngineMachine {
-    /// The time for which a reduced number of slots is trusted, in nanoseconds.
-    package static let shortagePeriod: Int64 = 60_000_000_000
     /// The delay before another attempt, in nanoseconds.
     package static let shortageDelay: Int64 = 1_000_000_000
 
     /// The number of slots, not counting lent ones.
-    var permittedPlaces: Int { min(self.limit, self.affordablePlaces) }
+    var permittedPlaces: Int { min(self.limit, self.affordable.count) }
 
     /// The verdict about a transfer for which no descriptor was available.
     ///
@@ -16,9 +14,8 @@ extension EngineMachine {
     ///
     /// - Returns: The verdict, or `nil` if its maximum waiting time has passed.
     mutating func waitForDescriptors(_ slot: Int, _ now: Int64) -> Verdict? {
-        self.affordablePlaces = max(1, min(self.affordablePlaces, self.runCount))
-        self.shortageEnd = now + Self.shortagePeriod
-        self.due.insert(DueQueue.Element(time: self.shortageEnd, id: nil, gate: DueQueue.Element.shortage))
+        self.affordable.fellShort(startedAt: self.entries[slot].reductions, running: self.runCount, now: now)
+        self.scheduleIncrease()
         if self.runCount == 0 {
             let since = self.shortageSince ?? now
             self.shortageSince = since
@@ -29,8 +26,13 @@ extension EngineMachine {
         return .held(attempt: Int(self.entries[slot].attempts), delay: delay)
     }
 
-    /// A time has come at which a shortage may have ended.
-    mutating func shortageEnded(_ now: Int64) {
-        if now >= self.shortageEnd { self.affordablePlaces = .max }
+    /// A time has come at which more transfers may run.
+    mutating func shortageEased(_ now: Int64) {
+        if self.affordable.timeReached(now, limit: self.limit) { self.scheduleIncrease() }
+    }
+
+    private mutating func scheduleIncrease() {
+        let time = self.affordable.nextIncrease
+        self.due.insert(DueQueue.Element(time: time, id: nil, gate: DueQueue.Element.shortage))
     }
 }

@@ -15,7 +15,7 @@ extension EngineMachine {
     /// None is lent during a shortage of descriptors, because a run keeps its own, or with a limit of 1, which fixes
     /// order.
     var lentPlaces: Int {
-        guard self.affordablePlaces == .max, self.limit > 1 else { return 0 }
+        guard self.affordable.count == .max, self.limit > 1 else { return 0 }
         return min(self.unansweredOfSilent, max(self.limit, Self.lentAtLeast))
     }
 

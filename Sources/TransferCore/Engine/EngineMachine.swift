@@ -31,6 +31,8 @@ package struct EngineMachine: Sendable {
         var lane: Int16 = 0
         /// The requests whose start was reserved with a connection, and which were not sent yet.
         var startedRequests: Int16 = 0
+        /// The number of reductions of ``affordable`` when its run started.
+        var reductions: Int32 = 0
         /// The waits for a connection to another host.
         var claims: Int16 = 0
         var priority: Priority
@@ -134,9 +136,6 @@ package struct EngineMachine: Sendable {
     var staleDue = 0
     var laneLoad: [Int]
     var isTicking = false
-    /// The number of slots for which descriptors are available, as a shortage has shown, and how long that is trusted.
-    var affordablePlaces = Int.max
-    var shortageEnd = Int64.min
     /// The file systems that transfers wait for.
     var fileSystems: [FileSystemHold] = []
     /// The runs that ended in a row because of their file systems; the transfers that may start until one succeeds, and
@@ -144,6 +143,8 @@ package struct EngineMachine: Sendable {
     var failuresOfFileSystems = 0
     var startsLeft = Int.max
     var pauseEnd = Int64.min
+    /// The number of slots for which descriptors are available, as a shortage has shown.
+    var affordable = AffordablePlaces()
     /// The time since which a transfer has found no descriptor although no other one runs.
     var shortageSince: Int64?
     /// The runs without a response whose hosts are silent.

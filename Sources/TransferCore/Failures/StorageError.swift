@@ -19,7 +19,8 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
         case badJournal
         /// A digest differs.
         case digestMismatch
-        /// The process, or the system, has too many open files (EMFILE, ENFILE); fewer concurrent transfers need fewer.
+        /// The process, or the system, has too many open files (EMFILE, ENFILE), or no memory for
+        /// another one (ENOMEM); fewer concurrent transfers need fewer.
         case tooManyFiles
     }
 

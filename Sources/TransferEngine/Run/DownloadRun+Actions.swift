@@ -5,10 +5,23 @@ internal import TransferCore
 /// Performing the machine's actions.
 extension DownloadRun {
     /// Performs actions in order, and those that result from an action before the next one.
+    ///
+    /// A loop, because actions can lead to others without an end that the stack has room for.
     func perform(_ actions: [DownloadAction]) {
-        for action in actions {
-            let following = self.perform(action)
-            if !following.isEmpty { self.perform(following) }
+        var (current, next) = (actions, 0)
+        // The lists with actions that wait for the end of those that result from an earlier one.
+        var interrupted: [(actions: [DownloadAction], next: Int)] = []
+        while true {
+            guard next < current.count else {
+                guard let last = interrupted.popLast() else { return }
+                (current, next) = last
+                continue
+            }
+            let following = self.perform(current[next])
+            next += 1
+            guard !following.isEmpty else { continue }
+            if next < current.count { interrupted.append((current, next)) }
+            (current, next) = (following, 0)
         }
     }
 

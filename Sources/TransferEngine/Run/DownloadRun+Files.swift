@@ -41,8 +41,13 @@ extension DownloadRun {
                 }
                 if let actions { self.performAll(actions) } else { partial.keep() }
             } catch {
-                let isStillOurs =
-                    if case .ours? = (try? self.store.survey(target))?.partial { true } else { false }
+                let found: PartialState
+                do throws(StorageError) {
+                    found = try self.store.survey(target).partial
+                } catch {
+                    return self.failed(error)
+                }
+                let isStillOurs = if case .ours = found { true } else { false }
                 self.handle { $0.openingFailed(error, isStillOurs: isStillOurs) }
             }
         }

@@ -87,6 +87,8 @@ public final class MemoryStore: FileStore {
         var writeError: StorageError.Code = .noSpace
         var freeSpace: Int64 = .max
         var commitError: StorageError.Code?
+        var surveyErrors: [StorageError.Code] = []
+        var isEveryNameForeign = false
     }
 
     let state = Mutex(State())
@@ -149,6 +151,12 @@ public final class MemoryStore: FileStore {
     /// Lets every commit fail with this code; `nil` lets them succeed again.
     public func failCommits(with code: StorageError.Code?) { self.state.withLock { $0.commitError = code } }
 
+    /// Lets the next surveys fail with these codes, in order.
+    public func failSurveys(with codes: [StorageError.Code]) { self.state.withLock { $0.surveyErrors = codes } }
+
+    /// Lets every survey find a partial file that is not ours.
+    public func makeEveryNameForeign() { self.state.withLock { $0.isEveryNameForeign = true } }
+
     /// Sets the maximum number of open extents of a partial file.
     public func setExtentSlots(_ count: Int) { self.state.withLock { $0.extentSlots = count } }
 
@@ -156,7 +164,11 @@ public final class MemoryStore: FileStore {
 
     /// Examines the files under a name.
     public func survey(_ target: FileTarget) throws(StorageError) -> FileSurvey {
-        self.state.withLock { state in
+        try self.locked { state throws(StorageError) in
+            if !state.surveyErrors.isEmpty {
+                throw StorageError(state.surveyErrors.removeFirst(), "the memory store simulates a failed survey")
+            }
+            if state.isEveryNameForeign { return FileSurvey(existing: nil, partial: .foreign("another program's")) }
             let existing = state.files[target.path]
                 .map { file in
                     ExistingFile(

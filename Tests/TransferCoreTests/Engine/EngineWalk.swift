@@ -462,7 +462,7 @@ struct EngineWalk {
             self.holds(.waiting(atMost: most))
                 || (self.holds(.waiting(atMost: limit))
                     && self.naive.items.count { $0.hasRun } - self.naive.lent
-                        < min(self.naive.limit, self.naive.affordable))
+                        < min(self.naive.limit, self.naive.affordable.count))
         }
     }
 

@@ -25,6 +25,7 @@ struct NaiveQueue {
         /// The place in line: a lower number starts earlier among those of its host and priority.
         var place = 0
         var attempts = 0
+        var reductions: Int32 = 0
         var failures = 0
         /// The delays in a row that it waited because its server asked for them, and until when they cost no retries.
         var askedWaits = 0
@@ -89,9 +90,8 @@ struct NaiveQueue {
     /// The hosts with runs that wait for a response, and since when none has come.
     var quiet: [String: Int64] = [:]
     var silentHosts: Set<String> = []
-    /// The places for which there were descriptors, until a time, and since when one alone found none.
-    var affordable = Int.max
-    var affordableUntil: Int64 = 0
+    /// The places for which there were descriptors, and since when one alone found none.
+    var affordable = AffordablePlaces()
     var shortageSince: Int64?
     var asks: [Ask] = []
     var passedOver = Array(repeating: 0, count: 4)
@@ -111,12 +111,12 @@ struct NaiveQueue {
 
     var freePlaces: Int {
         guard self.isStarted, !self.isStopping, self.items.count(where: { $0.isSyncing }) < 512 else { return 0 }
-        return max(0, min(self.limit, self.affordable) - self.items.count { $0.hasRun } + self.lent)
+        return max(0, min(self.limit, self.affordable.count) - self.items.count { $0.hasRun } + self.lent)
     }
 
     /// The places that runs lend because their hosts are silent.
     var lent: Int {
-        guard self.affordable == .max, self.limit > 1 else { return 0 }
+        guard self.affordable.count == .max, self.limit > 1 else { return 0 }
         let count = self.items.count { $0.isUnanswered && self.silentHosts.contains($0.host) }
         return min(count, max(self.limit, EngineMachine.lentAtLeast))
     }
@@ -124,7 +124,7 @@ struct NaiveQueue {
     /// The places that a transfer of a host may take.
     func places(_ host: String) -> Int {
         guard self.silentHosts.contains(host), self.freePlaces > 0 else { return self.freePlaces }
-        return max(0, min(self.limit, self.affordable) - self.items.count { $0.hasRun })
+        return max(0, min(self.limit, self.affordable.count) - self.items.count { $0.hasRun })
     }
 
     /// Time for the periodic work has come.
@@ -254,6 +254,7 @@ struct NaiveQueue {
         self.items[index].isUnanswered = true
         self.quiet[item.host] = self.quiet[item.host] ?? self.now
         self.items[index].attempts += 1
+        self.items[index].reductions = self.affordable.reductions
         self.items[index].connections = [item.host]
         if self.permission(item.host) == .probe {
             if self.network != nil {
@@ -472,6 +473,7 @@ struct NaiveQueue {
             self.items[index].failures = 0
         }
         if hasResponse { self.shortageSince = nil }
+        if case .finished = result { self.affordable.transferFinished(limit: self.limit) }
         let outage = self.judge(index, result, hasResponse: hasResponse)
         switch result {
         case .finished(let isSkipped):
@@ -502,8 +504,7 @@ struct NaiveQueue {
             if let outage { return self.waitOut(outage, index, isProbe: item.probe != nil) }
             if failure.isShortage {
                 let runs = self.items.count { $0.hasRun }
-                self.affordable = max(1, min(self.affordable, runs))
-                self.affordableUntil = self.now + EngineMachine.shortagePeriod
+                self.affordable.fellShort(startedAt: item.reductions, running: runs, now: self.now)
                 if runs == 0 { self.shortageSince = self.shortageSince ?? self.now }
                 if runs > 0 || self.now - (self.shortageSince ?? 0) < item.patience ?? 0 {
                     self.items[index].state = .retrying(at: self.now + EngineMachine.shortageDelay)
@@ -526,7 +527,7 @@ struct NaiveQueue {
         for item in self.items {
             if case .retrying(let time) = item.state, time <= self.now { due.append((time, item.id)) }
         }
-        if self.now >= self.affordableUntil { self.affordable = .max }
+        _ = self.affordable.timeReached(self.now, limit: self.limit)
         for (_, id) in due.sorted(by: { ($0.time, $0.id) < ($1.time, $1.id) }) {
             if let index = self.index(id) { self.enterLine(index, atFront: true) }
         }

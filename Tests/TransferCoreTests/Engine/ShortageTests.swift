@@ -16,14 +16,45 @@ struct ShortageTests {
         let none = stage.starts()
         #expect(verdict == .held(attempt: 1, delay: Self.second))
         #expect(none.isEmpty)
-        stage.end(1, hasResponse: true)
+        stage.end(1, Self.paused)
+        let stillNone = stage.starts()
+        #expect(stillNone.isEmpty)
+        stage.end(2, Self.paused)
         let one = stage.starts()
         #expect(one == [5])
-        stage.end(5, Self.shortage)
+    }
+
+    private static let paused = EngineMachine.RunResult.paused
+
+    @Test("of those that started together, all that find no descriptor reduce the number once")
+    func together() {
+        var stage = MachineStage(limit: 64)
+        for _ in 0..<64 { stage.add() }
+        stage.starts()
+        for id in UInt64(25)...64 { stage.end(id, Self.shortage) }
+        let none = stage.starts()
+        #expect(none.isEmpty && stage.machine.runCount == 24)
         stage.reach(Self.second)
-        stage.end(2, hasResponse: true)
-        let next = stage.starts()
-        #expect(next.count == 1 && stage.machine.runCount == 2)
+        let more = stage.starts()
+        #expect(more.count == 8)
+    }
+
+    @Test("each round of transfers that finish adds a place")
+    func recovery() {
+        var stage = MachineStage(limit: 8)
+        for _ in 0..<40 { stage.add() }
+        stage.starts()
+        for id in UInt64(3)...8 { stage.end(id, Self.shortage) }
+        stage.reach(Self.second)
+        var running = Set([1, 2] + stage.starts())
+        var counts: [Int] = []
+        while let id = running.min() {
+            running.remove(id)
+            stage.end(id, hasResponse: true)
+            running.formUnion(stage.starts())
+            counts.append(running.count)
+        }
+        #expect(counts.max() == 8)
     }
 
     @Test("after a while as many run as before")
@@ -36,9 +67,11 @@ struct ShortageTests {
         stage.steps()
         stage.reach(Self.second)
         let soon = stage.starts()
-        stage.reach(EngineMachine.shortagePeriod)
+        stage.reach(AffordablePlaces.period)
         let later = stage.starts()
-        #expect(soon.isEmpty && Set(later) == [2, 3])
+        stage.reach(2 * AffordablePlaces.period)
+        let last = stage.starts()
+        #expect(soon.isEmpty && later.count == 1 && Set(later + last) == [2, 3])
     }
 
     @Test("one that is alone waits as long as in an outage, then fails like any other")

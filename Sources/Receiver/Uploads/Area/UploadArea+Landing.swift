@@ -26,12 +26,12 @@ extension UploadArea {
     /// - Throws: ``UploadRefusal``: 409 if the name is taken, 412 if a condition fails.
     func check(_ place: LandingPlace, _ fields: HeaderFields) throws(UploadRefusal) {
         guard !place.mayRename else { return }
-        let current = self.current(place.directory + [place.name])
+        let current = try self.current(place.directory + [place.name])
         guard Conditions.verdict(fields, current?.state, isRead: false) == .proceed else {
             throw UploadRefusal(412, "the file is in another state than the request asks for")
         }
         if current != nil, !self.overwrites { throw .exists }
-        if self.isDirectory(place) { throw UploadRefusal(409, "this is a directory; name a file in it") }
+        if try self.isDirectory(place) { throw UploadRefusal(409, "this is a directory; name a file in it") }
     }
 
     /// Reserves the name of a place for one upload that is running, so that a second one is refused before its content
@@ -104,7 +104,9 @@ extension UploadArea {
     }
 
     /// Whether the name of a landed file still refers to that file.
-    func isCurrent(_ file: LandedFile) -> Bool { self.current(file.path.names) == file.facts }
+    func isCurrent(_ file: LandedFile) throws(UploadRefusal) -> Bool {
+        try self.current(file.path.names) == file.facts
+    }
 
     /// A partial file after its rename.
     private struct Named {
@@ -150,7 +152,12 @@ extension UploadArea {
         _ fields: HeaderFields
     ) throws(UploadRefusal) -> Named? {
         let outcome: Result<Named?, UploadRefusal> = self.landing.withLock { _ in
-            let current = place.mayRename ? nil : self.current(place.directory + [place.name])
+            let current: FileFacts?
+            do throws(UploadRefusal) {
+                current = place.mayRename ? nil : try self.current(place.directory + [place.name])
+            } catch {
+                return .failure(error)
+            }
             if !place.mayRename, Conditions.verdict(fields, current?.state, isRead: false) != .proceed {
                 return .failure(UploadRefusal(412, "the file is in another state than the request asks for"))
             }
@@ -185,22 +192,27 @@ extension UploadArea {
     }
 
     /// The metadata of the regular file at a path; `nil` if there is none.
-    private func current(_ names: [String]) -> FileFacts? {
-        guard case .success(let file) = BeneathOpen.open(self.tree.root, names, BeneathOpen.pathOnly),
-            let status = file.status(), status.st_mode & S_IFMT == S_IFREG
-        else { return nil }
+    private func current(_ names: [String]) throws(UploadRefusal) -> FileFacts? {
+        guard let status = try self.status(names), status.st_mode & S_IFMT == S_IFREG else { return nil }
         return FileFacts(status)
     }
 
-    private func isDirectory(_ place: LandingPlace) -> Bool {
-        guard
-            case .success(let file) = BeneathOpen.open(
-                self.tree.root,
-                place.directory + [place.name],
-                BeneathOpen.pathOnly
-            )
-        else { return false }
-        return file.status().map { $0.st_mode & S_IFMT == S_IFDIR } ?? false
+    private func isDirectory(_ place: LandingPlace) throws(UploadRefusal) -> Bool {
+        try self.status(place.directory + [place.name]).map { $0.st_mode & S_IFMT == S_IFDIR } ?? false
+    }
+
+    /// The status of a path; `nil` if nothing can be there, but an error if it is unknown.
+    private func status(_ names: [String]) throws(UploadRefusal) -> stat? {
+        switch BeneathOpen.open(self.tree.root, names, BeneathOpen.pathOnly) {
+        case .success(let file):
+            guard let status = file.status() else { throw UploadRefusal(500, "the file cannot be examined") }
+            return status
+        case .failure(let error):
+            switch error.number {
+            case EMFILE, ENFILE, ENOMEM, EIO, ESTALE: throw UploadRefusal(number: error.number, "examining the file")
+            default: return nil
+            }
+        }
     }
 
     /// Opens a directory of the tree and creates its missing components; never follows a symlink out of the tree.

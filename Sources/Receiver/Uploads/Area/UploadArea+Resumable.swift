@@ -181,7 +181,8 @@ extension UploadArea {
     ///   - isFirst: Whether this process has not created an upload yet. Partial files without a record are then
     ///     orphans.
     func sweep(now: Int64, isFirst: Bool) {
-        let names = self.names()
+        // With an incomplete list, the records of uploads would look like orphans.
+        guard let names = self.names() else { return }
         let lifetime = Int64(clamping: self.limits.expiry.components.seconds)
         for file in names where file.hasSuffix(".part") {
             let id = String(file.dropLast(5))
@@ -203,16 +204,22 @@ extension UploadArea {
         if isFirst { for file in names where file.hasPrefix(".martlet-") { try? self.directory.unlink(file) } }
     }
 
-    private func names() -> Set<String> {
+    /// The names in the area's directory; `nil` if it cannot be read completely.
+    private func names() -> Set<String>? {
         let copy = openat(self.directory.raw, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard copy >= 0 else { return [] }
+        guard copy >= 0 else { return nil }
         guard let stream = fdopendir(copy) else {
             Platform.close(copy)
-            return []
+            return nil
         }
         defer { closedir(stream) }
         var names: Set<String> = []
-        while let next = readdir(stream) {
+        while true {
+            errno = 0
+            guard let next = readdir(stream) else {
+                if errno != 0 { return nil }
+                break
+            }
             names.insert(
                 withUnsafeBytes(of: &next.pointee.d_name) { bytes in
                     String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
