@@ -27,12 +27,12 @@ extension DownloadRun {
         }
     }
 
-    func openPartial(_ target: FileTarget) {
+    func openPartial(_ target: FileTarget, claiming: Bool) {
         self.line.run {
             // When the end has been reported, another transfer may survey the file, and must not find it locked.
             if self.state.withLock({ $0.machine.isEnded }) { return }
             do throws(StorageError) {
-                let partial = try self.store.openPartial(target)
+                let partial = try self.store.openPartial(target, claiming: claiming)
                 let actions: [DownloadAction]? = self.state.withLock { state in
                     if state.machine.isEnded { return nil }
                     state.file = .partial(partial)
@@ -42,7 +42,11 @@ extension DownloadRun {
                 if let actions { self.performAll(actions) } else { partial.keep() }
             } catch {
                 let isStillOurs =
-                    if case .ours? = (try? self.store.survey(target))?.partial { true } else { false }
+                    switch (try? self.store.survey(target))?.partial {
+                    case .ours: true
+                    case .unpaired: claiming
+                    default: false
+                    }
                 self.handle { $0.openingFailed(error, isStillOurs: isStillOurs) }
             }
         }
