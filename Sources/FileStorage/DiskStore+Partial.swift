@@ -12,6 +12,7 @@ extension DiskStore {
             let (contents, journal) = try self.createJournal(directory, names, facts: facts, state: .begun, slots: [])
             do throws(StorageError) {
                 let data = try Self.createData(directory, names)
+                contents.pairing?.bind(data, journal)
                 journal.store(.active)
                 return DiskPartialFile(
                     target: target,
@@ -29,7 +30,7 @@ extension DiskStore {
     }
 
     /// Locks the journal until it is closed and opens the partial file; throws `.cannotOpen` if another process has it.
-    public func openPartial(_ target: FileTarget) throws(StorageError) -> any PartialFile {
+    public func openPartial(_ target: FileTarget, claiming: Bool) throws(StorageError) -> any PartialFile {
         guard let directory = try self.directories.existing(target.directory) else {
             throw StorageError(errno: ENOENT, otherwise: .cannotOpen, "cannot open", target.path)
         }
@@ -59,17 +60,33 @@ extension DiskStore {
                 "cannot resume: '\(directory.path(names.part))' existed before its journal"
             )
         }
+        var isClaimed = false
+        if let status = data.status(),
+            let reason = try self.mismatch(contents, data, status, path: directory.path(names.part))
+        {
+            guard claiming else { throw StorageError(.badJournal, reason) }
+            isClaimed = true
+            // Only the caller's digest counts.
+            contents.facts.representationDigest = nil
+        }
         contents.slots = self.believed(contents, size: size)
         // A copy or a hole punch may have freed blocks: allocate them again before they are mapped.
         let path = directory.path(names.journal)
         let mappable = try JournalFile.allocate(file, size: contents.layout.size, path: path)
         let journal = JournalFile(file, layout: contents.layout, mappable: mappable)
+        if !isClaimed, size == 0 || contents.pairing == nil {
+            let pairing = contents.pairing ?? .random()
+            pairing.bind(data, journal)
+            if contents.pairing == nil { journal.store(pairing) }
+            contents.pairing = pairing
+        }
         let partial = DiskPartialFile(
             target: target,
             directory: directory,
             data: data,
             journal: journal,
-            contents: contents
+            contents: contents,
+            isClaimed: isClaimed
         )
         // First the marks, then the boot ID under which they are valid.
         partial.table.rewrite(contents.slots)
@@ -87,6 +104,7 @@ extension DiskStore {
         var (contents, journal) = try self.createJournal(directory, names, facts: facts, state: .active, slots: [])
         do throws(StorageError) {
             let data = try Self.createData(directory, names)
+            contents.pairing?.bind(data, journal)
             let number = FileMover.copy(original, data)
             if number != 0 {
                 try? directory.unlink(names.part)
@@ -180,7 +198,7 @@ extension DiskStore {
         case .none: return
         case .committed: return try self.removeCommitted(directory, target, names)
         case .busy: throw Self.busy(directory, names)
-        case .foreign(let reason):
+        case .foreign(let reason), .unpaired(_, let reason):
             throw StorageError(.exists, "\(reason); it is not ours, move it away or choose another name", errno: EEXIST)
         case .ours: break
         }
@@ -230,7 +248,14 @@ extension DiskStore {
         slots: [SlotRecord]
     ) throws(StorageError) -> (JournalContents, JournalFile) {
         let path = directory.path(names.journal)
-        let (layout, bytes) = JournalFormat.encodeNew(facts: facts, bootID: self.bootID, state: state, slots: slots)
+        let pairing = PartialPairing.random()
+        let (layout, bytes) = JournalFormat.encodeNew(
+            facts: facts,
+            bootID: self.bootID,
+            state: state,
+            pairing: pairing,
+            slots: slots
+        )
         let (file, temporary) = try self.createNameless(directory)
         do throws(StorageError) {
             let mappable = try JournalFile.allocate(file, size: layout.size, path: path)
@@ -248,6 +273,7 @@ extension DiskStore {
                 bootID: self.bootID,
                 state: state,
                 commit: nil,
+                pairing: pairing,
                 facts: facts,
                 factsBlock: 0,
                 factsSequence: 1,

@@ -18,7 +18,9 @@ extension DiskStore {
             return FileSurvey(existing: nil, partial: .none)
         }
         let names = PartialNames(target.name)
-        if directory.listing.lacks([target.name, names.part, names.journal], in: directory) {
+        if ReservedName.owner(of: target.name) == nil,
+            directory.listing.lacks([target.name, names.part, names.journal], in: directory)
+        {
             return FileSurvey(existing: nil, partial: .none)
         }
         let status = try directory.status(target.name)
@@ -33,13 +35,32 @@ extension DiskStore {
                 mark: isRegular ? try FileAttribute.mark.read(directory, target.name, status) : nil
             )
         }
-        return FileSurvey(existing: existing, partial: try self.partialState(directory, names, existing: status))
+        return FileSurvey(
+            existing: existing,
+            partial: try self.partialState(directory, names, final: target.name, existing: status),
+            owner: try self.owner(of: target.name, in: directory)
+        )
+    }
+
+    /// The path of the file whose partial file or journal has this name, or `nil`.
+    private func owner(of name: String, in directory: DirectoryHandle) throws(StorageError) -> String? {
+        guard let owner = ReservedName.owner(of: name).map(String.init) else { return nil }
+        switch try self.partialState(
+            directory,
+            PartialNames(owner),
+            final: owner,
+            existing: try directory.status(owner)
+        ) {
+        case .none, .foreign: return nil
+        case .ours, .committed, .busy, .unpaired: return directory.path(owner)
+        }
     }
 
     /// Determines the state of `NAME.part` from its journal; takes no lock.
     private func partialState(
         _ directory: DirectoryHandle,
         _ names: PartialNames,
+        final: String,
         existing: stat?
     ) throws(StorageError) -> PartialState {
         let file: FileDescriptor
@@ -62,7 +83,8 @@ extension DiskStore {
         if let reason = Self.foreignness(status, of: directory.path(names.journal)) { return .foreign(reason) }
         if file.isLockedElsewhere() { return .busy }
         switch try Self.readJournal(file, directory.path(names.journal)) {
-        case .success(let contents): return try self.partialState(directory, names, contents, existing: existing)
+        case .success(let contents): 
+            return try self.partialState(directory, names, contents, final: final, existing: existing)
         case .failure(let damage):
             return .foreign("the journal '\(directory.path(names.journal))' cannot be used: \(damage.reason)")
         }
@@ -72,10 +94,12 @@ extension DiskStore {
         _ directory: DirectoryHandle,
         _ names: PartialNames,
         _ contents: JournalContents,
+        final: String,
         existing: stat?
     ) throws(StorageError) -> PartialState {
         if contents.state == .committing, let commit = contents.commit, let existing,
-            UInt64(existing.st_ino) == commit.inode, Int64(existing.st_size) == commit.length
+            UInt64(existing.st_ino) == commit.inode, Int64(existing.st_size) == commit.length,
+            try self.isFinished(final, existing, contents, directory)
         {
             return .committed
         }
@@ -84,9 +108,38 @@ extension DiskStore {
         if contents.state == .begun, part.st_size > 0 {
             return .foreign("'\(directory.path(names.part))' existed before its journal")
         }
+        if part.st_size > 0 {
+            switch directory.open(names.part, O_RDONLY | O_NONBLOCK) {
+            case .success(let data):
+                if let reason = try self.mismatch(contents, data, part, path: directory.path(names.part)) {
+                    return .unpaired(contents.facts, reason: reason)
+                }
+            case .failure(let error) where [EACCES, ELOOP, ENOENT].contains(error.number):
+                return .foreign("'\(directory.path(names.part))' cannot be opened")
+            case .failure(let error):
+                let path = directory.path(names.part)
+                throw StorageError(errno: error.number, otherwise: .cannotOpen, "cannot open", path)
+            }
+        }
         let believed = self.believed(contents, size: Int64(part.st_size))
         let extents = SlotTable.union(believed.map { $0.start..<$0.written })
         return .ours(contents.facts, written: extents.reduce(0) { $0 + Int64($1.count) })
+    }
+
+    /// Whether a finished file has the number of the journal whose commit was interrupted.
+    private func isFinished(
+        _ name: String,
+        _ status: stat,
+        _ contents: JournalContents,
+        _ directory: DirectoryHandle
+    ) throws(StorageError) -> Bool {
+        guard let pairing = contents.pairing else { return true }
+        switch directory.open(name, O_RDONLY | O_NONBLOCK) {
+        case .success(let file): return try pairing.matches(file, status, path: directory.path(name))
+        case .failure(let error) where [EACCES, ELOOP, ENOENT].contains(error.number): return false
+        case .failure(let error):
+            throw StorageError(errno: error.number, otherwise: .cannotOpen, "cannot open", directory.path(name))
+        }
     }
 
     /// The slots of a journal that can be trusted under this boot, limited to a file of `size` bytes.

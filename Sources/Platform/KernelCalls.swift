@@ -21,6 +21,9 @@ package enum KernelCalls {
         @convention(c) (UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeMutableRawPointer, Int) -> Int
     private typealias SetAttribute =
         @convention(c) (Int32, UnsafePointer<CChar>, UnsafeRawPointer, Int, Int32) -> Int32
+    private typealias GetOpenAttribute =
+        @convention(c) (Int32, UnsafePointer<CChar>, UnsafeMutableRawPointer, Int) -> Int
+    private typealias RemoveAttribute = @convention(c) (Int32, UnsafePointer<CChar>) -> Int32
     private typealias CopyRange =
         @convention(c) (Int32, UnsafeMutablePointer<Int64>?, Int32, UnsafeMutablePointer<Int64>?, Int, UInt32) -> Int
 
@@ -35,6 +38,8 @@ package enum KernelCalls {
     private static let posixAllocateCall = unsafeBitCast(Self.address("posix_fallocate"), to: PosixAllocate?.self)
     private static let statusCall = unsafeBitCast(Self.address("fstatfs"), to: FilesystemStatus?.self)
     private static let getAttributeCall = unsafeBitCast(Self.address("lgetxattr"), to: GetAttribute?.self)
+    private static let getOpenAttributeCall = unsafeBitCast(Self.address("fgetxattr"), to: GetOpenAttribute?.self)
+    private static let removeAttributeCall = unsafeBitCast(Self.address("fremovexattr"), to: RemoveAttribute?.self)
     private static let setAttributeCall = unsafeBitCast(Self.address("fsetxattr"), to: SetAttribute?.self)
 
     // MARK: Files and names
@@ -147,6 +152,28 @@ package enum KernelCalls {
             guard let base = bytes.baseAddress else { return 0 }
             return setAttributeCall(descriptor, name, base, bytes.count, 0)
         }
+    }
+
+    /// fgetxattr(2).
+    ///
+    /// - Returns: The attribute's value, or `nil` with `errno`: `ENODATA` if it does not exist, `ERANGE` if it has more
+    ///   than 1,024 bytes.
+    package static func attribute(of descriptor: Int32, _ name: String) -> [UInt8]? {
+        guard let getOpenAttributeCall else {
+            errno = ENOSYS
+            return nil
+        }
+        return withUnsafeTemporaryAllocation(byteCount: 1024, alignment: 8) { buffer -> [UInt8]? in
+            guard let base = buffer.baseAddress else { return nil }
+            let count = getOpenAttributeCall(descriptor, name, base, buffer.count)
+            return count < 0 ? nil : Array(buffer[..<min(count, buffer.count)])
+        }
+    }
+
+    /// fremovexattr(2).
+    package static func removeAttribute(_ descriptor: Int32, _ name: String) -> Int32 {
+        guard let removeAttributeCall else { return self.unsupported() }
+        return removeAttributeCall(descriptor, name)
     }
 
     private static func unsupported() -> Int32 {

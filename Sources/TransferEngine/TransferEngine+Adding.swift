@@ -32,6 +32,11 @@ extension TransferEngine {
                 let message = "another transfer is writing \(reserved.path); wait for it, or choose another file name"
                 return .failure(EngineError(.nameTaken, message))
             }
+            if isFile, name != nil, state.machine.isNameOwned(reserved.path) {
+                let message =
+                    "\(reserved.path) is the partial file or the journal of another transfer; choose another file name"
+                return .failure(EngineError(.nameTaken, message))
+            }
             if isFile { reserved = state.machine.takeName(directory: directory, base: base) }
             let id = state.machine.add(terms)
             state.transfers[id] = Transfer(

@@ -46,6 +46,10 @@ struct Outcome {
         self.events.compactMap { if case .note(let text) = $0.kind { text } else { nil } }
     }
 
+    var warnings: [String] {
+        self.events.compactMap { if case .warning(let text) = $0.kind { text } else { nil } }
+    }
+
     /// What happened, for the message of an expectation that does not hold.
     var story: String {
         self.events
@@ -62,6 +66,7 @@ struct Outcome {
                 case .failed(let failure): "failed \(failure.code): \(failure.message)"
                 case .cancelled: "cancelled"
                 case .note(let text): "note: \(text)"
+                case .warning(let text): "warning: \(text)"
                 case .held: "held"
                 case .released: "released"
                 case .drained: "drained"

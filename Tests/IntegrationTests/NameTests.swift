@@ -101,4 +101,73 @@ struct NameTests {
         #expect(try victim.read("victim") == [7])
         await server.stop()
     }
+
+    @Test(
+        "a server that names two downloads as a partial file and its journal does not begin the next download",
+        arguments: [false, true]
+    )
+    func reservedNames(inURL: Bool) async throws {
+        // A killed run leaves a pair with the bytes of another file.
+        let maker = try Harness()
+        let served = Served(ServedFile(TestPattern(seed: 9), length: fileLength))
+        let server = try await serve(served)
+        try await maker.leavePartial(served, server.text("file.bin"))
+        let names = ["file.bin.part", "file.bin.part.journal"]
+        let pair = try names.map { try maker.directory.read($0) }
+
+        let hostile = try await ScriptedServer.start { request in
+            let index = request.path.hasSuffix("journal") ? 1 : 0
+            let disposition = ("Content-Disposition", "attachment; filename=\"\(names[index])\"")
+            return .response(200, inURL ? [] : [disposition], body: pair[index])
+        }
+        let harness = try Harness()
+        let paths = inURL ? names : ["data", "journal"]
+        let outcomes = try await harness.fetchAll(try paths.map { try harness.request([hostile.text($0)]) })
+        #expect(outcomes.allSatisfy { $0.warnings.contains { $0.contains("is reserved") } }, "\(outcomes[0].story)")
+        #expect(harness.directory.entries() == names.map { $0 + ".download" })
+        await hostile.stop()
+
+        served.change { $0.pattern = TestPattern(seed: 1) }
+        let outcome = try await harness.fetch(server.text("file.bin"))
+        harness.expectWhole(outcome, served.file, alone: false)
+        await server.stop()
+    }
+
+    @Test("a pair that another program downloaded is neither continued nor deleted")
+    func plantedPair() async throws {
+        let maker = try Harness()
+        let served = Served(ServedFile(TestPattern(seed: 9), length: fileLength))
+        let server = try await serve(served)
+        try await maker.leavePartial(served, server.text("file.bin"))
+        let harness = try Harness()
+        for name in ["file.bin.part", "file.bin.part.journal"] {
+            try harness.directory.write(try maker.directory.read(name), to: name)
+        }
+        served.change { $0.pattern = TestPattern(seed: 1) }
+        let outcome = try await harness.fetch(server.text("file.bin"))
+        harness.expectWhole(outcome, served.file, name: "file.1.bin", alone: false)
+        #expect(try harness.directory.read("file.bin.part") == maker.directory.read("file.bin.part"))
+        #expect(harness.directory.entries() == ["file.1.bin", "file.bin.part", "file.bin.part.journal"])
+        await server.stop()
+    }
+
+    @Test("the name of a partial file is accepted from the user, unless it is another file's")
+    func userGivesPartialName() async throws {
+        let harness = try Harness()
+        let served = Served(ServedFile(length: fileLength))
+        let server = try await serve(served)
+        let outcome = try await harness.fetch(server.text("file.bin"), name: "video.mp4.part")
+        harness.expectWhole(outcome, served.file, name: "video.mp4.part")
+        let other = try Harness()
+        try await other.leavePartial(served, server.text("file.bin"))
+        for name in ["file.bin.part", "file.bin.part.journal"] {
+            let before = try other.directory.read(name)
+            let refused = try await other.fetch(server.text("file.bin"), name: name) {
+                $0.options.ifExists = .overwrite
+            }
+            #expect(refused.failure?.message.contains("is the partial file or the journal of") == true)
+            #expect(try other.directory.read(name) == before)
+        }
+        await server.stop()
+    }
 }

@@ -122,7 +122,7 @@ final class Stage: Sendable {
         case .released: "released"
         case .drained: "drained"
         case .missed: "missed"
-        case .note: nil
+        case .note, .warning: nil
         }
     }
 }

@@ -46,6 +46,10 @@ enum JSONEvents {
             var object = self.object("note", report)
             object.add("message", text)
             return self.text(object)
+        case .warning(let text):
+            var object = self.object("warning", report)
+            object.add("message", text)
+            return self.text(object)
         case .missed(let count):
             var object = [JSON.Member("event", .string("missed"))]
             object.add("count", Int64(count))

@@ -28,6 +28,7 @@ struct ReportText {
         case .held(let hold): return self.quiet ? nil : self.word("waiting", 33) + ": " + self.held(hold)
         case .released(let hold): return self.quiet ? nil : self.released(hold)
         case .note(let text) where report.event.id == nil: return self.quiet ? nil : "warning: " + self.clean(text)
+        case .warning(let text): return self.quiet ? nil : "warning: " + self.clean(text)
         default: return self.verbose ? self.detail(report) : nil
         }
     }

@@ -124,7 +124,7 @@ struct RunModel: Sendable {
         case .cancelled:
             self.cancelled += 1
             return self.remove(id)
-        case .note: return self.row(of: id)
+        case .note, .warning: return self.row(of: id)
         case .held, .released, .drained, .missed: return nil
         }
     }

@@ -140,7 +140,7 @@ final class EventMailbox: Sendable {
         case .failed, .cancelled: self.wantsFailures
         case .progress: self.wantsProgress
         case .started, .response, .retrying, .paused, .note, .missed: self.wantsDetails
-        case .held, .released: true
+        case .held, .released, .warning: true
         case .drained: false
         }
     }
@@ -151,7 +151,7 @@ final class EventMailbox: Sendable {
             if let id = report.event.id { state.progressed[id] = nil }
             state.reports.append(report)
         case .progress: if let id = report.event.id { state.progressed[id] = report }
-        case .started, .response, .retrying, .paused, .note, .held, .released, .missed:
+        case .started, .response, .retrying, .paused, .note, .warning, .held, .released, .missed:
             if state.reports.count < Self.detailLimit { state.reports.append(report) } else { state.missed += 1 }
         case .drained: break
         }

@@ -84,7 +84,7 @@ extension DaemonCore {
         case .retrying:
             lane.live[id]?.rate = 0
             self.machine.retrying(lane.session, id.rawValue)
-        case .paused, .note, .drained, .missed, .held, .released: break
+        case .paused, .note, .warning, .drained, .missed, .held, .released: break
         }
     }
 

@@ -131,7 +131,7 @@ extension DaemonCore {
             switch partial {
             case .ours: return target.name
             case .busy where target == running: return target.name
-            case .busy, .none, .committed, .foreign: continue
+            case .busy, .none, .committed, .foreign, .unpaired: continue
             }
         }
         return nil

@@ -157,7 +157,7 @@ package final class DatasetRun: Sendable {
             } else {
                 self.machine.withLock { $0.interrupted(fetch.row.number) }
             }
-        case .response, .progress, .retrying, .paused, .note, .held, .released, .drained, .missed: break
+        case .response, .progress, .retrying, .paused, .note, .warning, .held, .released, .drained, .missed: break
         }
     }
 

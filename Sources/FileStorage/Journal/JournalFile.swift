@@ -107,6 +107,13 @@ final class JournalFile: @unchecked Sendable {
         }
     }
 
+    /// Stores the pairing; the inode before the number, without which the inode is not read.
+    func store(_ pairing: PartialPairing) {
+        for (index, word) in JournalFormat.encodePairing(pairing).enumerated().reversed() {
+            self.store(word, at: JournalLayout.pairingOffset + index * 8)
+        }
+    }
+
     /// Stores a facts block; returns 0 or the error number.
     func store(facts block: [UInt8], block index: Int) -> Int32 {
         guard block.count <= self.layout.factsCapacity else { return EMSGSIZE }

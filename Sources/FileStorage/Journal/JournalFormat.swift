@@ -29,6 +29,8 @@ struct JournalContents: Equatable {
     var state: JournalState
     /// The length and inode of the file being committed; `nil` if there is none or the checksum is wrong.
     var commit: CommitRecord?
+    /// The proof that the data file belongs to the journal; `nil` in journals of builds before November 2026.
+    var pairing: PartialPairing?
     var facts: ResourceFacts
     /// The valid facts block (0 or 1) and its sequence number.
     var factsBlock: Int
@@ -53,6 +55,7 @@ enum JournalFormat {
         facts: ResourceFacts,
         bootID: BootID,
         state: JournalState,
+        pairing: PartialPairing? = nil,
         slots: [SlotRecord] = []
     ) -> (layout: JournalLayout, bytes: [UInt8]) {
         let layout = JournalLayout(factsSize: facts.encoded().count)
@@ -68,6 +71,10 @@ enum JournalFormat {
             JournalMark.encode(state.rawValue, salt: JournalState.salt),
             at: JournalLayout.stateOffset
         )
+        let words: [UInt64] = pairing.map { Self.encodePairing($0) } ?? []
+        for (index, word) in words.enumerated() {
+            bytes.store(word, at: JournalLayout.pairingOffset + index * 8)
+        }
         for slot in slots where slot.index < layout.slotCount {
             for field in SlotField.allCases {
                 let word = JournalMark.encode(slot[field], salt: field.salt(slot: slot.index))
@@ -98,6 +105,24 @@ enum JournalFormat {
         bytes.append(littleEndian: commit.length)
         bytes.append(littleEndian: commit.inode)
         return [UInt64(bitPattern: commit.length), commit.inode, UInt64(CRC32C.checksum(bytes))]
+    }
+
+    /// Encodes a pairing as words: number and its checksum; inode, and the checksum of both, or zeros.
+    static func encodePairing(_ pairing: PartialPairing) -> [UInt64] {
+        var bytes: [UInt8] = []
+        bytes.append(littleEndian: pairing.number)
+        let check = UInt64(CRC32C.checksum(bytes))
+        guard let inode = pairing.inode else { return [pairing.number, check, 0, 0] }
+        bytes.append(littleEndian: inode)
+        return [pairing.number, check, inode, UInt64(CRC32C.checksum(bytes))]
+    }
+
+    private static func decodePairing(_ bytes: [UInt8]) -> PartialPairing? {
+        let words = (0..<4).map { bytes.load(UInt64.self, at: JournalLayout.pairingOffset + $0 * 8) }
+        let pairing = PartialPairing(number: words[0], inode: nil)
+        guard Self.encodePairing(pairing)[1] == words[1] else { return nil }
+        let full = PartialPairing(number: words[0], inode: words[2])
+        return Self.encodePairing(full)[3] == words[3] ? full : pairing
     }
 
     /// Decodes a journal.
@@ -135,6 +160,7 @@ enum JournalFormat {
             ),
             state: state,
             commit: Self.decodeCommit(bytes),
+            pairing: Self.decodePairing(bytes),
             facts: newest.facts,
             factsBlock: newest.block,
             factsSequence: newest.sequence,

@@ -7,6 +7,8 @@
 ///     32     boot id (16)
 ///     48     state, as a mark
 ///     56     commit record: length (8), inode (8), CRC-32C of both (8)
+///     80     number shared with the data file (8), CRC-32C of it (8)
+///     96     inode of the data file (8), CRC-32C of the number and the inode (8)
 ///     4096   slots of 32 bytes: start, written, durable, flags, each a mark
 ///     then   two facts blocks; of the intact ones, the one with the larger sequence number is valid
 struct JournalLayout: Equatable {
@@ -28,6 +30,7 @@ struct JournalLayout: Equatable {
     static let bootIDOffset = 32
     static let stateOffset = 48
     static let commitOffset = 56
+    static let pairingOffset = 80
 
     /// Creates the layout for facts of `factsSize` bytes, with room for them to grow.
     init(factsSize: Int, slotCount: Int = Self.defaultSlotCount) {

@@ -58,6 +58,8 @@ extension DiskPartialFile {
         }
         if isSynced { try destination.sync() }
         try self.directory.unlink(self.names.journal)
+        // Only now: after a crash, the pair must still match.
+        self.pairing?.unbind(self.data)
         let closed = self.data.close()
         _ = self.journal.close()
         if closed != 0 {
@@ -92,8 +94,8 @@ extension DiskPartialFile {
         }
         guard let wrong = options.expected.first(where: { digests[$0.algorithm] != $0.bytes }) else { return digests }
         _ = self.data.truncate(length)
-        let kept = options.keepBad ? self.nameBad(target, destination) : nil
-        if kept == nil { try? self.directory.unlink(self.names.part) }
+        let kept = options.keepBad || self.isClaimed ? self.nameBad(target, destination) : nil
+        if kept == nil, !self.isClaimed { try? self.directory.unlink(self.names.part) }
         try? self.directory.unlink(self.names.journal)
         self.abandon()
         throw DigestReport.mismatch(wrong, actual: digests[wrong.algorithm], target, kept: kept)

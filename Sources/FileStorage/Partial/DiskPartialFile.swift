@@ -16,6 +16,10 @@ final class DiskPartialFile: PartialFile {
     let table: SlotTable
     let digests = RunningDigests()
     let initialExtents: [ByteRange]
+    /// The proof that both files belong together.
+    let pairing: PartialPairing?
+    /// Whether the data file does not belong to the journal; then it is never deleted.
+    let isClaimed: Bool
     private let factsState: Mutex<FactsState>
     /// Whether the directory entries of both files are durable.
     private let directorySynced = Atomic<Bool>(false)
@@ -38,13 +42,16 @@ final class DiskPartialFile: PartialFile {
         directory: DirectoryHandle,
         data: FileDescriptor,
         journal: JournalFile,
-        contents: JournalContents
+        contents: JournalContents,
+        isClaimed: Bool = false
     ) {
         self.target = target
         self.names = PartialNames(target.name)
         self.directory = directory
         self.data = data
         self.journal = journal
+        self.pairing = contents.pairing
+        self.isClaimed = isClaimed
         self.table = SlotTable(journal, records: contents.slots)
         self.initialExtents = SlotTable.union(contents.slots.map { $0.start..<$0.written })
         self.factsState = Mutex(
@@ -165,6 +172,10 @@ final class DiskPartialFile: PartialFile {
     }
 
     func discard() {
+        if self.isClaimed {
+            _ = self.setAside()
+            return
+        }
         self.removeFiles()
         self.abandon()
     }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import TransferCore
+
 /// The names of the files next to a final name.
 struct PartialNames {
     /// `NAME.part`.
@@ -10,13 +12,13 @@ struct PartialNames {
     static let longest = 255
 
     init(_ name: String) {
-        self.part = Self.suffixed(name, ".part", room: 13)
+        self.part = Self.suffixed(name, ReservedName.partial, room: 13)
         self.journal = self.part + ".journal"
     }
 
     /// `NAME.martlet-bad`, or with a number if that is taken.
     static func bad(_ name: String, number: Int) -> String {
-        Self.suffixed(name, number == 0 ? ".martlet-bad" : ".martlet-bad.\(number)", room: 20)
+        Self.suffixed(name, number == 0 ? ReservedName.bad : "\(ReservedName.bad).\(number)", room: 20)
     }
 
     /// Appends a suffix to a name.

@@ -61,6 +61,7 @@ final class SessionInstruments: Sendable {
         case .started: self.log(.trace, "started", event)
         case .paused: self.log(.trace, "suspended", event)
         case .note(let text): self.log(.debug, "\(text)", event)
+        case .warning(let text): self.log(.warning, "\(text)", event)
         case .response, .progress, .held, .released, .drained, .missed: break
         }
     }

@@ -21,7 +21,7 @@ extension TransferTask {
             self.isOver.store(true, ordering: .releasing)
             self.wasCancelled(event.target)
         case .response(let response): self.resumed(at: response.resumedFrom, expected: response.expected)
-        case .started, .retrying, .paused, .note, .held, .released, .drained, .missed: break
+        case .started, .retrying, .paused, .note, .warning, .held, .released, .drained, .missed: break
         }
     }
 

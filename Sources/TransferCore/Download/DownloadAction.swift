@@ -49,7 +49,7 @@ package enum DownloadAction: Sendable {
     /// Compare the digests of the finished file; then `digestsCompared`.
     case compareDigests(FileTarget, [ExpectedDigest])
     /// Open the partial file; then `partialOpened` or `openingFailed`.
-    case openPartial(FileTarget)
+    case openPartial(FileTarget, claiming: Bool)
     /// Create a small file; then `smallCreated`.
     case createSmall(FileTarget, RequestNumber)
     /// Create a partial file, after the current one is closed in this way; then `partialCreated` or `creatingFailed`.
@@ -99,6 +99,7 @@ package enum DownloadAction: Sendable {
     case respond(ResponseHead, expected: Int64?)
     indirect case progress(RunProgress)
     case note(String)
+    case warn(String)
 }
 
 /// A step that is taken on a request's event loop.
@@ -165,9 +166,9 @@ package struct DownloadEnding: Sendable {
     package var requests: [DownloadAction.RequestNumber]
     /// The handling of the file.
     package var file: FileEnding
-    /// The partial file next to which a second one, `NAME.new`, was written.
+    /// The partial file next to which a second one, `NAME.martlet-new`, was written.
     package var older: OlderPartial?
-    /// Whether `NAME.new` replaces the older partial file.
+    /// Whether `NAME.martlet-new` replaces the older partial file.
     package var newerIsLonger: Bool
 
     /// The handling of the open file.
@@ -194,7 +195,7 @@ package struct OlderPartial: Sendable {
 
     /// The name of a second partial file.
     package static func beside(_ target: FileTarget) -> FileTarget {
-        FileTarget(directory: target.directory, name: target.name + ".new")
+        FileTarget(directory: target.directory, name: target.name + ReservedName.newer)
     }
 }
 

@@ -34,6 +34,12 @@ extension DownloadMachine {
         return false
     }
 
+    /// Notes that a server or a URL proposed a name of one of Martlet's own files.
+    mutating func noteReplacedName() {
+        guard let reserved = ReservedName.replaced(by: self.name.base) else { return }
+        self.warn("the name '\(reserved)' is reserved for partial files; using '\(self.name.base)'")
+    }
+
     mutating func reserveNextName() {
         guard self.mayLookAgain() else { return }
         self.emit(.reserveNextName(directory: self.name.target.directory, base: self.name.base))
@@ -43,7 +49,7 @@ extension DownloadMachine {
     private mutating func useNextName(_ reason: String) {
         let target = self.name.target
         if let failure = self.existingFiles.nameIsNotFree(target, reason) { return self.end(.failed(failure)) }
-        if !reason.isEmpty { self.note("\(target.name): \(reason); using another name") }
+        if !reason.isEmpty { self.warn("\(target.name): \(reason); using another name") }
         self.reserveNextName()
     }
 
@@ -93,6 +99,7 @@ extension DownloadMachine {
         case .resume(let isForeign, let overwrites):
             self.name.overwrites = overwrites
             self.openPartial(isForeign: isForeign)
+        case .resumeUnpaired: self.openPartial(isForeign: true, claiming: true)
         case .continueExisting(let existing, let overwrites):
             self.name.overwrites = overwrites
             self.continueExisting(existing, now)
@@ -159,12 +166,12 @@ extension DownloadMachine {
 
     // MARK: Resuming a partial file
 
-    mutating func openPartial(isForeign: Bool) {
+    mutating func openPartial(isForeign: Bool, claiming: Bool = false) {
         let target = self.name.target
         // A cancellation during the opening needs the target to delete.
         self.publishTarget()
         self.phase = .locating(.openingPartial(target, isForeign: isForeign))
-        self.emit(.openPartial(target))
+        self.emit(.openPartial(target, claiming: claiming))
     }
 
     /// The partial file is open.
@@ -229,7 +236,7 @@ extension DownloadMachine {
             if let failure = self.existingFiles.nameIsNotFree(target, error.message) {
                 self.end(.failed(failure))
             } else {
-                self.note(error.message)
+                self.warn("\(target.name): \(error.message); using another name")
                 self.reserveNextName()
             }
         } else if error.code == .cannotOpen, !isStillOurs {
@@ -268,7 +275,10 @@ extension DownloadMachine {
     mutating func relocate(_ base: String?, _ pending: Opening.Pending) {
         self.phase = .opening(.naming(pending))
         guard let base else { return self.emit(.survey(self.name.target)) }
-        self.name.base = base
+        if base != self.name.base {
+            self.name.base = base
+            self.noteReplacedName()
+        }
         let directory = self.history.diversion?.directory ?? self.name.target.directory
         self.emit(.reserveName(directory: directory, base: base))
     }
@@ -277,7 +287,9 @@ extension DownloadMachine {
         guard let index = self.index(of: pending.request) else { return }
         let step = self.existingFiles.step(survey, self.name.target) { self.isCurrent($0, pending.head) }
         switch step {
-        case .nextName: self.reserveNextName()
+        case .nextName(let reason):
+            if !reason.isEmpty { self.warn("\(self.name.target.name): \(reason); using another name") }
+            self.reserveNextName()
         case .fetch(let overwrites):
             if overwrites { self.name.overwrites = true }
             self.createFile(pending, now)
@@ -287,7 +299,7 @@ extension DownloadMachine {
             self.openPartial(isForeign: false)
         case .skip(let existing): self.skip(size: existing.size, now)
         case .fail(let failure): self.end(.failed(failure))
-        case .continueExisting, .examine, .compareDigests, .replayedCommit:
+        case .resumeUnpaired, .continueExisting, .examine, .compareDigests, .replayedCommit:
             preconditionFailure("\(step) does not follow a survey of a proposed name")
         }
     }

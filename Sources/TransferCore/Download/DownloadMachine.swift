@@ -160,7 +160,9 @@ package struct DownloadMachine: ~Copyable, Sendable {
         guard case .locating(.surveying) = self.phase else { return [] }
         self.emit(.started)
         switch self.destination {
-        case .file: self.survey()
+        case .file:
+            if self.history.target == nil, !self.name.isGivenByUser { self.noteReplacedName() }
+            self.survey()
         case .stream, .memory: self.beginStream(now)
         }
         return self.takeActions()
@@ -267,6 +269,9 @@ package struct DownloadMachine: ~Copyable, Sendable {
     }
 
     mutating func note(_ text: String) { self.emit(.note(text)) }
+
+    /// Reports a fact that the user has to know.
+    mutating func warn(_ text: String) { self.emit(.warn(text)) }
 }
 
 /// A run whose partial file or stream is open.

@@ -26,6 +26,8 @@ package struct ExistingFiles: Sendable {
         case fetch(overwrites: Bool)
         /// Resume the partial file; it is of another URL if `isForeign`.
         case resume(isForeign: Bool, overwrites: Bool)
+        /// Resume a partial file that does not belong to its journal; a digest of the whole is compared.
+        case resumeUnpaired
         /// Continue a copy of the finished file.
         case continueExisting(ExistingFile, overwrites: Bool)
         /// Compare the finished file with the server's by its validators.
@@ -42,12 +44,16 @@ package struct ExistingFiles: Sendable {
 
     /// Decides based on a survey made before the first request.
     package func step(_ survey: FileSurvey, _ target: FileTarget) -> Step {
+        if let step = self.step(owner: survey.owner, target) { return step }
         var isForeign = false
         var written: Int64 = 0
         var isReplaced = false
         switch survey.partial {
         case .busy: return .nextName(reason: "another process is downloading it")
         case .foreign(let reason): return .nextName(reason: reason)
+        case .unpaired(_, let reason):
+            guard self.hasDigests, self.asksForWhole, survey.existing == nil else { return .nextName(reason: reason) }
+            return .resumeUnpaired
         case .committed: return .replayedCommit(survey.existing)
         case .ours(let facts, let count):
             written = count
@@ -91,6 +97,19 @@ package struct ExistingFiles: Sendable {
         }
     }
 
+    /// The step for a name that is that of another file's partial file or journal.
+    private func step(owner: String?, _ target: FileTarget) -> Step? {
+        guard let owner else { return nil }
+        guard self.isNamedByUser else { return .nextName(reason: "it is the partial file or the journal of \(owner)") }
+        return .fail(
+            TransferFailure(
+                .fileExists,
+                "\(target.path) is the partial file or the journal of \(owner)",
+                remedy: "choose another name"
+            )
+        )
+    }
+
     private func isOurs(_ facts: ResourceFacts) -> Bool {
         self.sources.contains { $0.withoutUserInfo == facts.url }
     }
@@ -120,12 +139,14 @@ package struct ExistingFiles: Sendable {
         _ target: FileTarget,
         isCurrent: (ExistingFile) -> Bool
     ) -> Step {
+        if let step = self.step(owner: survey.owner, target) { return step }
         if case .ours(let facts, let written) = survey.partial, written > 0, survey.existing == nil, self.isOurs(facts)
         {
             return .resume(isForeign: false, overwrites: false)
         }
         switch survey.partial {
-        case .busy, .foreign: return .nextName(reason: "")
+        case .foreign(let reason), .unpaired(_, let reason): return .nextName(reason: reason)
+        case .busy: return .nextName(reason: "another process is downloading it")
         case .none, .ours, .committed: break
         }
         guard let existing = survey.existing else { return .fetch(overwrites: false) }

@@ -85,6 +85,9 @@ extension EngineMachine {
     /// Whether a name is unused.
     package func isNameFree(_ path: String) -> Bool { self.names.isFree(path) }
 
+    /// Whether a name is that of another transfer's partial file or journal.
+    package func isNameOwned(_ path: String) -> Bool { self.names.isOwned(path) }
+
     /// Reserves a name, numbered if it is taken.
     package mutating func takeName(directory: String, base: String) -> FileTarget {
         let target = FileTarget(directory: directory, name: base)

@@ -13,8 +13,14 @@ public enum FileName {
     ///
     /// The last component after `/` and `\`; without control and invisible format characters (which hide the true
     /// extension), leading dots, trailing dots and surrounding white space; in NFC; at most ``longest`` bytes with the
-    /// extension kept.
+    /// extension kept. A name of a file that Martlet keeps next to a download, such as `x.part`, gets another suffix.
     public static func sanitize(_ raw: String) -> String? {
+        let component = self.component(raw)
+        guard let name = component, ReservedName.isReserved(name[...]) else { return component }
+        return ReservedName.replacing(self.prefix(name[...], self.longest - ReservedName.replacement.utf8.count))
+    }
+
+    private static func component(_ raw: String) -> String? {
         if self.isPlain(raw) { return raw }
         let scalars = raw.unicodeScalars
         let component = scalars.lastIndex { $0 == "/" || $0 == "\\" }.map { scalars[scalars.index(after: $0)...] }

@@ -5,11 +5,14 @@ public struct FileSurvey: Sendable {
     public var existing: ExistingFile?
     /// The partial file's state.
     public var partial: PartialState
+    /// The file whose partial file or journal has this name; `nil` if there is none.
+    public var owner: String?
 
     /// Creates a survey.
-    public init(existing: ExistingFile?, partial: PartialState) {
+    public init(existing: ExistingFile?, partial: PartialState, owner: String? = nil) {
         self.existing = existing
         self.partial = partial
+        self.owner = owner
     }
 }
 
@@ -64,6 +67,11 @@ public enum PartialState: Sendable {
     case committed
     /// Another process has it locked.
     case busy
+    /// A partial file and an intact journal that do not belong together: the number that both must have differs.
+    ///
+    /// It is left unchanged, and its bytes are used only if a digest of the whole file is compared. The text states the
+    /// reason.
+    case unpaired(ResourceFacts, reason: String)
     /// A file without an intact journal of ours; it is left unchanged. The text states the reason.
     case foreign(String)
 }

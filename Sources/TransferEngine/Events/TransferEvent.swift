@@ -48,7 +48,7 @@ public struct TransferEvent: Sendable {
 
         /// `finished`, `failed`, `cancelled`, and the queue's `drained` and `missed`; always included.
         public static let ends: Interest = []
-        /// `started`, `retrying` and `paused`; `held` and `released`.
+        /// `started`, `retrying`, `paused` and `warning`; `held` and `released`.
         public static let states = Interest(rawValue: 1)
         /// `response`.
         public static let responses = Interest(rawValue: 2)
@@ -80,6 +80,9 @@ public struct TransferEvent: Sendable {
         case cancelled
         /// A detail for verbose output (`--verbose`).
         case note(String)
+        /// A fact that the user has to know, although the transfer continues: another name is used, or another process
+        /// is downloading the file.
+        case warning(String)
         /// A hold began: the transfers of a host, or all of them, wait because of an outage or a requested delay.
         case held(HostHold)
         /// A hold ended: the transfers that waited for a host, or for the network, start again.
@@ -92,7 +95,7 @@ public struct TransferEvent: Sendable {
         /// The interest that an observer must have registered to receive this event; empty if it is always delivered.
         public var interest: Interest {
             switch self {
-            case .started, .retrying, .paused, .held, .released: .states
+            case .started, .retrying, .paused, .warning, .held, .released: .states
             case .response: .responses
             case .progress: .progress
             case .note: .notes

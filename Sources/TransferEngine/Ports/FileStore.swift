@@ -22,7 +22,14 @@ public protocol FileStore: Sendable {
     func createPartial(_ target: FileTarget, facts: ResourceFacts) throws(StorageError) -> any PartialFile
 
     /// Opens a partial file of ours to resume it.
-    func openPartial(_ target: FileTarget) throws(StorageError) -> any PartialFile
+    ///
+    /// - Parameters:
+    ///   - target: The final name.
+    ///   - claiming: Whether a partial file that does not belong to its journal is opened, too: the caller compares a
+    ///     digest of the whole file. It is never deleted, only set aside.
+    /// - Returns: The open file.
+    /// - Throws: `.cannotOpen` if it is missing or busy, `.badJournal` if it is not ours.
+    func openPartial(_ target: FileTarget, claiming: Bool) throws(StorageError) -> any PartialFile
 
     /// Creates a partial file whose bytes `0..<size` are a copy of the existing final file `NAME`, by reflink if the
     /// filesystem supports it (`--if-exists resume`); the final file is not changed.
@@ -172,6 +179,11 @@ extension PartialFile {
 }
 
 extension FileStore {
+    /// Opens a partial file that belongs to its journal.
+    public func openPartial(_ target: FileTarget) throws(StorageError) -> any PartialFile {
+        try self.openPartial(target, claiming: false)
+    }
+
     /// Releases the reserved space of a partial file that is kept although it will not be resumed soon.
     package func releaseReserve(of target: FileTarget) {
         guard let survey = try? self.survey(target), case .ours = survey.partial,

@@ -58,7 +58,7 @@ extension DownloadRun {
             return self.report { $0.nameReserved(target) }
         case .publishTarget(let target): self.transfer.memory.withLock { $0.target = target }
         case .compareDigests(let target, let expected): self.compareDigests(target, expected)
-        case .openPartial(let target): self.openPartial(target)
+        case .openPartial(let target, let claiming): self.openPartial(target, claiming: claiming)
         case .createSmall(let target, let number): return self.createSmall(target, number)
         case .createPartial(let plan): self.createPartial(plan)
         case .copyExisting(let target, let facts): self.copyExisting(target, facts)
@@ -95,6 +95,8 @@ extension DownloadRun {
         case .progress(let progress): self.events.emit(self.transfer.event(.progress(progress)))
         case .note(let text):
             if self.events.wants(.notes) { self.events.emit(self.transfer.event(.note(text))) }
+        case .warn(let text):
+            if self.events.wants(.states) { self.events.emit(self.transfer.event(.warning(text))) }
         }
         return []
     }

@@ -27,12 +27,12 @@ extension DownloadRun {
         }
     }
 
-    func openPartial(_ target: FileTarget) {
+    func openPartial(_ target: FileTarget, claiming: Bool) {
         self.line.run {
             // When the end has been reported, another transfer may survey the file, and must not find it locked.
             if self.state.withLock({ $0.machine.isEnded }) { return }
             do throws(StorageError) {
-                let partial = try self.store.openPartial(target)
+                let partial = try self.store.openPartial(target, claiming: claiming)
                 let actions: [DownloadAction]? = self.state.withLock { state in
                     if state.machine.isEnded { return nil }
                     state.file = .partial(partial)
@@ -47,7 +47,12 @@ extension DownloadRun {
                 } catch {
                     return self.failed(error)
                 }
-                let isStillOurs = if case .ours = found { true } else { false }
+                let isStillOurs =
+                    switch found {
+                    case .ours: true
+                    case .unpaired: claiming
+                    default: false
+                    }
                 self.handle { $0.openingFailed(error, isStillOurs: isStillOurs) }
             }
         }

@@ -210,7 +210,7 @@ public final class MemoryStore: FileStore {
     }
 
     /// Opens our partial file.
-    public func openPartial(_ target: FileTarget) throws(StorageError) -> any PartialFile {
+    public func openPartial(_ target: FileTarget, claiming: Bool) throws(StorageError) -> any PartialFile {
         let extents = try self.locked { state throws(StorageError) -> [ByteRange] in
             guard var partial = state.partials[target.path], !partial.isBusy, partial.foreign == nil else {
                 throw StorageError(.cannotOpen, "\(target.path).part is missing, not ours, or busy")

@@ -43,6 +43,7 @@ struct ExistingFilesTests {
         case .fetch(let overwrites): overwrites ? "fetch over" : "fetch"
         case .resume(let isForeign, let overwrites):
             "resume" + (isForeign ? " foreign" : "") + (overwrites ? " over" : "")
+        case .resumeUnpaired: "resume unpaired"
         case .continueExisting(_, let overwrites): overwrites ? "continue over" : "continue"
         case .examine: "examine"
         case .compareDigests(_, let overwrites): overwrites ? "digests over" : "digests"
@@ -81,6 +82,24 @@ struct ExistingFilesTests {
     func taken(rule: IfExistsRule) {
         #expect(Self.before(Self.rules(rule), nil, .busy) == "next name")
         #expect(Self.before(Self.rules(rule), Self.file(), .foreign("no journal")) == "next name")
+    }
+
+    @Test("a partial file that does not belong to its journal needs a digest", arguments: IfExistsRule.allCases)
+    func unpaired(rule: IfExistsRule) {
+        let unpaired = PartialState.unpaired(ResourceFacts(url: Self.url), reason: "other number")
+        #expect(Self.before(Self.rules(rule), nil, unpaired) == "next name")
+        #expect(Self.before(Self.rules(rule, named: true), nil, unpaired) == "next name")
+        #expect(Self.before(Self.rules(rule, digests: true), nil, unpaired) == "resume unpaired")
+        #expect(Self.before(Self.rules(rule, whole: false, digests: true), nil, unpaired) == "next name")
+        #expect(Self.before(Self.rules(rule, digests: true), Self.file(), unpaired) == "next name")
+        #expect(Self.after(Self.rules(rule, digests: true), nil, unpaired) == "next name")
+    }
+
+    @Test("the name of another file's partial file is an error if the user gave it", arguments: IfExistsRule.allCases)
+    func owned(rule: IfExistsRule) {
+        let survey = FileSurvey(existing: Self.file(), partial: .none, owner: "f")
+        #expect(Self.word(Self.rules(rule).step(survey, Self.target)) == "next name")
+        #expect(Self.word(Self.rules(rule, named: true).step(survey, Self.target)).hasPrefix("fail"))
     }
 
     @Test("an interrupted commit is completed, by every rule", arguments: IfExistsRule.allCases)

@@ -391,7 +391,7 @@ final class MachineHarness {
         case .reserveName(_, let base): "reserve \(base)"
         case .reserveNextName(_, let base): "next \(base)"
         case .compareDigests(let target, _): "digests \(target.path)"
-        case .openPartial(let target): "open \(target.path)"
+        case .openPartial(let target, let claiming): "\(claiming ? "claim" : "open") \(target.path)"
         case .createSmall(let target, _): "small \(target.path)"
         case .createPartial(let plan):
             switch plan.current {
@@ -416,7 +416,7 @@ final class MachineHarness {
             "commit \(target.path) \(length)\(options.overwrite ? " over" : "")"
         case .end(let ending): "end " + self.word(ending)
         case .progress(let progress): "progress \(progress.bytes)"
-        case .publishTarget, .openConnections, .slotsReleased, .started, .respond, .note, .recordFacts: nil
+        case .publishTarget, .openConnections, .slotsReleased, .started, .respond, .note, .warn, .recordFacts: nil
         }
     }
 

@@ -521,7 +521,7 @@ final class MachineWalk {
         case .release(let origin):
             self.slots[origin, default: 0] -= 1
             self.check(self.slots[origin, default: 0] >= 0, "a slot was released twice")
-        case .refused, .slotsReleased, .publishTarget, .started, .respond, .progress, .note: break
+        case .refused, .slotsReleased, .publishTarget, .started, .respond, .progress, .note, .warn: break
         case .waitForSlot(let origin, let number): self.waits.append((origin, number))
         case .openConnections(let lane, let avoided):
             while let origin = self.machine.nextConnection(avoiding: avoided) {
@@ -540,7 +540,7 @@ final class MachineWalk {
                 let agree = expected.allSatisfy { $0.bytes == WalkServer.digest(version) }
                 self.handle { $0.digestsCompared(agree: agree, self.now) }
             }
-        case .openPartial(let target): self.line.append { self.openPartial(target) }
+        case .openPartial(let target, _): self.line.append { self.openPartial(target) }
         case .createSmall: if self.machine.wantsFile { self.createSmall() }
         case .createPartial(let plan): self.createPartial(plan)
         case .copyExisting(let target, let facts): self.line.append { self.copyExisting(target, facts) }
@@ -648,7 +648,7 @@ final class MachineWalk {
                 if case .discard = plan.current { self.partials[name] = nil }
             }
             guard self.machine.wantsFile else { return }
-            if let old = self.partials[plan.target.name], plan.target.name.hasSuffix(".new") == false {
+            if let old = self.partials[plan.target.name], plan.target.name.hasSuffix(ReservedName.newer) == false {
                 self.check(old.written == 0, "held bytes are overwritten")
             }
             let partial = PartialStore(plan.facts.value)
@@ -676,7 +676,7 @@ final class MachineWalk {
     }
 
     private func discardPartial(_ target: FileTarget) {
-        let isAllowed = target.name.hasSuffix(".new") || self.machine.isEnded
+        let isAllowed = target.name.hasSuffix(ReservedName.newer) || self.machine.isEnded
         self.check(isAllowed || self.partials[target.name] == nil, "\(target.name) is discarded")
         self.partials[target.name] = nil
     }

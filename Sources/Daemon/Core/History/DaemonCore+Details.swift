@@ -32,7 +32,7 @@ extension DaemonCore {
         case .retrying(let failure, let attempt, let delay):
             self.recordResponse(id, failure)
             detail = .retrying(failure.message, attempt: attempt, delay: delay, bytes: live.bytes)
-        case .note(let text): detail = .note(text)
+        case .note(let text), .warning(let text): detail = .note(text)
         case .finished(let completion):
             detail = .finished(
                 bytes: completion.bytes,
