@@ -47,7 +47,9 @@ extension DatasetOptions {
             guard self.manifestFormat == nil else {
                 throw BadValue("--manifest-format is for --manifest; a report is always JSON lines")
             }
-            return DatasetOrder(table: report, parser: TableParser(reportWithAllFailed: self.retryAllFailed))
+            var order = DatasetOrder(table: report, parser: TableParser(reportWithAllFailed: self.retryAllFailed))
+            order.isRetry = true
+            return order
         }
         guard !self.retryAllFailed else {
             throw BadValue("--retry-all-failed needs --retry-from REPORT")

@@ -47,7 +47,11 @@ struct DatasetOptions: ParsableArguments {
     var retryAllFailed = false
 
     @Option(
-        help: ArgumentHelp("Write the contents into WebDataset shards in this directory.", valueName: "dir"),
+        help: ArgumentHelp(
+            "Write the contents into WebDataset shards in this directory.",
+            discussion: "DIR/.martlet-reports lists the reports whose shards it has; they are kept.",
+            valueName: "dir"
+        ),
         completion: .directory
     )
     var shards: String?

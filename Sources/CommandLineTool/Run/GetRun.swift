@@ -36,6 +36,7 @@ enum GetRun {
                 wantsFailures: plan.display == .json || plan.verbose || !plan.isReported,
                 wake: { wakeUp.wake() }
             )
+            if let warning = dataset?.warning { mailbox.take(warning: warning) }
             var plan = plan
             let jobs = OpenFiles.jobs(within: limit, connectionsPerFile: plan.connectionsPerFile)
             if jobs < plan.jobs {

@@ -73,52 +73,24 @@ package struct ReportFile: ~Copyable {
     /// - Throws: ``Refusal/unusable(_:)`` if reading fails, or a line is not one of a report.
     package mutating func read() throws(Refusal) -> Contents {
         var contents = Contents()
-        var lines = LineSplitter(limit: 2 * TableParser.rowLimit)
-        var buffer = [UInt8](repeating: 0, count: 1 << 20)
-        var offset: Int64 = 0
-        var end: Int64 = 0
-        while true {
-            let file = self.file
-            let count = buffer.withUnsafeMutableBytes { file.read(into: $0, at: offset) }
-            guard count >= 0 else {
-                throw .unusable(
-                    StorageError(errno: Int32(-count), otherwise: .inputOutput, "cannot read the report", self.path)
-                )
+        let end: Int64
+        let length: Int64
+        do throws(StorageError) {
+            (end, length) = try ReportScanner.scan(self.file, path: self.path) { entry in
+                contents.reported.insert(entry.number)
+                if entry.hasFailed { contents.failed += 1 }
+                if let shard = entry.shard { contents.shards.insert(shard) }
             }
-            if count == 0 { break }
-            let chunk = buffer[..<count]
-            try self.take(chunk, &lines, &contents)
-            if let feed = chunk.lastIndex(of: 0x0A) { end = offset + Int64(feed) + 1 }
-            offset += Int64(count)
+        } catch {
+            throw .unusable(error)
         }
         self.end = end
-        if offset > end {
+        if length > end {
             let number = self.file.truncate(end)
             guard number == 0 else { throw .unusable(self.error(number)) }
             self.isDirty = true
         }
         return contents
-    }
-
-    private func take(
-        _ chunk: ArraySlice<UInt8>,
-        _ lines: inout LineSplitter,
-        _ contents: inout Contents
-    ) throws(Refusal) {
-        let path = self.path
-        try lines.split(chunk) { (line, number) throws(Refusal) in
-            guard case .text(let text) = line, let entry = ReportScanner.entry(text) else {
-                throw .unusable(
-                    StorageError(
-                        .badJournal,
-                        "line \(number) of '\(path)' is not a line of a report; remove the line, or name another report"
-                    )
-                )
-            }
-            contents.reported.insert(entry.number)
-            if entry.hasFailed { contents.failed += 1 }
-            if let shard = entry.shard { contents.shards.insert(shard) }
-        }
     }
 
     /// Appends complete lines.

@@ -21,6 +21,8 @@ package struct DatasetOrder: Sendable {
     package var table: String
     /// The parser of its format.
     package var parser: TableParser
+    /// Whether the table is a report, whose failed rows are fetched.
+    package var isRetry = false
     /// The path of the report, or `nil` for none.
     package var report: String?
     /// The directory of the files, or `nil` if there are none.

@@ -70,7 +70,15 @@ package final class DatasetRun: Sendable {
         if let shards = order.shards {
             let store: ShardStore
             do throws(StorageError) {
-                store = try ShardStore(shards, reported: earlier.shards)
+                store = try ShardStore(
+                    shards,
+                    owner: ShardReport(
+                        path: order.report ?? "",
+                        id: self.id,
+                        shards: earlier.shards,
+                        retried: order.isRetry ? order.table : nil
+                    )
+                )
             } catch {
                 throw .storage(error)
             }
@@ -91,6 +99,15 @@ package final class DatasetRun: Sendable {
 
     /// Whether contents are written into shards.
     package var writesShards: Bool { self.shards != nil }
+
+    /// What the user should know about the start, or `nil`.
+    package var warning: String? {
+        self.shards?.aside
+            .map {
+                "a shard that no report names, as a killed run leaves it, was renamed to '\($0)'; its rows are fetched again, and "
+                    + "it can be deleted"
+            }
+    }
 
     /// The path of the table, or `-`.
     package var tableName: String { self.order.table }

@@ -26,17 +26,20 @@ final class ShardStore: Sendable {
     ///
     /// - Parameters:
     ///   - shards: The directory and the limits.
-    ///   - reported: The shards that the report names.
+    ///   - owner: The report.
     /// - Throws: `StorageError` as `ShardWriter`.
-    init(_ shards: DatasetOrder.Shards, reported: Set<String>) throws(StorageError) {
+    init(_ shards: DatasetOrder.Shards, owner: ShardReport) throws(StorageError) {
         let link = Link()
         self.link = link
-        self.writer = try ShardWriter(directory: shards.directory, limits: shards.limits, reported: reported) {
+        self.writer = try ShardWriter(directory: shards.directory, limits: shards.limits, owner: owner) {
             (shard) throws(StorageError) in
             try link.store?.report(shard)
         }
         link.store = self
     }
+
+    /// The new path of a shard that no report names, or `nil`.
+    var aside: String? { self.writer.aside }
 
     /// The run whose rows are stored.
     var run: DatasetRun? {

@@ -35,20 +35,23 @@ struct ShardDirectory {
         self.handle = handle
     }
 
-    /// Removes what a killed program has left.
+    /// Lists the report of a run, and removes what a killed program has left.
     ///
-    /// - Parameter reported: The shards that the report names.
-    /// - Returns: The number of the next shard.
-    /// - Throws: ``StorageError``: `.exists` if the report is not that of the shards; then nothing is changed.
-    func prepare(reported: Set<String>) throws(StorageError) -> Int64 {
+    /// - Parameter report: The report.
+    /// - Returns: The number of the next shard, and the new name of a shard that no report names.
+    /// - Throws: ``StorageError``: `.exists` if shards may be those of an unknown report; then nothing is changed.
+    func prepare(_ report: ShardReport) throws(StorageError) -> (next: Int64, aside: String?) {
+        let reports = try ListedReports(self.handle, own: report)
         let inventory: ShardInventory
         let entries = try self.entries()
         do throws(ShardInventory.Problem) {
-            inventory = try ShardInventory(entries, reported: reported)
+            inventory = try ShardInventory(entries, reports.knowledge)
         } catch {
             throw self.error(error)
         }
+        // First, because on a full disk this is the room for the list.
         for name in inventory.removed { try self.handle.unlink(name) }
+        if reports.list != reports.previous { try reports.list.write(in: self.handle) }
         if let (old, new) = inventory.aside {
             let number = self.handle.rename(old, to: self.handle, new, replacing: false)
             if number != 0 {
@@ -56,7 +59,7 @@ struct ShardDirectory {
             }
         }
         if !inventory.removed.isEmpty || inventory.aside != nil { try self.handle.sync() }
-        return inventory.next
+        return (inventory.next, inventory.aside.map { self.handle.path($0.to) })
     }
 
     /// Creates the file of a shard.
@@ -78,12 +81,29 @@ struct ShardDirectory {
         case .unreported(let names):
             StorageError(
                 .exists,
-                "cannot write shards into '\(self.handle.path)': the report does not name "
-                    + (names.count > 3
-                        ? "\(names.count) of its shards, such as \(names[0])" : names.joined(separator: ", "))
-                    + "; continue with the report of these shards, or choose another directory"
+                "cannot write shards into '\(self.handle.path)': no report names \(Self.list(names)); continue with the "
+                    + "report of these shards, or choose another directory"
+            )
+        case .lost(let names, let reports):
+            StorageError(
+                .exists,
+                "cannot write shards into '\(self.handle.path)': \(Self.list(names)) may be named by "
+                    + reports.map { "'\($0.path)', which \($0.isReplaced ? "is another file now" : "is missing")" }
+                    .joined(separator: ", or by ")
+                    + "; restore the report, move these shards away, or choose another directory"
+            )
+        case .unlisted(let names):
+            StorageError(
+                .exists,
+                "cannot write shards into '\(self.handle.path)': it does not list the reports of its shards, and the given "
+                    + "one does not name \(Self.list(names)); repeat the command that wrote them, which creates the list, "
+                    + "move them away, or choose another directory"
             )
         }
+    }
+
+    private static func list(_ names: [String]) -> String {
+        names.count > 3 ? "\(names.count) shards, such as \(names[0])" : names.joined(separator: ", ")
     }
 
     private func entries() throws(StorageError) -> [ShardInventory.Entry] {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Decides what happens with the files of a directory of shards before the first one is written.
 ///
-/// A report is complete and durable for a shard before the next shard gets its name. So a killed program leaves at
-/// most one shard without a report, and its number is higher than all reported ones. Any other one means that the report
-/// is not that of this directory: then nothing is changed.
+/// A report is complete and durable for a shard before the next shard gets its name, and one program at a time writes into
+/// the directory. So a killed program leaves at most one shard without a report, and its number is higher than those in all
+/// reports of the directory. Any other shard means that a report is unknown: then nothing is changed.
 struct ShardInventory: Equatable {
     /// An entry of the directory.
     struct Entry: Equatable {
@@ -13,10 +13,33 @@ struct ShardInventory: Equatable {
         var isRegular: Bool
     }
 
+    /// What is known about the reports of the directory.
+    struct Reports: Equatable {
+        /// The shards that they name.
+        var named: Set<String>
+        /// Whether no other report can name shards: the directory has a list of them, or this run's report names some, and
+        /// no earlier version let two reports write into a directory.
+        var areAllListed: Bool
+        /// The reports that are listed but were not found.
+        var lost: [LostReport] = []
+    }
+
+    /// A report that is listed but was not found.
+    struct LostReport: Equatable {
+        /// Its path.
+        var path: String
+        /// Whether another file has its name.
+        var isReplaced: Bool
+    }
+
     /// A state of the directory in which no shard may be written.
     enum Problem: Error, Equatable {
-        /// Shards that the report does not name, in order.
+        /// Shards that no report names, in order.
         case unreported([String])
+        /// Shards that no report names, in order, and reports that may do.
+        case lost([String], [LostReport])
+        /// Shards of a directory that does not list its reports, in order.
+        case unlisted([String])
         /// A name of ours that is not a regular file.
         case notRegular(String)
     }
@@ -32,9 +55,10 @@ struct ShardInventory: Equatable {
     ///
     /// - Parameters:
     ///   - entries: All entries; those with other names than ours are ignored.
-    ///   - reported: The shards that the report names.
+    ///   - reports: What is known about its reports.
     /// - Throws: ``Problem``.
-    init(_ entries: [Entry], reported: Set<String>) throws(Problem) {
+    init(_ entries: [Entry], _ reports: Reports) throws(Problem) {
+        let reported = reports.named
         if let last = reported.compactMap(ShardName.number(ofFinal:)).max() { self.next = last + 1 }
         var unreported: [Int64] = []
         for entry in entries {
@@ -48,6 +72,8 @@ struct ShardInventory: Equatable {
         }
         unreported.sort()
         guard let last = unreported.first else { return }
+        guard reports.lost.isEmpty else { throw .lost(unreported.map(ShardName.final), reports.lost) }
+        guard reports.areAllListed else { throw .unlisted(unreported.map(ShardName.final)) }
         guard unreported.count == 1, last >= self.next else { throw .unreported(unreported.map(ShardName.final)) }
         let names = Set(entries.map(\.name))
         var attempt = 0

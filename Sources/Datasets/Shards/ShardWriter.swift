@@ -26,6 +26,8 @@ package final class ShardWriter: Sendable {
         var failure: StorageError?
     }
 
+    /// The new path of a shard that no report names, or `nil`.
+    package let aside: String?
     private let directory: ShardDirectory
     private let report: @Sendable (ClosedShard) throws(StorageError) -> Void
     private let state: Mutex<State>
@@ -34,28 +36,29 @@ package final class ShardWriter: Sendable {
 
     /// Locks a directory, creates it if it is missing, and removes what a killed program has left.
     ///
-    /// Incomplete shards are deleted. One complete shard that the report does not name is renamed to
+    /// Incomplete shards are deleted. One complete shard that no report of the directory names is renamed to
     /// `NNNNN.tar.unreported`; it was completed just before a program was killed. Files with other names are never
-    /// touched.
+    /// touched. The report is listed in the directory, so that later runs with other reports keep its shards.
     ///
     /// - Parameters:
     ///   - path: The directory.
     ///   - limits: When a shard is full.
-    ///   - reported: The names of the shards in the report so far; numbering continues after them.
+    ///   - owner: The report; numbering continues after the shards that it and the other reports of the directory name.
     ///   - report: Called with each shard that is complete and durable, in order, one call at a time, on any thread.
     ///     It must make the rows durable in the report before it returns: then the next shard gets its name. If it throws,
     ///     it is called again later. It must not wait for a lock that a caller of this writer holds.
     /// - Throws: ``StorageError``: `.cannotOpen` if another process writes shards into the directory, `.exists` if it has
-    ///   several shards that the report does not name, or the error of the system.
+    ///   shards that may be those of an unknown report, or the error of the system.
     package init(
         directory path: String,
         limits: ShardLimits,
-        reported: Set<String>,
+        owner: ShardReport,
         report: @escaping @Sendable (ClosedShard) throws(StorageError) -> Void
     ) throws(StorageError) {
         self.directory = try ShardDirectory(path)
         self.report = report
-        let next = try self.directory.prepare(reported: reported)
+        let (next, aside) = try self.directory.prepare(owner)
+        self.aside = aside
         self.state = Mutex(State(machine: ShardMachine(limits: limits, next: next)))
     }
 

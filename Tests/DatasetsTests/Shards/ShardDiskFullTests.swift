@@ -31,7 +31,11 @@ struct ShardDiskFullTests {
         try disk.directory.write([UInt8](repeating: 1, count: 4 << 20), to: "filler")
         let ledger = ShardLedger()
         let limits = ShardLimits(bytes: 3 << 20, samples: 1000)
-        let writer = try ShardWriter(directory: disk.directory.path, limits: limits, reported: []) {
+        let writer = try ShardWriter(
+            directory: disk.directory.path,
+            limits: limits,
+            owner: .init(path: "/nonexistent/report", id: "1", shards: [])
+        ) {
             (shard) throws(StorageError) in try ledger.add(shard)
         }
         let content = TestPattern().bytes(0..<size)

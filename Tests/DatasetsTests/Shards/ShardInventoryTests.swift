@@ -8,6 +8,10 @@ import Testing
         names.map { .init(name: $0, isRegular: true) }
     }
 
+    private func inventory(_ entries: [ShardInventory.Entry], reported: Set<String>) throws -> ShardInventory {
+        try ShardInventory(entries, .init(named: reported, areAllListed: true))
+    }
+
     @Test(
         arguments: [
             ("00000.tar", 0), ("00042.tar", 42), ("123456.tar", 123_456), ("0000.tar", nil), ("000000.tar", nil),
@@ -21,13 +25,13 @@ import Testing
     }
 
     @Test func anEmptyDirectoryBeginsWithZero() throws {
-        #expect(try ShardInventory([], reported: []).next == 0)
+        #expect(try self.inventory([], reported: []).next == 0)
     }
 
     @Test func numberingContinuesAfterTheReport() throws {
         // The shards themselves may have been moved away.
-        let inventory = try ShardInventory([], reported: ["00000.tar", "00007.tar", "other.tar"])
-        #expect(inventory == (try ShardInventory(self.entries("00007.tar"), reported: ["00007.tar"])))
+        let inventory = try self.inventory([], reported: ["00000.tar", "00007.tar", "other.tar"])
+        #expect(inventory == (try self.inventory(self.entries("00007.tar"), reported: ["00007.tar"])))
         #expect(inventory.next == 8)
     }
 
@@ -41,33 +45,51 @@ import Testing
             "1.tar",
             ".martlet-shards"
         )
-        let inventory = try ShardInventory(names, reported: ["00000.tar"])
+        let inventory = try self.inventory(names, reported: ["00000.tar"])
         #expect(inventory.removed == [".00001.tar.part"])
         #expect(inventory.aside == nil)
     }
 
     @Test func oneUnreportedShardIsRenamedAndItsNumberUsedAgain() throws {
-        let first = try ShardInventory(self.entries("00000.tar", "00001.tar"), reported: ["00000.tar"])
+        let first = try self.inventory(self.entries("00000.tar", "00001.tar"), reported: ["00000.tar"])
         #expect(first.aside?.from == "00001.tar")
         #expect(first.aside?.to == "00001.tar.unreported")
         #expect(first.next == 1)
-        let second = try ShardInventory(self.entries("00000.tar", "00000.tar.unreported"), reported: [])
+        let second = try self.inventory(self.entries("00000.tar", "00000.tar.unreported"), reported: [])
         #expect(second.aside?.to == "00000.tar.unreported.1")
     }
 
     @Test func aReportOfAnotherDirectoryIsRefused() throws {
         #expect(throws: ShardInventory.Problem.unreported(["00000.tar", "00001.tar"])) {
-            try ShardInventory(self.entries("00001.tar", "00000.tar"), reported: [])
+            try self.inventory(self.entries("00001.tar", "00000.tar"), reported: [])
         }
         #expect(throws: ShardInventory.Problem.unreported(["00000.tar"])) {
-            try ShardInventory(self.entries("00001.tar", "00000.tar"), reported: ["00001.tar"])
+            try self.inventory(self.entries("00001.tar", "00000.tar"), reported: ["00001.tar"])
         }
+    }
+
+    @Test func aShardIsNotSetAsideWhileAReportIsMissing() throws {
+        let lost = ShardInventory.LostReport(path: "/r", isReplaced: false)
+        let reports = ShardInventory.Reports(named: ["00000.tar"], areAllListed: true, lost: [lost])
+        #expect(throws: ShardInventory.Problem.lost(["00001.tar"], [lost])) {
+            try ShardInventory(self.entries("00000.tar", "00001.tar"), reports)
+        }
+        // All shards are accounted for without it.
+        #expect(try ShardInventory(self.entries("00000.tar"), reports).next == 1)
+    }
+
+    @Test func aShardIsNotSetAsideWithoutAListOfReports() throws {
+        let reports = ShardInventory.Reports(named: [], areAllListed: false)
+        #expect(throws: ShardInventory.Problem.unlisted(["00000.tar"])) {
+            try ShardInventory(self.entries("00000.tar", ".00001.tar.part"), reports)
+        }
+        #expect(try ShardInventory(self.entries(".00000.tar.part"), reports).removed == [".00000.tar.part"])
     }
 
     @Test func aDirectoryWithOurNameIsRefused() throws {
         for name in ["00000.tar", ".00000.tar.part"] {
             #expect(throws: ShardInventory.Problem.notRegular(name)) {
-                try ShardInventory([.init(name: name, isRegular: false)], reported: [])
+                try self.inventory([.init(name: name, isRegular: false)], reported: [])
             }
         }
     }

@@ -64,7 +64,8 @@ import TransferTesting
         )
     }
 
-    /// Rows in random sizes, steps that fail, and crashes between any two steps, until every row is reported.
+    /// Rows of up to three reports in random sizes, steps that fail, and crashes between any two steps, until every row is
+    /// reported.
     @Test(arguments: 0..<300)
     func everyRowIsReportedOnceWhateverIsKilledWhen(_ seed: Int) throws {
         var world = ShardWorld(seed: UInt64(seed))
@@ -117,6 +118,10 @@ private struct FakeDirectory {
 private struct ShardWorld {
     var random: SeededGenerator
     let rows: Int64
+    /// The number of reports; row `n` is in report `n % reports`.
+    let reports: Int64
+    /// Whether the directory has its list of reports.
+    var isListed = false
     var disk = FakeDirectory()
     var reported: [String: [Int64]] = [:]
     let limits: ShardLimits
@@ -126,6 +131,7 @@ private struct ShardWorld {
     init(seed: UInt64) {
         self.random = SeededGenerator(seed: seed)
         self.rows = Int64.random(in: 0...40, using: &self.random)
+        self.reports = Int64.random(in: 1...3, using: &self.random)
         self.limits = ShardLimits(
             bytes: Int64.random(in: 1...20, using: &self.random) * 1024,
             samples: Int.random(in: 1...6, using: &self.random)
@@ -136,7 +142,9 @@ private struct ShardWorld {
     mutating func run() throws {
         for attempt in 0... {
             do {
-                try self.oneRun(crashes: attempt < 12)
+                for report in (0..<self.reports).shuffled(using: &self.random) {
+                    try self.oneRun(report, crashes: attempt < 12)
+                }
                 return
             } catch is Crash {
                 self.disk.losePower(keepingNames: Bool.random(using: &self.random))
@@ -148,9 +156,13 @@ private struct ShardWorld {
         if crashes, Int.random(in: 0..<25, using: &self.random) == 0 { throw Crash() }
     }
 
-    private mutating func oneRun(crashes: Bool) throws {
+    private mutating func oneRun(_ report: Int64, crashes: Bool) throws {
         let entries = self.disk.files.keys.map { ShardInventory.Entry(name: $0, isRegular: true) }
-        let inventory = try ShardInventory(entries, reported: Set(self.reported.keys))
+        let inventory = try ShardInventory(
+            entries,
+            .init(named: Set(self.reported.keys), areAllListed: self.isListed)
+        )
+        self.isListed = true
         for name in inventory.removed {
             self.disk.files[name] = nil
             try self.maybeCrash(crashes)
@@ -159,7 +171,8 @@ private struct ShardWorld {
         self.disk.syncDirectory()
         var machine = ShardMachine(limits: self.limits, next: inventory.next)
         let done = Set(self.reported.values.flatMap { $0 })
-        for row in (0..<self.rows).shuffled(using: &self.random) where !done.contains(row) {
+        let own = (0..<self.rows).filter { $0 % self.reports == report && !done.contains($0) }
+        for row in own.shuffled(using: &self.random) {
             try self.append(row, Int64.random(in: 1...8, using: &self.random) * 512, &machine, crashes)
         }
         while let ending = machine.ending {

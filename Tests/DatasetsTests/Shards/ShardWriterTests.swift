@@ -41,7 +41,8 @@ final class ShardLedger: Sendable {
 
     private func writer(_ limits: ShardLimits = .init()) throws -> ShardWriter {
         let ledger = self.ledger
-        return try ShardWriter(directory: self.directory.path, limits: limits, reported: ledger.names) {
+        let owner = ShardReport(path: "/nonexistent/report", id: "1", shards: ledger.names)
+        return try ShardWriter(directory: self.directory.path, limits: limits, owner: owner) {
             (shard) throws(StorageError) in try ledger.add(shard)
         }
     }
@@ -74,7 +75,7 @@ final class ShardLedger: Sendable {
         let text = #"{"key":"cats/1.jpg","url":"http://h/5","bytes":3,"media_type":"image/jpeg","caption":"a \"cat\""}"#
         #expect(String(decoding: members[1].content, as: UTF8.self) == text)
         #expect(self.ledger.shards == [ClosedShard(name: "00000.tar", rows: [5], size: Int64(shard.count))])
-        #expect(self.directory.entries() == [".martlet-shards", "00000.tar"])
+        #expect(self.directory.entries() == [".martlet-reports", ".martlet-shards", "00000.tar"])
     }
 
     @Test func aColumnDoesNotReplaceAMemberOfTheReport() throws {
@@ -142,7 +143,7 @@ final class ShardLedger: Sendable {
         let writer = try self.writer()
         try writer.finish()
         #expect(self.ledger.shards.isEmpty)
-        #expect(self.directory.entries() == [".martlet-shards"])
+        #expect(self.directory.entries() == [".martlet-reports", ".martlet-shards"])
     }
 
     @Test func aDirectoryIsWrittenByOneWriter() throws {
@@ -157,8 +158,12 @@ final class ShardLedger: Sendable {
         try self.directory.write([1], to: ".00001.tar.part")
         try self.directory.write([2], to: "00000.tar")
         try self.directory.write([3], to: "mine.tar")
+        try self.directory.write([], to: ".martlet-reports")
         let writer = try self.writer()
-        #expect(self.directory.entries() == [".martlet-shards", "00000.tar.unreported", "mine.tar"])
+        #expect(writer.aside == self.directory.path("00000.tar.unreported"))
+        #expect(
+            self.directory.entries() == [".martlet-reports", ".martlet-shards", "00000.tar.unreported", "mine.tar"]
+        )
         _ = try writer.append(self.sample(0, .bytes([1])))
         try writer.finish()
         #expect(self.ledger.names == ["00000.tar"])
@@ -168,10 +173,15 @@ final class ShardLedger: Sendable {
 
     @Test func shardsOfAnotherReportAreNotTouched() throws {
         for name in ["00000.tar", "00001.tar", ".00002.tar.part"] { try self.directory.write([1], to: name) }
+        try self.directory.write([], to: ".martlet-reports")
         let error = #expect(throws: StorageError.self) { try self.writer() }
         #expect(error?.code == .exists)
         #expect(error?.message.contains("00000.tar, 00001.tar") == true)
-        #expect(self.directory.entries() == [".00002.tar.part", ".martlet-shards", "00000.tar", "00001.tar"])
+        #expect(
+            self.directory.entries() == [
+                ".00002.tar.part", ".martlet-reports", ".martlet-shards", "00000.tar", "00001.tar",
+            ]
+        )
     }
 
     @Test func aReportThatFailsIsRepeated() throws {
