@@ -178,6 +178,7 @@ extension EngineMachine.Tally {
             self.report = EngineMachine.Failure(failure, of: transfer)
         }
         self.kept = tally.kept
+        self.mayProbe = tally.mayProbe
         self.duration = duration
     }
 }

@@ -37,6 +37,19 @@ import TransferEngine
         )
     }
 
+    @Test func heldFilesAreCountedOnceAndDoNotHideRunningOnes() {
+        var model = self.model((0..<30).map { "f\($0)" })
+        for id in 1...29 {
+            let failure = TransferFailure(.overloaded, "502")
+            let kind = TransferEvent.Kind.retrying(failure, attempt: 1, delay: .seconds(8))
+            model.apply(TransferEvent(id: TransferID(UInt64(id)), url: "http://h", userInfo: nil, kind: kind))
+        }
+        let totals = ProgressFrame.Totals(waiting: 70, held: 99)
+        let lines = ProgressFrame(columns: 80, rows: 6).lines(model, totals)
+        #expect(lines.first?.hasPrefix("f29 ") == true)
+        #expect(lines.last == "0/100 files  99 held  0 B  0 B/s")
+    }
+
     @Test func withoutALengthThereIsNoPercentAndNoTime() {
         let lines = ProgressFrame(columns: 80, rows: 24, unicode: false)
             .lines(self.model(["file.bin"], total: nil), self.totals)

@@ -38,7 +38,8 @@ struct ReportText {
         switch hold.reason {
         case .unreachable, .network:
             line = "\(hold.placeInSentence) unreachable since \(hold.sinceText) (\(hold.cause))"
-        case .errors: line = "\(hold.placeInSentence) out of order since \(hold.sinceText) (\(self.clean(hold.message)))"
+        case .errors:
+            line = "\(hold.placeInSentence) out of order since \(hold.sinceText) (\(self.clean(hold.message)))"
         case .fileSystem:
             line = "\(hold.placeInSentence) is \(hold.cause) since \(hold.sinceText) (\(self.clean(hold.message)))"
         case .throttled: line = "\(hold.placeInSentence) requested a retry later (\(self.clean(hold.message)))"

@@ -21,6 +21,7 @@ extension EngineMachine {
         self.entries[slot].received += tally.received
         self.entries[slot].sent += tally.sent
         self.entries[slot].budget.kept(tally.kept)
+        if let mayProbe = tally.mayProbe { self.entries[slot].mayProbe = mayProbe }
         self.totals.received += tally.received
         self.totals.sent += tally.sent
         if tally.hasResponse { self.shortageSince = nil }

@@ -85,19 +85,18 @@ extension EngineMachine {
         guard case .retry(let failure) = result, let evidence = failure.evidence, evidence.cause != .errors,
             !(hasResponse && evidence.cause == .broken)
         else {
-            if !hasResponse { self.abandon(slot, probe, gate) }
+            self.abandon(slot, probe, gate)
             return nil
         }
-        var facts = HostHealth.HostFailure(
+        let facts = HostHealth.HostFailure(
             evidence.cause,
             failure.message,
             transfer: self.entries[slot].id.rawValue,
             timeout: self.entries[slot].outageTimeout < 0 ? .max : self.entries[slot].outageTimeout,
             jitter: failure.jitter
         )
-        facts.isLast = self.entries[slot].budget.isLast
         if let peer = evidence.peer, peer != self.hosts[gate].origin {
-            if !hasResponse { self.abandon(slot, probe, gate) }
+            self.abandon(slot, probe, gate)
             return self.foreignFailed(slot, peer, facts, now)
         }
         return self.hostFailed(slot, gate, probe, facts, now)
@@ -132,6 +131,7 @@ extension EngineMachine {
         // Hosts that were parked during the attempt are due again at the time of the next one.
         if probe != .none { self.resume(gate) }
         if probe == .network { self.resumeAll() }
+        self.abandonBehind(gate, slot)
         guard isOut else { return nil }
         self.collectExpired(gate, now)
         if probe == .network { self.collectExpiredByNetwork(now) }
@@ -169,16 +169,21 @@ extension EngineMachine {
         self.hosts.release(foreign)
     }
 
+    /// The proxy could not be reached, so that the probe shows nothing about the host behind it.
+    private mutating func abandonBehind(_ gate: Int, _ slot: Int) {
+        let host = Int(self.entries[slot].host)
+        guard host != gate else { return }
+        self.hosts[host].health.probeAbandoned(by: self.entries[slot].id.rawValue)
+        self.resume(host)
+    }
+
     mutating func abandon(_ slot: Int, _ probe: Probe, _ gate: Int) {
         let id = self.entries[slot].id.rawValue
         switch probe {
         case .none: return
         case .host:
             self.hosts[gate].health.probeAbandoned(by: id)
-            let host = Int(self.entries[slot].host)
-            guard host != gate else { break }
-            self.hosts[host].health.probeAbandoned(by: id)
-            self.resume(host)
+            self.abandonBehind(gate, slot)
         case .network:
             self.network.probeAbandoned(by: id)
             self.resumeAll()

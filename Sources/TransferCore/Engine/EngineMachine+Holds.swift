@@ -30,10 +30,13 @@ extension EngineMachine {
         holds += self.fileSystemHolds()
         for index in self.hosts.allIndices where self.hosts[index].references > 0 {
             guard var hold = self.ownHold(index, now) else { continue }
-            if hold.reason == .unreachable, let outage = self.network.outage,
-                self.network.concerns(self.hosts[index].origin)
-            {
+            let gate = self.hosts[index].gate
+            if hold.reason == .throttled {
+            } else if let outage = self.network.outage, self.network.concerns(self.hosts[gate].origin) {
                 hold.nextTry = self.hold(of: outage, nil).nextTry
+            } else if gate != index, let outer = self.ownHold(gate, isProxy: true, now) {
+                // No host is probed while its proxy is held.
+                hold.nextTry = outer.nextTry.flatMap { next in hold.nextTry.map { max($0, next) } }
             }
             holds.append(hold)
         }
@@ -60,7 +63,11 @@ extension EngineMachine {
     func ownHold(_ gate: Int, isProxy: Bool = false, _ now: Int64) -> Hold? {
         let host = self.hosts[gate]
         if let outage = host.health.outage {
-            return isProxy && outage.cause == .errors ? nil : self.hold(of: outage, host.origin)
+            if isProxy { return outage.cause == .errors ? nil : self.hold(of: outage, host.origin) }
+            var hold = self.hold(of: outage, host.origin)
+            // A delay that the host requested is respected by probes, too.
+            if let next = hold.nextTry, let until = host.health.throttledUntil { hold.nextTry = max(next, until) }
+            return hold
         }
         if isProxy { return nil }
         guard let until = host.health.throttledUntil, until > now else { return nil }
@@ -233,7 +240,7 @@ extension EngineMachine {
         } else {
             let isGateHeld = self.hosts[gate].health.permission(at: now, isProxy: gate != host) != .free
             let holder = isGateHeld ? gate : host
-            self.hosts[holder].parked.append(host)
+            if self.hosts[holder].parked.last != host { self.hosts[holder].parked.append(host) }
             if let until { self.scheduleResume(holder, at: until) }
         }
     }

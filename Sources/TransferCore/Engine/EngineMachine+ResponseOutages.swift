@@ -62,11 +62,11 @@ extension EngineMachine {
         facts.asked = failure.retryAfter.map { min(max(0, $0), longest) * 1_000_000_000 }
         facts.resource = evidence.resource
         facts.concernsHost = evidence.concernsHost
-        facts.isLast = self.entries[slot].budget.isLast
         if let peer = evidence.peer, peer != self.hosts[host].origin {
             self.abandon(slot, probe, gate)
             return patience > 0 ? self.foreignFailed(slot, peer, facts, now) : nil
         }
+        facts.transfers = self.hosts[host].references
         self.answered(gate, now)
         // Without an outage timeout, the transfer fails by its own retries.
         guard patience > 0 || probe != .none else { return nil }
@@ -86,11 +86,10 @@ extension EngineMachine {
         self.reportHeld(host, now)
         for id in self.hosts[host].health.takeComplainants() {
             guard let slot = self.slots[TransferID(id)], self.entries[slot].state != .running else { continue }
+            // A delay that was asked for has used up none, and is kept.
+            guard self.entries[slot].askedWaits == 0, !self.entries[slot].countsOutages else { continue }
             self.entries[slot].budget.refund()
-            // It waits for the host now, unless the host asked it for a delay of its own.
-            guard case .retrying = self.entries[slot].state, !self.entries[slot].isHeld,
-                self.entries[slot].askedWaits == 0
-            else { continue }
+            guard case .retrying = self.entries[slot].state, Int(self.entries[slot].host) == host else { continue }
             self.retryStopped(slot)
             self.wait(slot, atFront: false)
         }
@@ -100,7 +99,9 @@ extension EngineMachine {
     /// shows whether there is one, no more requests are sent than that takes.
     func awaitsEvidence(_ host: Int) -> Bool {
         let complaints = self.hosts[host].health.complaintCount
-        return complaints > 0 && self.hosts[host].unanswered + complaints >= HostHealth.complaintsConcerned
+        guard complaints > 0 else { return false }
+        let needed = self.hosts[host].health.complaintsNeeded(among: self.hosts[host].references)
+        return self.hosts[host].unanswered + complaints >= needed
     }
 
     // MARK: Probes
@@ -117,7 +118,7 @@ extension EngineMachine {
 
     /// Chooses the transfer of a queue that probes a host.
     ///
-    /// Every other attempt is the same transfer's, until it has one retry left. The others are taken from all over the queue, not in its order: a
+    /// Every other attempt is the same transfer's, for a while. The others are taken from all over the queue, not in its order: a
     /// thousand broken URLs in front do not hide those behind them.
     mutating func prober(
         _ host: Int,

@@ -122,6 +122,8 @@ extension EngineMachine {
         package var report: Failure?
         /// See ``RetryBudget/kept(_:)``.
         package var kept: Int64 = 0
+        /// See ``Terms/mayProbe``, if the run has found out.
+        package var mayProbe: Bool?
         /// The time that it ran, in nanoseconds.
         package var duration: Int64 = 0
 

@@ -337,8 +337,9 @@ package struct EngineMachine: Sendable {
         let index = Int(self.entries[slot].priority.rawValue)
         self.classes[index]
             .append(PriorityClass.Place(slot: slot, ticket: self.nextTicket), host: host, atFront: atFront)
-        // If the host is held, the transfer is moved at its turn.
-        if !self.entries[slot].mirrors.isEmpty { self.classes[index].unpark(host) }
+        // At its turn, a transfer with mirrors leaves a held host. One that may probe ends a wait in which none could.
+        let mayProbe = self.entries[slot].mayProbe && self.hosts[host].health.outage?.cause == .errors
+        if mayProbe || !self.entries[slot].mirrors.isEmpty { self.classes[index].unpark(host) }
     }
 
     /// Removes a waiting transfer from its host's queue.

@@ -29,6 +29,7 @@ package struct HostHealth: Hashable, Sendable {
         private var probed: UInt64 = 0
         /// The transfer that makes every other attempt, and the number of attempts that failed.
         private var anchor: UInt64?
+        private var anchorProbes = 0
         private var probes = 0
         /// The time for which the host itself asked to wait, which does not count as part of the outage.
         package internal(set) var askedTime: Int64 = 0
@@ -77,7 +78,10 @@ package struct HostHealth: Hashable, Sendable {
             self.lastFailure = now
             self.prober = nil
             self.served = max(self.served, self.probed)
-            if self.anchor == nil || self.probes % 2 == 1 { self.anchor = failure.isLast ? nil : failure.transfer }
+            if self.anchor == nil || self.probes % 2 == 1 {
+                self.anchorProbes = self.anchor == failure.transfer ? self.anchorProbes + 1 : 1
+                self.anchor = self.anchorProbes < Self.longestAnchor ? failure.transfer : nil
+            }
             self.probes += 1
             if self.waitAsAsked(failure, now) { return }
             var next = now + Self.delay(after: self.failures, failure.cause, jitter: failure.jitter)
@@ -103,6 +107,8 @@ package struct HostHealth: Hashable, Sendable {
             return true
         }
 
+        /// The number of attempts after which another transfer makes every other one.
+        private static let longestAnchor = 5
         /// The minimum time between two attempts if the host asks for shorter ones, in nanoseconds.
         private static let askedDelay: Int64 = 3_000_000_000
         /// The delay before the second attempt, and the minimum between any two, in nanoseconds.
@@ -131,8 +137,8 @@ package struct HostHealth: Hashable, Sendable {
         package var resource = 0
         /// Whether a response concerns every transfer of the host, such as that to a request for its `robots.txt`.
         package var concernsHost = false
-        /// Whether the transfer has at most one retry left.
-        package var isLast = false
+        /// The number of unfinished transfers of the host.
+        package var transfers = 0
 
         /// Creates the facts.
         package init(_ cause: OutageCause, _ message: String, transfer: UInt64, timeout: Int64, jitter: Double) {
@@ -177,6 +183,9 @@ package struct HostHealth: Hashable, Sendable {
     private var broken: [UInt64] = []
     /// The last responses that report an outage, of transfers with different URLs, without another response since.
     private var complaints: [Complaint] = []
+    /// The outages that ended within a minute of the next one, and the time of the last failure in them.
+    private var relapses = 0
+    private var lastRelapse: Int64 = 0
     /// Whether the host has ever sent a response that does not report an outage.
     package private(set) var hasServed = false
 
@@ -191,6 +200,15 @@ package struct HostHealth: Hashable, Sendable {
 
     /// The number of transfers with different URLs whose responses are evidence of an outage.
     package static let complaintsConcerned = 3
+    /// The number that is needed now: a host that fails the first requests for each URL is not held after every success.
+    ///
+    /// - Parameter transfers: The number of unfinished transfers of the host, a quarter of which is always enough.
+    /// - Returns: The number.
+    package func complaintsNeeded(among transfers: Int) -> Int {
+        min(Self.complaintsConcerned << self.relapses, max(Self.complaintsConcerned, transfers / 4))
+    }
+    private static let mostRelapses = 5
+    private static let relapsePeriod: Int64 = 60_000_000_000
     /// The time within which they must arrive, in nanoseconds.
     package static let complaintPeriod: Int64 = 10_000_000_000
 
@@ -210,6 +228,7 @@ package struct HostHealth: Hashable, Sendable {
     /// - Parameters:
     ///   - now: The time.
     ///   - isProxy: Whether the host is only a proxy for the transfer, so that its own responses do not matter.
+    /// - Returns: The permission.
     package func permission(at now: Int64, isProxy: Bool = false) -> Permission {
         if !isProxy, let until = self.throttledUntil, until > now { return .held(until: until) }
         guard let outage = self.outage, !(isProxy && outage.cause == .errors) else { return .free }
@@ -267,8 +286,9 @@ package struct HostHealth: Hashable, Sendable {
         self.complaints.removeAll {
             now - $0.time > Self.complaintPeriod || $0.transfer == failure.transfer || $0.resource == failure.resource
         }
+        if now - self.lastRelapse > Self.relapsePeriod { self.relapses = 0 }
         self.complaints.append(Complaint(transfer: failure.transfer, resource: failure.resource, time: now))
-        return self.complaints.count >= Self.complaintsConcerned
+        return self.complaints.count >= self.complaintsNeeded(among: failure.transfers)
     }
 
     /// Takes the transfers whose responses were evidence of the outage that has just started.
@@ -313,6 +333,8 @@ package struct HostHealth: Hashable, Sendable {
         self.complaints = []
         guard let outage = self.outage, outage.cause == .errors else { return nil }
         self.outage = nil
+        self.relapses = min(self.relapses + 1, Self.mostRelapses)
+        self.lastRelapse = outage.lastFailure
         return outage
     }
 
@@ -387,86 +409,4 @@ package struct HostHealth: Hashable, Sendable {
 
     /// Resets everything: a user knows that the host is reachable again.
     package mutating func release() { self = HostHealth() }
-}
-
-/// The kind of an outage.
-package enum OutageCause: String, Hashable, Sendable, CaseIterable {
-    /// The host refuses connections.
-    case refused
-    /// The host cannot be routed to, or the network is down.
-    case unreachable
-    /// No name server responds.
-    case resolver
-    /// Connecting times out.
-    case timeout
-    /// Connections cannot be made for another reason.
-    case connect
-    /// Connections break before any response.
-    case broken
-    /// Responses report that the host, or a server behind it, is out of order or overloaded.
-    case errors
-
-    /// Whether other hosts are likely to fail as well.
-    package var concernsNetwork: Bool { self == .unreachable || self == .resolver }
-
-    /// Whether connections are made, so that any transfer may succeed.
-    package var acceptsConnections: Bool { self == .broken || self == .errors }
-
-    /// Whether a status can be evidence of an outage of the host.
-    ///
-    /// 500 is only if nothing else has come from the host, because one faulty resource has the same effect.
-    ///
-    /// - Source: RFC 6585 §4 (429), RFC 9110 §15.6; 520 to 530 are sent by proxies in front of servers.
-    package static func isReported(by status: Int) -> Bool {
-        switch status {
-        case 429, 500, 502, 503, 504, 520...530: true
-        default: false
-        }
-    }
-
-    /// The code of the failure of a transfer that was given up in such an outage.
-    package var code: TransferFailure.Code {
-        switch self {
-        case .refused: .connectionRefused
-        case .unreachable: .hostUnreachable
-        case .resolver: .nameResolution
-        case .timeout: .timeout
-        case .connect: .network
-        case .broken: .connectionReset
-        case .errors: .overloaded
-        }
-    }
-
-    /// A short description of the cause.
-    package var words: String {
-        switch self {
-        case .refused: "connection refused"
-        case .unreachable: "no route to the host"
-        case .resolver: "no name server responds"
-        case .timeout: "connecting timed out"
-        case .connect: "cannot connect"
-        case .broken: "connections are reset"
-        case .errors: "it responds with errors"
-        }
-    }
-}
-
-/// Evidence of an outage in a failure.
-package struct OutageEvidence: Hashable, Sendable {
-    /// The kind of failure.
-    package var cause: OutageCause
-    /// The host, or the proxy, to which the connection was to be made, or the host that responded; `nil` if unknown.
-    package var peer: Origin?
-    /// The status of the response, if that is the evidence.
-    package var status: Int?
-    /// Identifies the transfer's URL.
-    package var resource = 0
-    /// Whether a response concerns every transfer of the host, such as that to a request for its `robots.txt`.
-    package var concernsHost = false
-
-    /// Creates evidence.
-    package init(_ cause: OutageCause, peer: Origin? = nil) {
-        self.cause = cause
-        self.peer = peer
-    }
 }

@@ -13,6 +13,8 @@ extension QueueMachine {
         guard !entry.hasStarted else { return false }
         self.lanes[lane]?.setStarted(id)
         self.lanes[lane]?.change(entry.host) { $0.starts += 1 }
+        // The next transfer of a held host takes its place: it may be one that succeeds, or has a mirror.
+        if self.lanes[lane]?.hosts[entry.host]?.isHeld == true { self.lanes[lane]?.mayFindMore = true }
         return true
     }
 
@@ -21,10 +23,6 @@ extension QueueMachine {
         guard let phase = self.lanes[lane]?.entries[id]?.phase, phase == .running || phase == .staged else { return }
         self.lanes[lane]?.entries[id]?.hasBegun = true
         self.lanes[lane]?.move(id, to: .retrying)
-        // The next transfer of a held host takes its place: it may be one that succeeds.
-        if let host = self.lanes[lane]?.entries[id]?.host, self.lanes[lane]?.hosts[host]?.isHeld == true {
-            self.lanes[lane]?.mayFindMore = true
-        }
         self.beganBeforeWithdrawal(lane, id)
         self.dirty.insert(lane)
     }

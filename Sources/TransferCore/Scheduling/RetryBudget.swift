@@ -49,11 +49,8 @@ package struct RetryBudget: Sendable {
     /// Returns the retry of an attempt that turned out to have failed in an outage.
     package mutating func refund() { self.failures = max(0, self.failures - 1) }
 
-    /// Whether at most one retry is left.
-    package var isLast: Bool { self.failures + 1 >= self.retries }
-
     /// Counts an attempt that failed in an outage, but never uses up the last retry.
-    package mutating func probed() { if !self.isLast { self.failures += 1 } }
+    package mutating func probed() { if self.failures + 1 < self.retries { self.failures += 1 } }
 
     /// The number of consecutive delays requested by a server that use up no retries.
     package static let longestWaits = 30

@@ -70,19 +70,25 @@ package struct UploadRequest: Sendable {
     package var userInfo: (any Sendable)?
 
     /// Whether it may be sent to find out whether a host still responds with errors: it is short and can be repeated.
+    ///
+    /// The length of a file is known once it was opened.
     var mayProbe: Bool {
-        guard RequestMethod.isIdempotent(self.method) || self.way != .plain else { return false }
         guard case .parts(let parts) = self.content else { return false }
-        var length = 0
+        var length: Int64 = 0
         for part in parts {
-            // The length of a file is not known here.
-            guard case .bytes(let bytes) = part else { return self.way != .plain }
-            length += bytes.count
+            guard case .bytes(let bytes) = part else { return false }
+            length += Int64(bytes.count)
         }
-        return length <= Self.longestProbe
+        return self.mayProbe(length: length)
     }
 
-    private static let longestProbe = 1 << 20
+    /// The same for a content of a known length.
+    func mayProbe(length: Int64) -> Bool {
+        guard case .parts = self.content, length <= Self.longestProbe else { return false }
+        return RequestMethod.isIdempotent(self.method) || self.way != .plain
+    }
+
+    private static let longestProbe: Int64 = 1 << 20
 
     /// Creates a request.
     package init(_ url: HTTPURL, _ content: UploadContent, options: DownloadOptions = DownloadOptions()) {

@@ -62,6 +62,8 @@ struct RunTally: Sendable {
     var hasAdvanced = false
     /// The maximum number of kept bytes that a later response continued from; see ``RetryBudget/kept(_:)``.
     var kept: Int64 = 0
+    /// Whether the transfer may probe its host, if the run has found out; see ``EngineMachine/Terms/mayProbe``.
+    var mayProbe: Bool?
 }
 
 /// The counts of a transfer's earlier runs.

@@ -76,7 +76,8 @@ final class UploadRun: TransferRun {
                 received: machine.received,
                 sent: machine.sent,
                 hasAdvanced: machine.hasAdvanced,
-                kept: machine.kept
+                kept: machine.kept,
+                mayProbe: machine.length.map { self.request.mayProbe(length: $0) }
             )
         }
     }

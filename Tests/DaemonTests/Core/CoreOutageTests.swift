@@ -98,4 +98,25 @@ struct CoreOutageTests {
         #expect(await controlCode { try await harness.core.perform(action, on: .ids([ids[9]])) } == .wrongState)
         await harness.stop()
     }
+
+    @Test("Transfers of a host that responds with errors only are held, not active, and all finish later")
+    func errors() async throws {
+        let isOpen = Mutex(false)
+        let server = try await ScriptedServer.start { _ in
+            isOpen.withLock { $0 } ? .response(200, text: "x") : .response(502, text: "bad gateway")
+        }
+        let harness = try await CoreHarness { $0.options[.maxConcurrentDownloads] = "3" }
+        let ids = try await Self.add(50, to: harness, server.text)
+        try await harness.events.wait(forLine: "127.0.0.1:\(server.port) is held")
+        let record = try await harness.core.record(ids[49])
+        #expect(record.hold?.reason == "errors" && record.hold?.nextTry != 0)
+        // One of them may be probing.
+        let counts = harness.core.counts
+        #expect(counts.held >= 2 && counts.active <= 1 && counts.waiting <= 47 && counts.failed == 0)
+        isOpen.withLock { $0 = true }
+        #expect(try await harness.core.perform(.resume, on: .ids(ids)) == 50)
+        for id in ids { try await harness.events.wait("finished \(id)") }
+        #expect(harness.core.counts.held == 0 && harness.events.ids("failed").isEmpty)
+        await harness.stop()
+    }
 }

@@ -242,14 +242,14 @@ struct ResponseOutageTests {
         #expect(counts.all == 3 && counts.started == 2)
     }
 
-    @Test("the transfer that probes most is replaced before it has used up its retries")
+    @Test("the transfer that makes every other probe is replaced after a while")
     func replacedProber() {
         var stage = MachineStage()
         for _ in 1...6 { stage.add("a", retries: 3, patience: 3600 * Self.second) }
         stage.starts()
         for id in 1...6 as ClosedRange<UInt64> { stage.end(id, self.response(502, to: id), hasResponse: true) }
         var probers = stage.starts()
-        while probers.count < 12, let time = stage.wakeUp {
+        while probers.count < 24, let time = stage.wakeUp {
             stage.reach(time)
             for id in stage.starts() {
                 probers.append(id)

@@ -22,8 +22,8 @@ struct ResponseOutageWalk {
     private var stage: MachineStage
     private var random: SeededGenerator
     private var replies: [String: Reply] = [:]
-    private var ended: Set<UInt64> = []
     private var isUnrepeatable: Set<UInt64> = []
+    private var neverProbes: Set<UInt64> = []
     private(set) var complaint: String?
 
     init(seed: Int) {
@@ -58,13 +58,14 @@ struct ResponseOutageWalk {
 
     private mutating func add() {
         let host = Self.hosts.randomElement(using: &self.random) ?? "a"
+        let mayProbe = Int.random(in: 0..<4, using: &self.random) > 0
         let id = self.stage.add(
             host,
             priority: [.low, .normal, .high].randomElement(using: &self.random) ?? .normal,
             retries: Int.random(in: 0...5, using: &self.random),
             patience: [nil, 0, 10 * Self.second, 3600 * Self.second].randomElement(using: &self.random) ?? nil
         ) { terms in
-            terms.mayProbe = Int.random(in: 0..<4, using: &self.random) > 0
+            terms.mayProbe = mayProbe
             terms.countsOutages = Int.random(in: 0..<8, using: &self.random) == 0
             if Int.random(in: 0..<4, using: &self.random) == 0 {
                 terms.mirrors = Self.hosts.filter { $0 != host }.prefix(2)
@@ -73,6 +74,7 @@ struct ResponseOutageWalk {
             if host == "d" { terms.gate = MachineStage.origin("proxy") }
         }
         if Int.random(in: 0..<8, using: &self.random) == 0 { self.isUnrepeatable.insert(id.rawValue) }
+        if !mayProbe { self.neverProbes.insert(id.rawValue) }
     }
 
     private mutating func change() {
@@ -127,7 +129,7 @@ struct ResponseOutageWalk {
                 evidence,
                 isThrottled: reply == .wait,
                 message: "\(status ?? 0)",
-                retryAfter: reply == .wait ? Int64.random(in: 0...20, using: &self.random) : nil,
+                retryAfter: reply == .wait ? Int64.random(in: 1...20, using: &self.random) : nil,
                 jitter: jitter
             )
             if self.isUnrepeatable.contains(id) { tally.report = failure } else { result = .retry(failure) }
@@ -142,16 +144,12 @@ struct ResponseOutageWalk {
         if counts.all > machine.waitingCount + machine.retryingCount || counts.started > counts.all {
             self.complaint = "\(counts) of \(machine.waitingCount) and \(machine.retryingCount)"
         }
-        // What could start was started, unless all places are taken.
         if machine.runCount > 0 { self.complaint = "a run did not end" }
         for hold in machine.holds(at: self.stage.now) {
-            if let next = hold.nextTry, next < self.stage.now, machine.waitingCount > 0, hold.reason != .throttled {
-                let waits = (1...60)
-                    .contains { id in
-                        machine.state(of: TransferID(id)) == .waiting && machine.host(of: TransferID(id)) == hold.origin
-                    }
-                if waits { self.complaint = "the next attempt at \(hold.place) is overdue" }
-            }
+            guard let next = hold.nextTry, next < self.stage.now, hold.reason != .throttled else { continue }
+            let waiting = (1...60).filter { machine.state(of: TransferID($0)) == .waiting }
+            let hosts = waiting.filter { !self.neverProbes.contains($0) }.map { machine.host(of: TransferID($0)) }
+            if hosts.contains(hold.origin) { self.complaint = "the next attempt at \(hold.place) is overdue" }
         }
     }
 }
