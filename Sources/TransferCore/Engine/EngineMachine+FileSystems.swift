@@ -104,6 +104,14 @@ extension EngineMachine {
     /// A time has come at which an attempt may be due.
     mutating func fileSystemsDue(_ now: Int64) {
         if self.startsLeft == 0, self.pauseEnd <= now { self.startsLeft = 1 }
+        for index in self.fileSystems.indices {
+            // One that was paused or cancelled before its run began makes no attempt.
+            self.fileSystems[index].probing = self.fileSystems[index].probing
+                .filter { [slots = self.slots, entries = self.entries] id in
+                    guard let slot = slots[id] else { return false }
+                    return entries[slot].state == .running || entries[slot].state == .waiting
+                }
+        }
         for index in self.fileSystems.indices.reversed() where self.fileSystems[index].nextTry <= now {
             if self.tryNext(index), self.startsLeft != .max { self.startsLeft += 1 }
             guard !self.releaseIfEmpty(index) else { continue }

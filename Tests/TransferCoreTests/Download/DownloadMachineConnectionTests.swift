@@ -409,7 +409,7 @@ struct DownloadMachineConnectionTests {
         // Another resource until a response was compared: with overlap, and without If-Range.
         #expect(
             next.resume(Harness.facts(), [0..<100_000])
-                == "discard f.new, release a, take c, 1:GET c/f 34464- overlap 65536"
+                == "discard f.martlet-new, release a, take c, 1:GET c/f 34464- overlap 65536"
         )
     }
 

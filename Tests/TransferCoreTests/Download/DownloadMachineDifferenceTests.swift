@@ -43,10 +43,10 @@ struct DownloadMachineDifferenceTests {
         var facts = Harness.facts()
         facts.isContradicted = true
         let h = Harness()
-        #expect(h.resume(facts, [0..<100_000]) == "discard f.new, 1:GET a/f")
+        #expect(h.resume(facts, [0..<100_000]) == "discard f.martlet-new, 1:GET a/f")
         #expect(h.part(1, 0..<Self.length) == "partial f discarding")
         let digest = Harness { $0.expected = [Harness.digest(1)] }
-        #expect(digest.resume(facts, [0..<100_000]) == "discard f.new, 1:GET a/f")
+        #expect(digest.resume(facts, [0..<100_000]) == "discard f.martlet-new, 1:GET a/f")
         #expect(digest.whole(1) == "partial f discarding")
     }
 
@@ -55,7 +55,7 @@ struct DownloadMachineDifferenceTests {
         var facts = Harness.facts()
         facts.isContradicted = true
         let h = Harness()
-        #expect(h.resume(facts, [0..<Self.length]) == "discard f.new, 1:GET a/f")
+        #expect(h.resume(facts, [0..<Self.length]) == "discard f.martlet-new, 1:GET a/f")
         #expect(h.lost(1) == "close 1, release a, end retry connection-reset; keep")
     }
 
@@ -67,7 +67,7 @@ struct DownloadMachineDifferenceTests {
         let words = h.whole(2, 9_999, tag: nil, with: [("Content-Type", "text/html")])
         #expect(words == "close 2, release a, end retry bad-response; keep")
         let beside = self.contradicted()
-        #expect(beside.whole(2, tag: nil) == "partial f.new keeping")
+        #expect(beside.whole(2, tag: nil) == "partial f.martlet-new keeping")
     }
 
     @Test("the difference is recorded although the run ends with it")
@@ -143,7 +143,7 @@ struct DownloadMachineDifferenceTests {
         let h = Harness(history: history)
         var facts = Harness.facts()
         facts.isContradicted = true
-        #expect(h.resume(facts, [0..<100_000]) == "discard f.new, 1:GET a/f 0- if x")
+        #expect(h.resume(facts, [0..<100_000]) == "discard f.martlet-new, 1:GET a/f 0- if x")
         #expect(h.part(1, 0..<300_000) == "partial f discarding")
     }
 
@@ -166,7 +166,7 @@ struct DownloadMachineDifferenceTests {
         guard let recorded = h.facts else { return }
         // The next process asks the file's own URL, and compares what it sends.
         let next = Harness(sources)
-        #expect(next.resume(recorded, [0..<100_000]) == "discard f.new, 1:GET a/f 34464- if x overlap 65536")
+        #expect(next.resume(recorded, [0..<100_000]) == "discard f.martlet-new, 1:GET a/f 34464- if x overlap 65536")
         #expect(next.part(1, 34_464..<Self.length, modified: Harness.modified) == "")
         #expect(next.body(1, 65_536) == "compare 65536@34464, facts etag, extent 1@100000")
         // The mirror's validators do not matter.
@@ -205,7 +205,7 @@ struct DownloadMachineDifferenceTests {
         var facts = Harness.facts()
         facts.consistency = .overlap
         let next = Harness()
-        #expect(next.resume(facts, [0..<200_000]) == "discard f.new, 1:GET a/f 134464- if x overlap 65536")
+        #expect(next.resume(facts, [0..<200_000]) == "discard f.martlet-new, 1:GET a/f 134464- if x overlap 65536")
         #expect(next.part(1, 134_464..<Self.length) == "")
         #expect(
             next.body(1, 100, agree: false) == "compare 100@134464, difference, checkpoint, close 1, 2:GET a/f"

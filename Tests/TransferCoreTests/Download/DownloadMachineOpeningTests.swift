@@ -143,7 +143,7 @@ struct DownloadMachineOpeningTests {
         #expect(h.survey(nil, .ours(facts, written: 5)) == "close 1, open g")
         let now = h.now
         let words = h.feed { $0.partialOpened(facts, extents: [0..<5], now) }
-        #expect(words == "discard g.new, 2:GET a/f 5- if x")
+        #expect(words == "discard g.martlet-new, 2:GET a/f 5- if x")
     }
 
     @Test("a proposed name: rules skip and fail end the run, overwrite replaces")
@@ -503,7 +503,7 @@ struct DownloadMachineOpeningTests {
         #expect(h.survey(nil) == "1:GET a/f conditional")
         #expect(h.head(1, 304, framing: BodyFraming.none) == "release a, end finished notModified")
         let ranged = Harness { $0.isConditional = true }
-        #expect(ranged.resume(Harness.facts(), [0..<100]) == "discard f.new, 1:GET a/f 100- if x")
+        #expect(ranged.resume(Harness.facts(), [0..<100]) == "discard f.martlet-new, 1:GET a/f 100- if x")
         #expect(ranged.head(1, 304, framing: BodyFraming.none) == "close 1, release a, end failed bad-response; keep")
     }
 }

@@ -13,7 +13,7 @@ struct DownloadMachineVersionTests {
     @Test("a strong entity tag goes into If-Range, without overlap")
     func strongTag() {
         let h = Harness()
-        #expect(h.resume(Harness.facts(), [0..<100_000]) == "discard f.new, 1:GET a/f 100000- if x")
+        #expect(h.resume(Harness.facts(), [0..<100_000]) == "discard f.martlet-new, 1:GET a/f 100000- if x")
         #expect(h.part(1, 100_000..<Self.length) == "facts etag, extent 1@100000")
         #expect(h.body(1, 900_000) == "write 900000")
         #expect(h.done(1) == "close 1, release a, commit f 1000000")
@@ -24,7 +24,7 @@ struct DownloadMachineVersionTests {
     func overlap() {
         let h = Harness()
         let facts = Harness.facts("W/\"x\"")
-        #expect(h.resume(facts, [0..<100_000]) == "discard f.new, 1:GET a/f 34464- overlap 65536")
+        #expect(h.resume(facts, [0..<100_000]) == "discard f.martlet-new, 1:GET a/f 34464- overlap 65536")
         #expect(h.part(1, 34_464..<Self.length, tag: "W/\"x\"") == "")
         #expect(h.body(1, 65_535) == "compare 65535@34464")
         #expect(h.tick() == "")
@@ -37,7 +37,7 @@ struct DownloadMachineVersionTests {
     @Test("all held bytes are compared, if they are fewer")
     func shortOverlap() {
         let h = Harness()
-        #expect(h.resume(Harness.facts(nil), [0..<100]) == "discard f.new, 1:GET a/f 0- overlap 100")
+        #expect(h.resume(Harness.facts(nil), [0..<100]) == "discard f.martlet-new, 1:GET a/f 0- overlap 100")
     }
 
     @Test("bytes that disagree restart: the held ones are kept until a whole response replaces them")
@@ -71,7 +71,7 @@ struct DownloadMachineVersionTests {
     @Test("a known digest replaces the comparison")
     func knownDigest() {
         let h = Harness { $0.expected = [Harness.digest(1)] }
-        #expect(h.resume(Harness.facts(nil), [0..<100_000]) == "discard f.new, 1:GET a/f 100000-")
+        #expect(h.resume(Harness.facts(nil), [0..<100_000]) == "discard f.martlet-new, 1:GET a/f 100000-")
         #expect(h.part(1, 100_000..<Self.length, tag: nil) == "facts digest, extent 1@100000")
     }
 
@@ -149,7 +149,7 @@ struct DownloadMachineVersionTests {
     @Test("nothing is held yet: a range of the same version is a single response")
     func nothingHeld() {
         let h = Harness()
-        #expect(h.resume(Harness.facts(), []) == "discard f.new, 1:GET a/f 0- if x")
+        #expect(h.resume(Harness.facts(), []) == "discard f.martlet-new, 1:GET a/f 0- if x")
         #expect(h.part(1, 0..<Self.length) == "facts -, extent 1@0")
         h.body(1, 1_000_000)
         h.done(1)
@@ -161,10 +161,10 @@ struct DownloadMachineVersionTests {
         let h = Harness()
         #expect(
             h.resume(Harness.facts(length: nil), [0..<10, 20..<30])
-                == "discard f.new, 1:GET a/f 9- if x overlap 1"
+                == "discard f.martlet-new, 1:GET a/f 9- if x overlap 1"
         )
         let late = Harness()
-        #expect(late.resume(Harness.facts(length: nil), [20..<30]) == "discard f.new, 1:GET a/f")
+        #expect(late.resume(Harness.facts(length: nil), [20..<30]) == "discard f.martlet-new, 1:GET a/f")
     }
 
     // MARK: Whole responses in place of a range
@@ -209,7 +209,7 @@ struct DownloadMachineVersionTests {
         for (count, words) in [(100_000, "older"), (100_001, "newer")] {
             let h = Harness()
             h.resume(Harness.facts(), [0..<100_000])
-            #expect(h.whole(1, 900_000, tag: nil) == "partial f.new keeping")
+            #expect(h.whole(1, 900_000, tag: nil) == "partial f.martlet-new keeping")
             #expect(h.partialCreated() == "extent 1@0, endPause 1")
             h.body(1, count)
             #expect(h.lost(1) == "close 1, release a, end retry connection-reset; keep; \(words)")
@@ -241,7 +241,7 @@ struct DownloadMachineVersionTests {
         #expect(h.lost(1) == "close 1, release a, end retry connection-reset; keep")
         let next = Harness(history: h.machine.history)
         guard let created = h.created else { return }
-        #expect(next.resume(created.facts.value, [0..<500_000]) == "discard f.new, 1:GET a/f")
+        #expect(next.resume(created.facts.value, [0..<500_000]) == "discard f.martlet-new, 1:GET a/f")
         #expect(next.whole(1, tag: "\"x\"") == "partial f discarding")
     }
 
@@ -271,12 +271,12 @@ struct DownloadMachineVersionTests {
     @Test("a complete partial file is committed without a request; without evidence it is requested whole")
     func complete() {
         let h = Harness()
-        #expect(h.resume(Harness.facts(), [0..<Self.length]) == "discard f.new, commit f 1000000")
+        #expect(h.resume(Harness.facts(), [0..<Self.length]) == "discard f.martlet-new, commit f 1000000")
         #expect(h.committed() == "release a, end finished single-response")
         let lost = Harness()
         var facts = Harness.facts()
         facts.consistency = .digest
-        #expect(lost.resume(facts, [0..<Self.length]) == "discard f.new, 1:GET a/f")
+        #expect(lost.resume(facts, [0..<Self.length]) == "discard f.martlet-new, 1:GET a/f")
     }
 
     @Test("bytes that only a digest vouched for, whose value is lost, are requested whole")
@@ -284,12 +284,12 @@ struct DownloadMachineVersionTests {
         var facts = Harness.facts()
         facts.consistency = .digest
         let h = Harness()
-        #expect(h.resume(facts, [0..<100_000]) == "discard f.new, 1:GET a/f")
+        #expect(h.resume(facts, [0..<100_000]) == "discard f.martlet-new, 1:GET a/f")
         let known = Harness { $0.expected = [Harness.digest(1)] }
-        #expect(known.resume(facts, [0..<100_000]) == "discard f.new, 1:GET a/f 100000- if x")
+        #expect(known.resume(facts, [0..<100_000]) == "discard f.martlet-new, 1:GET a/f 100000- if x")
         facts.representationDigest = Harness.digestField(1)
         let recorded = Harness()
-        #expect(recorded.resume(facts, [0..<100_000]) == "discard f.new, 1:GET a/f 100000- if x")
+        #expect(recorded.resume(facts, [0..<100_000]) == "discard f.martlet-new, 1:GET a/f 100000- if x")
     }
 
     @Test("bytes whose digest is lost are replaced by a whole response, even of the same validator")
@@ -381,7 +381,7 @@ struct DownloadMachineVersionTests {
     func foreign() {
         let h = Harness(isNamed: true)
         let facts = Harness.facts(modified: Harness.modified, url: "http://b/f")
-        #expect(h.resume(facts, [0..<100_000]) == "discard f.new, 1:GET a/f 34464- overlap 65536")
+        #expect(h.resume(facts, [0..<100_000]) == "discard f.martlet-new, 1:GET a/f 34464- overlap 65536")
         #expect(h.part(1, 34_464..<Self.length, modified: Harness.modified) == "")
         #expect(h.body(1, 65_536) == "compare 65536@34464, facts etag, extent 1@100000")
         #expect(h.facts?.url == "http://a/f")

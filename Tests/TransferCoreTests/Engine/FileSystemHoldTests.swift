@@ -73,6 +73,25 @@ struct FileSystemHoldTests {
         #expect(expired.count == 2)
     }
 
+    @Test("a hold ends with the last transfer that waits for it, however that ends")
+    func cancelled() {
+        var stage = MachineStage(limit: 1)
+        for _ in 0..<2 { stage.add(patience: 300 * Self.second) }
+        stage.starts()
+        stage.end(1, Self.full())
+        stage.starts()
+        stage.end(2, Self.full())
+        // The first one is chosen for the next attempt, and cancelled before it begins; the other one while it waits.
+        stage.reach(Self.second)
+        _ = stage.machine.cancel(TransferID(1), keeping: false)
+        _ = stage.machine.cancel(TransferID(2), keeping: false)
+        for second in Int64(2)...20 {
+            stage.reach(second * Self.second)
+            stage.steps()
+        }
+        #expect(stage.machine.holds(at: stage.now).isEmpty)
+    }
+
     @Test("without a time for outages a full file system is a failure")
     func impatient() {
         var stage = MachineStage(limit: 1)
