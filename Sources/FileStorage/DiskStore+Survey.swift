@@ -83,7 +83,7 @@ extension DiskStore {
         if let reason = Self.foreignness(status, of: directory.path(names.journal)) { return .foreign(reason) }
         if file.isLockedElsewhere() { return .busy }
         switch try Self.readJournal(file, directory.path(names.journal)) {
-        case .success(let contents): 
+        case .success(let contents):
             return try self.partialState(directory, names, contents, final: final, existing: existing)
         case .failure(let damage):
             return .foreign("the journal '\(directory.path(names.journal))' cannot be used: \(damage.reason)")

@@ -88,7 +88,9 @@ extension HostHold {
     }
 
     /// The host and the port after "host", or "network".
-    public var placeInSentence: String { self.directory != nil ? self.place : self.origin == nil ? "network" : "host " + self.place }
+    public var placeInSentence: String {
+        self.directory != nil ? self.place : self.origin == nil ? "network" : "host " + self.place
+    }
 
     /// The start time of the hold, in local time; with the date if that is not today.
     public var sinceText: String {
