@@ -55,8 +55,32 @@ struct OfflineStage: Sendable {
     /// Copies what a crash at this moment would leave.
     func crash(into folder: String, _ names: [String]) throws {
         mkdir(self.place.path(folder), 0o755)
-        for name in names { try self.place.write(self.place.read("app/\(name)"), to: "\(folder)/\(name)") }
+        for name in names {
+            try self.place.write(self.place.read("app/\(name)"), to: "\(folder)/\(name)")
+            try self.copyPairing("app/\(name)", "\(folder)/\(name)")
+        }
     }
+
+    /// Copies the attribute by which a partial file belongs to its journal, if there is one.
+    private func copyPairing(_ from: String, _ to: String) throws {
+        let attribute = "user.martlet.partial"
+        let original = open(self.place.path(from), O_RDONLY | O_CLOEXEC)
+        defer { close(original) }
+        guard original >= 0, let value = KernelCalls.attribute(of: original, attribute) else { return }
+        let copy = open(self.place.path(to), O_RDWR | O_CLOEXEC)
+        defer { close(copy) }
+        guard copy >= 0, KernelCalls.setAttribute(copy, attribute, value) == 0 else {
+            throw TestSupportError("\(to) cannot have attributes: errno \(errno)")
+        }
+    }
+
+    /// Whether files of the tests can have attributes, so that a copy of a partial file belongs to a copied journal.
+    static let copiesPairs: Bool = {
+        guard let directory = try? TemporaryDirectory() else { return false }
+        let descriptor = open(directory.path("probe"), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        defer { close(descriptor) }
+        return descriptor >= 0 && KernelCalls.setAttribute(descriptor, "user.martlet.probe", [1]) == 0
+    }()
 
     /// The names in a directory below the place.
     func names(_ folder: String) -> [String] {
