@@ -216,7 +216,7 @@ extension EngineMachine {
             guard let slot = self.slots[id] else { continue }
             switch self.entries[slot].state {
             case .waiting: self.leaveLine(slot)
-            case .retrying(at: .max) where hold.fileSystem != nil: break
+            case .retrying(at: .max) where hold.fileSystem != nil: self.move(slot, to: .waiting)
             default: continue
             }
             _ = self.fail(slot, .refused(.outage(hold)))
