@@ -64,10 +64,10 @@ struct OfflineStage: Sendable {
     /// Copies the attribute by which a partial file belongs to its journal, if there is one.
     private func copyPairing(_ from: String, _ to: String) throws {
         let attribute = "user.martlet.partial"
-        let original = open(self.place.path(from), O_RDONLY | O_CLOEXEC)
+        let original = Platform.open(self.place.path(from), O_RDONLY | O_CLOEXEC)
         defer { close(original) }
         guard original >= 0, let value = KernelCalls.attribute(of: original, attribute) else { return }
-        let copy = open(self.place.path(to), O_RDWR | O_CLOEXEC)
+        let copy = Platform.open(self.place.path(to), O_RDWR | O_CLOEXEC)
         defer { close(copy) }
         guard copy >= 0, KernelCalls.setAttribute(copy, attribute, value) == 0 else {
             throw TestSupportError("\(to) cannot have attributes: errno \(errno)")
@@ -77,7 +77,7 @@ struct OfflineStage: Sendable {
     /// Whether files of the tests can have attributes, so that a copy of a partial file belongs to a copied journal.
     static let copiesPairs: Bool = {
         guard let directory = try? TemporaryDirectory() else { return false }
-        let descriptor = open(directory.path("probe"), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+        let descriptor = Platform.open(directory.path("probe"), O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         defer { close(descriptor) }
         return descriptor >= 0 && KernelCalls.setAttribute(descriptor, "user.martlet.probe", [1]) == 0
     }()
