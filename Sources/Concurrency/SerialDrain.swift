@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-internal import Synchronization
+public import Synchronization
 
 /// Handles elements one at a time and in order, on the appender's thread or another one that it chooses.
 ///
 /// The first appender drains; elements that are appended meanwhile, also by the handler itself, are handled by the
 /// drain in progress. No lock is held while an element is handled.
-package final class SerialDrain<Element: Sendable>: Sendable {
-    private let queue = Mutex(DrainQueue<Element>())
+public final class SerialDrain<Element: Sendable>: Sendable {
+    @usableFromInline
+    let queue = Mutex(DrainQueue<Element>())
 
     /// Creates an idle drain.
-    package init() {}
+    @inlinable
+    public init() {}
 
     /// Whether elements wait or are being handled.
-    package var isActive: Bool { self.queue.withLock { $0.isClaimed || !$0.isEmpty } }
+    @inlinable
+    public var isActive: Bool { self.queue.withLock { $0.isClaimed || !$0.isEmpty } }
 
     /// Appends an element.
     ///
     /// - Returns: Whether the caller must call ``run(_:)`` once, on any thread.
-    package func append(_ element: Element) -> Bool {
+    @inlinable
+    public func append(_ element: Element) -> Bool {
         self.queue.withLock { queue in
             queue.append(element)
             return queue.claim()
@@ -27,7 +31,8 @@ package final class SerialDrain<Element: Sendable>: Sendable {
     /// Handles elements until there are none.
     ///
     /// Each element is released as soon as `handle` returns.
-    package func run(_ handle: (Element) -> Void) {
+    @inlinable
+    public func run(_ handle: (Element) -> Void) {
         while var batch = self.queue.withLock({ $0.next() }) {
             batch.reverse()
             while let element = batch.popLast() { handle(element) }
@@ -37,5 +42,6 @@ package final class SerialDrain<Element: Sendable>: Sendable {
     /// Takes the waiting elements for a caller that handles them itself.
     ///
     /// - Returns: The elements; if there are none, the drain is idle again, and the next ``append(_:)`` returns true.
-    package func takeBatch() -> [Element] { self.queue.withLock { $0.next() } ?? [] }
+    @inlinable
+    public func takeBatch() -> [Element] { self.queue.withLock { $0.next() } ?? [] }
 }

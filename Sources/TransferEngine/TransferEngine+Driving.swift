@@ -62,7 +62,16 @@ extension TransferEngine {
         switch step {
         case .start(let id, let lane):
             guard let transfer = state.transfers[id] else { return .nothing }
-            let run = self.run(transfer, lane, now, state.machine)
+            // The machine is large, so its parts are passed, not a copy.
+            let (activeTime, received, sent) = state.machine.earlierRuns(of: id)
+            let earlier = EarlierRuns(
+                activeTime: activeTime,
+                received: received,
+                sent: sent,
+                isProbe: state.machine.isProbe(id),
+                host: state.machine.host(of: id) ?? transfer.origin
+            )
+            let run = self.run(transfer, lane, now, earlier)
             state.runs[id] = run
             return .start(run)
         case .grant(let number): return state.claims.removeValue(forKey: number).map { .call($0.wake) } ?? .nothing
@@ -88,16 +97,8 @@ extension TransferEngine {
         _ transfer: Transfer,
         _ lane: Int,
         _ now: Int64,
-        _ machine: borrowing EngineMachine
+        _ earlier: EarlierRuns
     ) -> any TransferRun {
-        let (activeTime, received, sent) = machine.earlierRuns(of: transfer.id)
-        let earlier = EarlierRuns(
-            activeTime: activeTime,
-            received: received,
-            sent: sent,
-            isProbe: machine.isProbe(transfer.id),
-            host: machine.host(of: transfer.id) ?? transfer.origin
-        )
         switch transfer.work {
         case .download(let download):
             return DownloadRun(

@@ -14,23 +14,21 @@ package enum ReservedName {
     /// The suffix of a name that was reserved.
     package static let replacement = ".download"
 
-    private static let own = ".martlet-"
-
     /// Whether an untrusted name has one of the suffixes, in any letter case.
     package static func isReserved(_ name: Substring) -> Bool {
-        let bytes = name.utf8
-        guard let last = bytes.last else { return false }
-        switch ASCII.lowercase(last) {
-        case UInt8(ascii: "t"): return self.ends(bytes, self.partial)
-        case UInt8(ascii: "l"): return self.ends(bytes, self.journal)
-        case UInt8(ascii: "w"): return self.ends(bytes, self.newer)
-        case UInt8(ascii: "d"): return self.ends(bytes, self.bad)
-        case UInt8(ascii: "0")...UInt8(ascii: "9"):
-            // `NAME.martlet-bad.1`.
-            guard let dot = name.lastIndex(of: ".") else { return false }
-            let stem = name[..<dot]
-            return stem.utf8.count + 5 > bytes.count && self.ends(stem.utf8, self.bad)
-        default: return false
+        self.withBytes(of: name.utf8) { bytes in
+            guard let last = bytes.last else { return false }
+            switch ASCII.lowercase(last) {
+            case UInt8(ascii: "t"): return self.ends(bytes, with: self.partial)
+            case UInt8(ascii: "l"): return self.ends(bytes, with: self.journal)
+            case UInt8(ascii: "w"): return self.ends(bytes, with: self.newer)
+            case UInt8(ascii: "d"): return self.ends(bytes, with: self.bad)
+            case UInt8(ascii: "0")...UInt8(ascii: "9"):
+                // `NAME.martlet-bad.1`.
+                guard let dot = bytes.lastIndex(of: UInt8(ascii: ".")), dot + 5 > bytes.count else { return false }
+                return self.ends(UnsafeBufferPointer(rebasing: bytes[..<dot]), with: self.bad)
+            default: return false
+            }
         }
     }
 
@@ -39,22 +37,36 @@ package enum ReservedName {
 
     /// The reserved name that a name replaces, or `nil`.
     package static func replaced(by name: String) -> Substring? {
-        guard name.utf8.last == self.replacement.utf8.last, name.hasSuffix(self.replacement) else { return nil }
+        let last = self.withBytes(of: name[...].utf8) { $0.last }
+        guard last == UInt8(ascii: "d"), name.hasSuffix(self.replacement) else { return nil }
         let reserved = name.dropLast(self.replacement.count)
         return self.isReserved(reserved) ? reserved : nil
     }
 
     /// The path of the file whose partial file or journal a path would be, or `nil`.
     package static func owner(of path: String) -> Substring? {
-        for suffix in [self.partial, self.journal] where path.utf8.last == suffix.utf8.last && path.hasSuffix(suffix) {
-            let owner = path.dropLast(suffix.count)
-            return owner.isEmpty || owner.hasSuffix("/") ? nil : owner
+        let suffix: String? = self.withBytes(of: path[...].utf8) { bytes in
+            switch bytes.last {
+            case UInt8(ascii: "t"): self.partial
+            case UInt8(ascii: "l"): self.journal
+            default: nil
+            }
         }
-        return nil
+        guard let suffix, path.hasSuffix(suffix) else { return nil }
+        let owner = path.dropLast(suffix.count)
+        return owner.isEmpty || owner.hasSuffix("/") ? nil : owner
     }
 
-    private static func ends(_ bytes: Substring.UTF8View, _ suffix: String) -> Bool {
+    /// Calls a function with the bytes of a text, which are copied only if it is not contiguous.
+    private static func withBytes<Result>(
+        of text: Substring.UTF8View,
+        _ body: (UnsafeBufferPointer<UInt8>) -> Result
+    ) -> Result {
+        text.withContiguousStorageIfAvailable(body) ?? Array(text).withUnsafeBufferPointer(body)
+    }
+
+    private static func ends(_ bytes: UnsafeBufferPointer<UInt8>, with suffix: String) -> Bool {
         bytes.count > suffix.utf8.count
-            && zip(bytes.reversed(), suffix.utf8.reversed()).allSatisfy { ASCII.lowercase($0) == $1 }
+            && zip(bytes.suffix(suffix.utf8.count), suffix.utf8).allSatisfy { ASCII.lowercase($0) == $1 }
     }
 }

@@ -143,6 +143,8 @@ public struct HeaderFields: Sendable {
     /// The value as text: UTF-8, or ISO 8859-1 if it is not UTF-8, so that no byte is lost (RFC 9110 §5.5).
     private func value(_ line: Line) -> String {
         let bytes = self.bytes[Int(line.valueStart)..<Int(line.valueEnd)]
+        // Nearly every value is ASCII, and the standard library validates by unspecialized code.
+        if bytes.allSatisfy({ $0 < 0x80 }) { return String(decoding: bytes, as: UTF8.self) }
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         var text = ""
         for byte in bytes { text.unicodeScalars.append(Unicode.Scalar(byte)) }

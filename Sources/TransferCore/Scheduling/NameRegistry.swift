@@ -16,9 +16,10 @@ package struct NameRegistry: Sendable {
     /// Takes a name, and those of its partial file and journal, if all are free.
     package mutating func take(_ path: String) -> Bool {
         let hash = Self.hash(path)
-        guard !self.taken.contains(hash), !self.isOwned(path), !self.ownsTaken(hash) else { return false }
-        self.taken.insert(hash)
-        if ReservedName.owner(of: path) != nil { self.suffixed += 1 }
+        let owner = ReservedName.owner(of: path)
+        if let owner, self.taken.contains(Self.hash(owner)) { return false }
+        guard !self.ownsTaken(hash), self.taken.insert(hash).inserted else { return false }
+        if owner != nil { self.suffixed += 1 }
         return true
     }
 
