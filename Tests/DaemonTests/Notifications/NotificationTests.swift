@@ -29,12 +29,15 @@ struct NotificationTests {
 
     // MARK: The bus
 
+    /// Longer than any pause of a busy machine.
+    private static let patience = Duration.seconds(60)
+
     @Test("A notification is posted, and replaced by its number", arguments: ["path", "abstract"])
     func posts(_ kind: String) async throws {
         let directory = try TemporaryDirectory()
         let bus = try StubBus(kind == "path" ? directory.path("bus") : "@martlet-test-\(getpid())-\(directory.path)")
         defer { bus.stop() }
-        let client = SessionBus(environment: bus.variable)
+        let client = SessionBus(patience: Self.patience, environment: bus.variable)
         let number = try client.notify(Self.notification, replacing: 0)
         #expect(number == 101)
         #expect(try client.notify(Self.notification, replacing: number) == number)
@@ -53,9 +56,9 @@ struct NotificationTests {
         let bus = try StubBus(directory.path("bus"))
         defer { bus.stop() }
         let runtime = ["XDG_RUNTIME_DIR": directory.path]
-        #expect(Self.problem(SessionBus { runtime[$0] }) == nil)
+        #expect(Self.problem(SessionBus(patience: Self.patience) { runtime[$0] }) == nil)
         let several = ["DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent/bus;unix:path=\(bus.path),guid=1"]
-        #expect(Self.problem(SessionBus { several[$0] }) == nil)
+        #expect(Self.problem(SessionBus(patience: Self.patience) { several[$0] }) == nil)
         #expect(SessionBus { _ in nil }.addresses.isEmpty)
         guard case .noBus = Self.problem(SessionBus { _ in nil }) else {
             Issue.record("there is a bus")
@@ -78,7 +81,7 @@ struct NotificationTests {
             let bus = try StubBus(directory.path("\(behaviour)"), behaviour)
             defer { bus.stop() }
             // Only the silent bus is waited for.
-            var patience = Duration.seconds(30)
+            var patience = Self.patience
             if case .isSilent = behaviour { patience = .milliseconds(50) }
             #expect(Self.problem(SessionBus(patience: patience, environment: bus.variable)) == expected)
         }
@@ -90,7 +93,11 @@ struct NotificationTests {
     {
         try await CoreHarness { configuration in
             let logger = configuration.logger
-            configuration.notifier = DesktopNotifier(environment: bus.variable, logger: logger)
+            let session = SessionBus(patience: Self.patience, environment: bus.variable)
+            configuration.notifier = DesktopNotifier(logger: logger) {
+                (notification, replaced) throws(SessionBus.Problem) in
+                try session.notify(notification, replacing: replaced)
+            }
             change(&configuration)
         }
     }
