@@ -29,7 +29,7 @@ extension DiskStore {
         }
     }
 
-    /// Locks the journal until it is closed and opens the partial file; throws `.cannotOpen` if another process has it.
+    /// Locks the journal until it is closed and opens the partial file; throws `.inUse` if another process has it.
     public func openPartial(_ target: FileTarget, claiming: Bool) throws(StorageError) -> any PartialFile {
         guard let directory = try self.directories.existing(target.directory) else {
             throw StorageError(errno: ENOENT, otherwise: .cannotOpen, "cannot open", target.path)
@@ -300,7 +300,7 @@ extension DiskStore {
 
     private static func busy(_ directory: DirectoryHandle, _ names: PartialNames) -> StorageError {
         StorageError(
-            .cannotOpen,
+            .inUse,
             "'\(directory.path(names.part))' is being written by another process; wait for it or choose another name",
             errno: EAGAIN
         )

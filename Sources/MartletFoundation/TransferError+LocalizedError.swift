@@ -22,6 +22,7 @@ extension TransferError: LocalizedError {
         case .httpStatus: self.statusDescription
         case .badResponse: "The server sent an invalid response."
         case .fileExists: "A file with this name already exists."
+        case .fileInUse: "Another program is downloading a file with this name."
         case .noSpace: self.status == 507 ? "The server has no space left." : "There is not enough space on the disk."
         case .file: "A file could not be read or written."
         case .checksumMismatch: "The received file is damaged: its checksum does not match."
@@ -56,6 +57,7 @@ extension TransferError: LocalizedError {
         case .badURL: "Check the address, then try again."
         case .badDestination: "Choose another place, then try again."
         case .fileExists: "Choose another name, or move the existing file."
+        case .fileInUse: "Choose another name, or try again later."
         case .noSpace where self.status == nil: "Free some space, then try again."
         case .checksumMismatch, .cannotResume: "Start the transfer again."
         case .listInUse, .sessionInUse: "Close the other program, then try again."

@@ -13,6 +13,12 @@ extension TransferEngine {
         return self.state.withLock { $0.machine.holds(at: now) }.map { HostHold($0, now: now, wallNow: wallNow) }
     }
 
+    /// The holds of file systems.
+    package var fileSystemHolds: [HostHold] {
+        let (now, wallNow) = (self.time.now, self.time.wallNow)
+        return self.state.withLock { $0.machine.fileSystemHolds() }.map { HostHold($0, now: now, wallNow: wallNow) }
+    }
+
     /// The hold that the transfers of a URL's host wait for, if any; costs one look-up.
     package func hold(of url: HTTPURL) -> HostHold? {
         let (now, wallNow) = (self.time.now, self.time.wallNow)

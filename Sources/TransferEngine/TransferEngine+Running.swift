@@ -20,6 +20,9 @@ extension TransferEngine {
         if case .cancelled(let keeping) = verdict, !outcome.isCancellation {
             self.abandon(transfer, keeping: keeping)
         }
+        if case .held = verdict, case .retry(let failure) = outcome, let file = failure.awaitedFile {
+            self.scheduleLook(at: file, for: transfer.id)
+        }
         self.drive(onLane: run.lane)
     }
 
@@ -195,5 +198,6 @@ extension EngineMachine.Failure {
             retryAfter: failure.retryAfter,
             jitter: Double.random(in: 0...1)
         )
+        self.awaitsFile = failure.awaitedFile != nil
     }
 }

@@ -39,6 +39,8 @@ import TransferEngine
             "sub/b.bin",
             "--if-exists",
             "overwrite",
+            "--if-running",
+            "fail",
             "--checksum",
             "sha256:" + digest,
             "--digest",
@@ -88,7 +90,7 @@ import TransferEngine
         )
         #expect(plan.sources == .mirrors([try HTTPURL(self.url), try HTTPURL("http://other/a.bin")]))
         #expect(plan.options.directory == "down/sub" && plan.name == "b.bin")
-        #expect(plan.options.ifExists == .overwrite)
+        #expect(plan.options.ifExists == .overwrite && plan.options.ifRunning == .fail)
         #expect(plan.expected.map(\.bytes) == [[UInt8](repeating: 0xAB, count: 32)])
         #expect(plan.options.reportDigest == .md5 && !plan.options.keepBad && plan.options.durable)
         #expect(plan.options.minimumSplit == 64 << 10 && plan.rateLimit == 3 << 19)
@@ -151,6 +153,7 @@ import TransferEngine
         (["http://h/a", "--checksum", "sha256:abc"], "64 hexadecimal digits"),
         (["http://h/a", "--checksum", "crc32:abc"], "use md5"),
         (["http://h/a", "--if-exists", "maybe"], "auto, skip"),
+        (["http://h/a", "--if-running", "maybe"], "wait, fail"),
         (["http://h/a", "--priority", "urgent"], "one of"),
         (["example.org/file"], "http://example.org/file"),
         (["ftp://h/a"], "http"),

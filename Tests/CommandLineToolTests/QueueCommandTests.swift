@@ -92,6 +92,8 @@ import TransferTesting
             "http://m/a",
             "--if-exists",
             "rename",
+            "--if-running",
+            "wait",
             "--retries",
             "2",
             "--max-time",
@@ -114,6 +116,7 @@ import TransferTesting
         #expect(options[all: .header] == ["X-One: 1", "X-Two: 2"])
         #expect(options[.referer] == "http://r/" && options[.userAgent] == "me/1")
         #expect(options[.priority] == "-3" && options[.ifExists] == "rename")
+        #expect(options[.ifRunning] == "wait")
         #expect(options[.split] == "4" && options[.maxConnectionPerServer] == "4")
         #expect(options[.outageTimeout] == "90")
         #expect(options[.maxDownloadLimit] == "1024" && options[.maxTries] == "3" && options[.resourceTimeout] == "60")

@@ -54,6 +54,18 @@ import TransferTesting
         #expect(self.directory.entries() == ["f", "f.1"])
     }
 
+    @Test("a file that another process has stored since the last listing is found after the failed commit")
+    func storedSinceTheListing() throws {
+        let target = self.directory.target("f")
+        #expect(try self.store.survey(target).existing == nil)
+        let small = try self.store.createSmall(target)
+        try [UInt8]([1, 2, 3]).withUnsafeBytes { try small.append($0) }
+        try self.directory.write([9], to: "f")
+        #expect(failure { _ = try small.commit(as: target, CommitOptions()) }?.code == .exists)
+        #expect(try self.store.survey(target).existing?.size == 1)
+        small.discard()
+    }
+
     @Test func overwritingReplacesWhenAsked() throws {
         try self.directory.write([9], to: "f")
         let file = try self.partial("f")

@@ -100,15 +100,33 @@ import TransferEngine
         let target = self.directory.target("f")
         let file = try self.store.createPartial(target, facts: someFacts)
         let other = DiskStore(bootID: firstBoot)
+        guard case .busy(let facts) = try other.survey(target).partial else {
+            Issue.record("not busy")
+            return
+        }
+        #expect(facts == someFacts)
+        #expect(failure { _ = try other.openPartial(target) }?.code == .inUse)
+        #expect(failure { _ = try other.createPartial(target, facts: someFacts) }?.code == .inUse)
+        #expect(failure { try other.discardPartial(target) } == nil)
+        file.keep()
+        try other.openPartial(target).keep()
+    }
+
+    @Test("a journal that another process has created since the last listing is found after the failed creation")
+    func createdSinceTheListing() throws {
+        let target = self.directory.target("f")
+        let other = DiskStore(bootID: firstBoot)
+        guard case .none = try other.survey(target).partial else {
+            Issue.record("not free")
+            return
+        }
+        let file = try self.store.createPartial(target, facts: someFacts)
+        defer { file.keep() }
+        #expect(failure { _ = try other.createPartial(target, facts: someFacts) }?.code == .exists)
         guard case .busy = try other.survey(target).partial else {
             Issue.record("not busy")
             return
         }
-        #expect(failure { _ = try other.openPartial(target) } != nil)
-        #expect(failure { _ = try other.createPartial(target, facts: someFacts) } != nil)
-        #expect(failure { try other.discardPartial(target) } == nil)
-        file.keep()
-        try other.openPartial(target).keep()
     }
 
     @Test func whatNoJournalVouchesForIsLeftAlone() throws {

@@ -52,6 +52,21 @@ struct FileOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
+            "What to do if another process is downloading the file. (default: wait)",
+            discussion: """
+                One of wait, fail and rename. wait continues when the other process has ended, and decides then by \
+                --if-exists; fail ends with status 11; rename adds a number to the name and downloads the file twice. \
+                With --if-exists rename or fail, the default is rename or fail.
+                """,
+            valueName: "what"
+        ),
+        completion: .list(IfRunningRule.allCases.map(\.rawValue)),
+        transform: { try Choice.parse($0, among: IfRunningRule.allCases) }
+    )
+    var ifRunning: IfRunningRule?
+
+    @Option(
+        help: ArgumentHelp(
             "Expected digest of the file, as ALGORITHM:DIGEST; may be repeated.",
             discussion: "Algorithms: md5, sha1, sha256, sha384, sha512; the digest in hexadecimal or base64.",
             valueName: "digest"
@@ -267,7 +282,7 @@ struct FailureOptions: ParsableArguments {
                 The time starts when the host becomes unreachable, or when three transfers with different URLs \
                 received 429, 502, 503, 504 or 520 to 530 and nothing else came from the host. Transfers that wait \
                 for the host do not use retries; martlet makes one attempt at a time for all of them. With 0, each \
-                transfer uses its own retries.
+                transfer uses its own retries. The same time applies to a file system that is full or read-only.
                 """,
             valueName: "seconds"
         ),

@@ -183,6 +183,7 @@ extension GetCommand {
         if let size = self.connections.minSplitSize { plan.options.minimumSplit = max(1, size) }
         plan.options.priority = self.connections.priority
         plan.options.ifExists = self.files.ifExists
+        plan.options.ifRunning = self.files.ifRunning
         plan.options.durable = self.files.durable
         plan.options.keepBad = !self.files.deleteBad
         plan.options.reportDigest = self.files.digest

@@ -14,6 +14,7 @@ extension TransferFailure {
         self.remedy { setting in
             switch setting {
             case .existingFiles: "choose another action with --if-exists"
+            case .runningDownloads: "wait for it with --if-running wait"
             case .resourceTimeout: "allow more time with --max-time"
             case .connectTimeout: "increase --connect-timeout"
             case .trust: "use --cacert FILE with its certificate authority, or --pin with its public key"

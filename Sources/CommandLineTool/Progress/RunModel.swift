@@ -108,7 +108,7 @@ struct RunModel: Sendable {
             let reason = DisplayText.clean(failure.message, asciiOnly: self.asciiOnly)
             return self.update(id) { row in
                 row.rate = 0
-                row.waiting = "retry in \(wait): \(reason)"
+                row.waiting = failure.awaitedFile == nil ? "retry in \(wait): \(reason)" : "waiting: \(reason)"
             }
         case .paused: return self.update(id) { $0.waiting = "paused" }
         case .finished(let completion):

@@ -78,6 +78,16 @@ struct AddCommand: QueueCommand {
         var ifExists: DownloadOptions.IfExists?
 
         @Option(
+            help: ArgumentHelp(
+                "What to do if another process is downloading the file: wait, fail or rename. (default: wait)",
+                valueName: "what"
+            ),
+            completion: .list(IfRunningRule.allCases.map(\.rawValue)),
+            transform: { try Choice.parse($0, among: IfRunningRule.allCases) }
+        )
+        var ifRunning: IfRunningRule?
+
+        @Option(
             help: ArgumentHelp("Expected digest of the file, as ALGORITHM:DIGEST.", valueName: "digest"),
             transform: { try ChecksumArgument.parse($0) }
         )

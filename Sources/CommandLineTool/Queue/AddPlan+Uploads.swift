@@ -58,7 +58,8 @@ extension AddCommand {
     func fillUploads(_ plan: inout AddPlan) throws(BadValue) {
         for (isGiven, option) in [
             (self.files.output != nil, "--output"), (self.files.directory != nil, "--directory"),
-            (self.files.ifExists != nil, "--if-exists"), (self.files.checksum != nil, "--checksum"),
+            (self.files.ifExists != nil, "--if-exists"), (self.files.ifRunning != nil, "--if-running"),
+            (self.files.checksum != nil, "--checksum"),
             (self.fetching.connections != nil, "--connections"), (!self.fetching.mirror.isEmpty, "--mirror"),
         ] where isGiven {
             throw BadValue("\(option) is for downloads; leave it out, or leave out --upload")

@@ -120,6 +120,7 @@ extension AddCommand {
             options[.dir] = PosixPath.absolute(directory)
         }
         options[.ifExists] = self.files.ifExists?.rawValue
+        options[.ifRunning] = self.files.ifRunning?.rawValue
         options[.priority] = self.queue.priority.map { "\($0)" }
         options[all: .header] = self.fetching.header.map { "\($0.name): \($0.value)" }
         if let cookie = self.fetching.cookie {

@@ -35,6 +35,7 @@ package struct Aria2ExitStatus: Hashable, Sendable {
                 6
             case .cannotResume: 8
             case .noSpace: 9
+            case .inUse: 11
             case .fileExists: 13
             case .cannotOpen: 15
             case .cannotCreate: 16
@@ -64,6 +65,7 @@ package struct Aria2ExitStatus: Hashable, Sendable {
         case 6: .network
         case 8: .cannotResume
         case 9: .noSpace
+        case 11: .inUse
         case 13: .fileExists
         case 15: .cannotOpen
         case 16: .cannotCreate

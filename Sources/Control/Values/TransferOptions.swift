@@ -122,11 +122,13 @@ public enum OptionName: String, Sendable, Hashable, CaseIterable {
     case maxDownloadResult = "max-download-result"
     case saveSession = "save-session"
     case saveSessionInterval = "save-session-interval"
-    // Martlet's additions: the timeout of the whole transfer and the longest outage, in seconds; the rule for an
-    // existing file (auto, skip, resume, rename, overwrite or fail); an integer.
+    // Martlet's additions: the timeout of the whole transfer and the longest outage, in seconds; the rules for an
+    // existing file (auto, skip, resume, rename, overwrite or fail) and for one that another process is downloading
+    // (wait, fail or rename); an integer.
     case resourceTimeout = "resource-timeout"
     case outageTimeout = "outage-timeout"
     case ifExists = "if-exists"
+    case ifRunning = "if-running"
     // The URL whose last segment names the file: first, or last after redirects, as in aria2.
     case nameFrom = "name-from"
     case priority

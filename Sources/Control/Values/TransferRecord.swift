@@ -78,15 +78,15 @@ public struct TransferRecord: Sendable, Hashable {
         case stopping
         /// The whole queue is paused.
         case held
-        /// Its host or the network cannot be reached, or the host asked to wait; see ``TransferRecord/hold``.
+        /// Its host, the network, its file system, or another process; see ``TransferRecord/hold``.
         case host
     }
 
-    /// A host or network that cannot be reached, or a host that asked to wait.
+    /// The cause of a wait: a host, the network, a file system, or another process that downloads the same file.
     public struct Hold: Sendable, Hashable {
-        /// The host and its port, or "the network".
+        /// The host and its port, "the network", the file system, or the file.
         public var host: String
-        /// `unreachable`, `network` or `throttled`.
+        /// `unreachable`, `network`, `throttled`, `errors`, `file-system` or `in-use`.
         public var reason: String
         /// The last failure in a few words, such as "connection refused".
         public var cause: String
@@ -263,10 +263,18 @@ extension TransferRecord.Hold {
     ///   - namesHost: Whether the text has the host's name in place of "host".
     /// - Returns: The text.
     public func text(now: Double, since time: String, namesHost: Bool = false) -> String {
-        let place = self.reason == "network" ? "network" : namesHost ? self.host : "host"
-        if self.reason == "throttled" { return "\(place) requested a delay since \(time), \(self.next(now))" }
-        let state = self.reason == "errors" ? "out of order" : "unreachable"
-        let text = "\(place) \(state) since \(time), \(self.next(now))"
+        let host = namesHost ? self.host : "host"
+        let next = "since \(time), \(self.next(now))"
+        let text: String
+        switch self.reason {
+        case "in-use":
+            return "another process is downloading \(namesHost ? self.host : "the file"), waiting since \(time)"
+        case "file-system": return "\(namesHost ? self.host : "file system") \(self.cause) \(next)"
+        case "throttled": return "\(host) requested a delay \(next)"
+        case "errors": text = "\(host) out of order \(next)"
+        case "network": text = "network unreachable \(next)"
+        default: text = "\(host) unreachable \(next)"
+        }
         return self.cause.isEmpty ? text : "\(text): \(self.cause)"
     }
 

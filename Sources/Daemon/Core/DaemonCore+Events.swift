@@ -46,6 +46,7 @@ extension DaemonCore {
         switch event.kind {
         case .started(let path):
             if !path.isEmpty { lane.live[id]?.path = path }
+            lane.live[id]?.awaitedFile = nil
             guard self.machine.started(lane.session, id.rawValue) else { return }
             if self.isHeard { self.tell(.started(self.record(lane, transfer, .active))) }
             self.pass(lane.session, id, ["kind": "started", "id": .string(id.description)])
@@ -81,8 +82,11 @@ extension DaemonCore {
             if let failure = live.failure { return self.ended(lane, transfer, failure: failure) }
             guard let entry = self.machine.cancelled(lane.session, id.rawValue) else { return }
             self.cancelled(lane, transfer, entry)
-        case .retrying:
+        case .retrying(let failure, _, _):
             lane.live[id]?.rate = 0
+            if let file = failure.awaitedFile {
+                lane.live[id]?.awaitedFile = Lane.AwaitedFile(path: file.path, since: self.now)
+            }
             self.machine.retrying(lane.session, id.rawValue)
         case .paused, .note, .warning, .drained, .missed, .held, .released: break
         }
@@ -94,7 +98,7 @@ extension DaemonCore {
         if let directory = hold.directory {
             self.configuration.logger.notice("\(hold.place) is \(hold.cause): \(hold.message)")
             lane.fileSystemHolds[directory] = hold
-            return self.publishFileSystems()
+            return
         }
         guard let origin = hold.origin else {
             lane.networkHold = hold
@@ -111,7 +115,7 @@ extension DaemonCore {
         if let directory = hold.directory {
             self.configuration.logger.notice("\(hold.place) takes files again")
             lane.fileSystemHolds[directory] = nil
-            return self.publishFileSystems()
+            return
         }
         guard let origin = hold.origin else {
             lane.networkHold = nil
@@ -124,7 +128,8 @@ extension DaemonCore {
     }
 
     /// Keeps the holds of file systems for `/health`.
-    private func publishFileSystems() {
+    func publishFileSystems() {
+        for lane in self.lanes.values { lane.readFileSystemHolds() }
         let holds = self.lanes.values.flatMap { $0.fileSystemHolds.values }.sorted { $0.since < $1.since }
         self.snapshot.withLock { $0.heldFileSystems = holds.map(\.cause) }
     }
@@ -133,6 +138,7 @@ extension DaemonCore {
     private static func option(_ setting: TransferFailure.Setting) -> String {
         switch setting {
         case .existingFiles: "set 'if-exists'"
+        case .runningDownloads: "set 'if-running' to 'wait'"
         case .outageTimeout: "set a longer 'outage-timeout'"
         case .resourceTimeout: "set a longer 'resource-timeout'"
         case .connectTimeout: "set a longer 'connect-timeout'"

@@ -79,7 +79,20 @@ extension DaemonCore {
             (.paused, .held),
         ]
         record.waitingFor = reasons.first { holds.contains($0.0) }?.1 ?? (self.isInSchedule ? nil : .schedule)
-        guard record.waitingFor == nil, let hold = lane?.hold(of: stored) else { return }
+        guard record.waitingFor == nil else { return }
+        if let file = lane?.live[stored.id]?.awaitedFile {
+            record.waitingFor = .host
+            record.hold = TransferRecord.Hold(
+                host: file.path,
+                reason: TransferFailure.Code.inUse.rawValue,
+                cause: "",
+                message: "another process is downloading '\(file.path)'",
+                since: file.since,
+                nextTry: nil
+            )
+            return
+        }
+        guard let hold = lane?.hold(of: stored) else { return }
         record.waitingFor = .host
         record.hold = TransferRecord.Hold(
             host: hold.place,

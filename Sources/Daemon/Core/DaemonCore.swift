@@ -296,6 +296,7 @@ package actor DaemonCore: TransferService {
         counts.rate = rate
         let isBusy = counts.waiting + started > 0
         self.snapshot.withLock { $0.counts = counts }
+        self.publishFileSystems()
         if self.wasBusy, !isBusy { self.tell(.drained) }
         self.wasBusy = isBusy
     }

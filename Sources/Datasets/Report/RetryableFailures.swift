@@ -21,7 +21,7 @@ extension DatasetResult.Failure {
             .checksumMismatch, .cannotResume, .tlsHandshake:
             return true
         // Faults of this machine.
-        case .noSpace, .cannotOpen, .cannotCreate, .fileIO, .cannotCreateDirectory: return true
+        case .noSpace, .inUse, .cannotOpen, .cannotCreate, .fileIO, .cannotCreateDirectory: return true
         case .notFound, .redirects, .authentication, .badOption, .tooLarge, .fileExists, .certificateExpired,
             .certificateWrongHost, .certificateUnknownAuthority, .certificate, .robotsDenied:
             return false

@@ -19,7 +19,8 @@ extension DirectoryHandle {
     /// Links an unnamed file to a name (linkat(2)); returns 0 or the error number, `EEXIST` if the name is taken.
     func link(_ descriptor: FileDescriptor, as name: String) -> Int32 {
         let result = KernelCalls.link(descriptor.raw, in: self.raw, as: name) == 0 ? 0 : errno
-        if result == 0 { self.listing.note(name) }
+        // If the name is taken, another process may have created it since the listing.
+        if result == 0 || result == EEXIST { self.listing.note(name) }
         return result
     }
 

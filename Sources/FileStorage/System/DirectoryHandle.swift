@@ -97,7 +97,9 @@ package final class DirectoryHandle: Sendable {
                 if flags & O_CREAT != 0 { self.listing.note(name) }
                 return .success(FileDescriptor(raw))
             }
-            if errno != EINTR { return .failure(SystemError(number: errno)) }
+            let number = errno
+            if number == EEXIST { self.listing.note(name) }
+            if number != EINTR { return .failure(SystemError(number: number)) }
         }
     }
 

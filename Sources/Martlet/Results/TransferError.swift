@@ -9,7 +9,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         private enum Value: String {
             case badURL, badRequest, badDestination, badConfiguration, badResumeData
             case timeout, nameResolution, network, certificate, authentication, redirect, httpStatus, badResponse
-            case fileExists, noSpace, file, checksumMismatch, cannotResume, bodyTooLarge
+            case fileExists, fileInUse, noSpace, file, checksumMismatch, cannotResume, bodyTooLarge
             case cancelled, becameDownload, invalidated, queueClosed, fileWasHandedOut, wouldDeadlock, unknown
             case listDamaged, listInUse, listTooNew
             case sessionInUse, daemonUnavailable
@@ -49,6 +49,8 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         public static let badResponse = Code(.badResponse)
         /// The destination file exists.
         public static let fileExists = Code(.fileExists)
+        /// Another process, or another session, is downloading to the destination.
+        public static let fileInUse = Code(.fileInUse)
         /// No space is left on the device.
         public static let noSpace = Code(.noSpace)
         /// A file could not be created, read or written.
@@ -219,6 +221,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         return failure.remedy { setting in
             switch setting {
             case .existingFiles: "set another rule for existing files in the destination"
+            case .runningDownloads: ""
             case .resourceTimeout: "increase the resource timeout"
             case .connectTimeout: "increase the connect timeout"
             case .trust: "add its certificate authority to the configuration's TLS options"
@@ -243,6 +246,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         case .cannotResume: .cannotResume
         case .noSpace: .noSpace
         case .fileExists: .fileExists
+        case .inUse: .fileInUse
         case .cannotOpen, .cannotCreate, .fileIO, .cannotCreateDirectory: .file
         case .checksumMismatch: .checksumMismatch
         case .badOption: .badRequest

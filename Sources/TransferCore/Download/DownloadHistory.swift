@@ -11,6 +11,8 @@ package struct DownloadHistory: Sendable {
     package var takesSingleResponse = false
     /// The target of the file, once a response or the user has determined it.
     package var target: FileTarget?
+    /// The name of that target without a number.
+    package var baseName: String?
     /// The file that replaces memory as the destination, once the policy has decided so.
     package var diversion: Diversion?
     /// Whether the policy has decided about the response.

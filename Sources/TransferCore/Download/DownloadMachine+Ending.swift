@@ -82,10 +82,7 @@ extension DownloadMachine {
     /// The file has its name.
     package mutating func committed(digest: [UInt8]?, _ now: Int64) -> [DownloadAction] {
         guard case .committing(let committing) = self.phase else { return [] }
-        if let older = self.older {
-            self.older = nil
-            self.emit(.discardPartial(older.target))
-        }
+        self.discardOlder()
         let isVerified = !committing.digests.isEmpty || !self.terms.expected.isEmpty
         self.complete(committing, path: self.name.target.path, digest: digest, isVerified: isVerified, now)
         return self.takeActions()
@@ -101,7 +98,10 @@ extension DownloadMachine {
                 self.name.overwrites = true
                 self.commitAgain()
                 return self.takeActions()
-            case .nextName:
+            case .compare where committing.kind != .stream:
+                self.emit(.survey(self.name.target))
+                return self.takeActions()
+            case .compare, .nextName:
                 self.reserveNextName()
                 return self.takeActions()
             case .fail: break
@@ -119,6 +119,36 @@ extension DownloadMachine {
             self.end(self.outcome(failure))
         }
         return self.takeActions()
+    }
+
+    /// The files under a name that was found taken at the commit were surveyed.
+    ///
+    /// If another process has stored the same representation there, it is kept, and the received one is deleted.
+    mutating func surveyedDuplicate(_ survey: FileSurvey, _ committing: Committing, _ now: Int64) {
+        // A digest would have to be computed of the existing file.
+        guard let existing = survey.existing, existing.isRegular, self.terms.expected.isEmpty,
+            let facts = committing.facts?.value, self.isCurrent(existing, facts)
+        else { return self.reserveNextName() }
+        if case .committing(var committing) = self.phase {
+            committing.isDuplicate = true
+            self.phase = .committing(committing)
+        }
+        self.discardOlder()
+        var completion = TransferCompletion(
+            path: self.name.target.path,
+            bytes: existing.size,
+            received: self.earlierReceived + self.received,
+            duration: .nanoseconds(self.earlierActiveTime + now - self.startedAt),
+            skipped: true
+        )
+        completion.consistency = facts.consistency ?? .singleResponse
+        self.end(.finished(completion))
+    }
+
+    private mutating func discardOlder() {
+        guard let older = self.older else { return }
+        self.older = nil
+        self.emit(.discardPartial(older.target))
     }
 
     /// The digests of a stream's bytes are known: its bytes cannot be taken back, but a mismatch is reported.
@@ -232,6 +262,7 @@ extension DownloadMachine {
             case .stream, .existing: return .none
             }
         case .committing(let committing):
+            if committing.isDuplicate { return .discard }
             if case .finished = outcome { return .none }
             if committing.kind != .partial { return committing.kind == .small ? .discard : .none }
         case .locating, .opening, .ended, .borrowed:

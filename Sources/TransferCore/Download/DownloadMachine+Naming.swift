@@ -4,6 +4,7 @@ extension DownloadMachine {
     var existingFiles: ExistingFiles {
         ExistingFiles(
             rule: self.name.rule,
+            ifRunning: self.terms.ifRunning ?? IfRunningRule(following: self.name.rule),
             isNamedByUser: self.name.isGivenByUser,
             isExact: self.terms.nameIsExact,
             asksForWhole: self.terms.asksForWhole,
@@ -46,7 +47,7 @@ extension DownloadMachine {
     }
 
     /// Uses another name; fails if the name must be exact.
-    private mutating func useNextName(_ reason: String) {
+    mutating func useNextName(_ reason: String) {
         let target = self.name.target
         if let failure = self.existingFiles.nameIsNotFree(target, reason) { return self.end(.failed(failure)) }
         if !reason.isEmpty { self.warn("\(target.name): \(reason); using another name") }
@@ -77,6 +78,7 @@ extension DownloadMachine {
 
     mutating func publishTarget() {
         self.history.target = self.name.target
+        self.history.baseName = self.name.base
         self.emit(.publishTarget(self.name.target))
     }
 
@@ -85,7 +87,9 @@ extension DownloadMachine {
         switch self.phase {
         case .locating(.surveying): self.act(self.existingFiles.step(survey, self.name.target), now)
         case .opening(.naming(let pending)): self.surveyed(survey, for: pending, now)
-        case .locating, .opening, .small, .fetching, .committing, .ended, .borrowed: break
+        case .opening(.creating): self.surveyedConflict(survey)
+        case .committing(let committing): self.surveyedDuplicate(survey, committing, now)
+        case .locating, .opening, .small, .fetching, .ended, .borrowed: break
         }
         return self.takeActions()
     }
@@ -115,7 +119,45 @@ extension DownloadMachine {
             self.emit(.discardPartial(self.name.target))
             self.skip(size: existing?.size ?? 0, now)
         case .skip(let existing): self.skip(size: existing.size, now)
+        case .wait: self.awaitOther()
         case .fail(let failure): self.end(.failed(failure))
+        }
+    }
+
+    // MARK: Files that another process is downloading
+
+    /// Ends the run; the next one begins when the other process has ended.
+    private mutating func awaitOther() {
+        // The next run surveys this name first.
+        self.publishTarget()
+        let target = self.name.target
+        self.warn("\(target.name): another process is downloading it; waiting for its end")
+        var failure = TransferFailure(.inUse, "another process is downloading \(target.path)", isRetryable: true)
+        failure.awaitedFile = target
+        self.end(.retry(failure))
+    }
+
+    /// Waits for the other process although a response was received, unless its request must not be repeated.
+    private mutating func awaitOtherAfterResponse() {
+        guard RequestMethod.isIdempotent(self.terms.method) else {
+            self.warn("\(self.name.target.name): another process is downloading it; using another name")
+            return self.reserveNextName()
+        }
+        self.awaitOther()
+    }
+
+    /// The partial file could not be created, because another one has appeared since the survey.
+    private mutating func surveyedConflict(_ survey: FileSurvey) {
+        switch survey.partial {
+        case .busy(let facts):
+            switch self.existingFiles.step(running: facts, self.name.target) {
+            case .wait: self.awaitOtherAfterResponse()
+            case .fail(let failure): self.end(.failed(failure))
+            case .nextName(let reason): self.useNextName(reason)
+            case let step: preconditionFailure("\(step) does not follow a file in use")
+            }
+        case .foreign(let reason), .unpaired(_, let reason): self.useNextName(reason)
+        case .none, .ours, .committed: self.useNextName("")
         }
     }
 
@@ -239,7 +281,7 @@ extension DownloadMachine {
                 self.warn("\(target.name): \(error.message); using another name")
                 self.reserveNextName()
             }
-        } else if error.code == .cannotOpen, !isStillOurs {
+        } else if error.code == .inUse || error.code == .cannotOpen, !isStillOurs {
             // The file was deleted, for example by a cancelled transfer of the same name: survey again.
             if self.mayLookAgain() { self.survey() }
         } else {
@@ -298,6 +340,7 @@ extension DownloadMachine {
             self.retire(index, keepsSlot: true)
             self.openPartial(isForeign: false)
         case .skip(let existing): self.skip(size: existing.size, now)
+        case .wait: self.awaitOtherAfterResponse()
         case .fail(let failure): self.end(.failed(failure))
         case .resumeUnpaired, .continueExisting, .examine, .compareDigests, .replayedCommit:
             preconditionFailure("\(step) does not follow a survey of a proposed name")
@@ -310,7 +353,14 @@ extension DownloadMachine {
             if case .length(let length) = head.framing { length } else {
                 head.fields["Content-Length"].flatMap { Int64($0) }
             }
-        let response = ResourceFacts(url: "", length: length, fields: head.fields, received: self.wallNow)
+        return self.isCurrent(
+            existing,
+            ResourceFacts(url: "", length: length, fields: head.fields, received: self.wallNow)
+        )
+    }
+
+    /// Whether an existing file is the representation that a response describes.
+    func isCurrent(_ existing: ExistingFile, _ response: ResourceFacts) -> Bool {
         let recorded = existing.recorded.map { recorded in
             ResourceFacts(
                 url: "",

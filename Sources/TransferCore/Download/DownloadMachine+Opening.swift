@@ -170,9 +170,9 @@ extension DownloadMachine {
 
     /// A file could not be created, copied or read.
     package mutating func storageFailed(_ error: StorageError) -> [DownloadAction] {
-        if case .opening(.creating) = self.phase, error.code == .exists, !self.terms.nameIsExact {
+        if case .opening(.creating) = self.phase, error.code == .exists || error.code == .inUse {
             // Another process created a partial file of this name since the survey.
-            self.reserveNextName()
+            if self.older == nil { self.emit(.survey(self.name.target)) } else { self.useNextName(error.message) }
         } else {
             self.end(self.outcome(TransferFailure(error)))
         }

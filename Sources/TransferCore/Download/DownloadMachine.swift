@@ -125,6 +125,7 @@ package struct DownloadMachine: ~Copyable, Sendable {
             name.rule = diversion.ifExists
             name.base = diversion.name ?? base
         }
+        if let base = history.baseName { name.base = base }
         self.name = name
         self.history = history
         self.heldSlot = slot
@@ -365,6 +366,8 @@ struct Committing: Sendable {
     var facts: Boxed<ResourceFacts>?
     var digests: [ExpectedDigest]
     var verifiedLength: Bool
+    /// Whether another process has stored the same representation under the name.
+    var isDuplicate = false
     /// The outcome of an interruption during the commit; it applies only if the commit fails.
     var interruption: RunOutcome?
 }

@@ -32,6 +32,8 @@ package struct DownloadTerms: Sendable {
     package var destination = Destination.file
     /// The rule for a name that is already taken.
     package var ifExists = IfExistsRule.auto
+    /// The rule for a file that another process is downloading; `nil` if it follows from ``ifExists``.
+    package var ifRunning: IfRunningRule?
     /// The number of connections.
     package var connections = ConnectionPolicy.adaptive(most: 4)
     /// The minimum number of bytes for a connection.

@@ -6,6 +6,8 @@
 package struct ExistingFiles: Sendable {
     /// The rule given by the user.
     package var rule: IfExistsRule
+    /// The rule for a file that another process is downloading.
+    package var ifRunning: IfRunningRule
     /// Whether the user chose the name.
     package var isNamedByUser: Bool
     /// Whether no other name may be used.
@@ -37,6 +39,8 @@ package struct ExistingFiles: Sendable {
         /// An interrupted commit has already given the file its name: delete the rest of the partial file.
         case replayedCommit(ExistingFile?)
         case skip(ExistingFile)
+        /// Another process is downloading the file: decide again when it has ended.
+        case wait
         case fail(TransferFailure)
     }
 
@@ -49,7 +53,7 @@ package struct ExistingFiles: Sendable {
         var written: Int64 = 0
         var isReplaced = false
         switch survey.partial {
-        case .busy: return .nextName(reason: "another process is downloading it")
+        case .busy(let facts): return self.step(running: facts, target)
         case .foreign(let reason): return .nextName(reason: reason)
         case .unpaired(_, let reason):
             guard self.hasDigests, self.asksForWhole, survey.existing == nil else { return .nextName(reason: reason) }
@@ -110,6 +114,32 @@ package struct ExistingFiles: Sendable {
         )
     }
 
+    /// The step for a file that another process is downloading.
+    ///
+    /// - Parameters:
+    ///   - facts: The facts in its journal, if they can be read.
+    ///   - target: The file.
+    /// - Returns: The step: `wait`, `nextName` or `fail`.
+    package func step(running facts: ResourceFacts?, _ target: FileTarget) -> Step {
+        guard let facts else { return .nextName(reason: "another process has locked its partial file") }
+        guard self.isOurs(facts) || self.mayContinue(facts) else {
+            return .nextName(reason: "another process is downloading \(facts.url) under this name")
+        }
+        switch self.ifRunning {
+        case .wait: return .wait
+        case .rename: return .nextName(reason: "another process is downloading it")
+        case .fail:
+            return .fail(
+                TransferFailure(
+                    .inUse,
+                    "another process is downloading \(target.path)",
+                    remedy: "try again when it has ended",
+                    setting: .runningDownloads
+                )
+            )
+        }
+    }
+
     private func isOurs(_ facts: ResourceFacts) -> Bool {
         self.sources.contains { $0.withoutUserInfo == facts.url }
     }
@@ -146,7 +176,7 @@ package struct ExistingFiles: Sendable {
         }
         switch survey.partial {
         case .foreign(let reason), .unpaired(_, let reason): return .nextName(reason: reason)
-        case .busy: return .nextName(reason: "another process is downloading it")
+        case .busy(let facts): return self.step(running: facts, target)
         case .none, .ours, .committed: break
         }
         guard let existing = survey.existing else { return .fetch(overwrites: false) }
@@ -165,6 +195,8 @@ package struct ExistingFiles: Sendable {
     package enum Collision: Sendable {
         /// Replace the file.
         case overwrite
+        /// Keep the existing file if it is the received representation; otherwise use the next name.
+        case compare
         case nextName
         case fail
     }
@@ -176,7 +208,8 @@ package struct ExistingFiles: Sendable {
     package func collision(overwrites: Bool) -> Collision {
         if self.rule == .fail { return .fail }
         if self.rule == .overwrite, self.isExact, !overwrites { return .overwrite }
-        return self.isExact ? .fail : .nextName
+        if self.isExact { return .fail }
+        return self.rule == .auto && self.asksForWhole ? .compare : .nextName
     }
 
     // MARK: Failures

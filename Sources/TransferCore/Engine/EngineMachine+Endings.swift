@@ -44,6 +44,7 @@ extension EngineMachine {
             return self.finish(slot, isSkipped: isSkipped)
         case .failed: return self.fail(slot, .failed)
         case .retry(let failure):
+            if failure.awaitsFile { return self.waitForFile(slot) }
             if let outage { return self.waitOut(outage, slot, isProbe: isProbe, now) }
             if let verdict = self.waitForFileSystem(slot, failure, now) { return verdict }
             if failure.isShortage, let verdict = self.waitForDescriptors(slot, now) { return verdict }

@@ -42,7 +42,7 @@ extension EngineMachine {
     static let failuresBeforePause = 4
 
     /// The holds of file systems.
-    func fileSystemHolds() -> [Hold] { self.fileSystems.map { self.hold(of: $0) } }
+    package func fileSystemHolds() -> [Hold] { self.fileSystems.map { self.hold(of: $0) } }
 
     /// The verdict about a transfer whose file system took no bytes.
     ///

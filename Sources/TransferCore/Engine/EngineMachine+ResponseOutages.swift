@@ -213,6 +213,7 @@ extension EngineMachine {
     mutating func endHold(_ slot: Int) {
         guard self.entries[slot].isHeld else { return }
         self.entries[slot].isHeld = false
+        self.entries[slot].awaitsFile = false
         self.heldRetries -= 1
     }
 }

@@ -85,6 +85,8 @@ extension EngineMachine {
         package var isShortage: Bool
         /// The file system that is full or read-only.
         package var fileSystem: FileSystem?
+        /// Whether another process is downloading the file.
+        package var awaitsFile = false
         /// A message for the user.
         package var message: String
         /// The delay in seconds that the server requested.

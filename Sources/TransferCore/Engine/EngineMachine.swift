@@ -49,6 +49,8 @@ package struct EngineMachine: Sendable {
         var isUnanswered = false
         /// Whether it waits for the end of a hold until its next attempt, instead of retrying by itself.
         var isHeld = false
+        /// Whether it waits until another process has finished its file.
+        var awaitsFile = false
         /// The number of consecutive delays that it waited because its server requested them, and the end of the time
         /// in which they use up no retries.
         var askedWaits: Int16 = 0

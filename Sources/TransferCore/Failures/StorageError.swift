@@ -11,6 +11,8 @@ public struct StorageError: Error, Sendable, CustomStringConvertible {
         case cannotCreate
         /// An existing file could not be opened.
         case cannotOpen
+        /// Another process, or another engine of this one, is writing the file.
+        case inUse
         /// The directory could not be created or opened.
         case cannotCreateDirectory
         /// Reading or writing failed.

@@ -39,6 +39,8 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
         case noSpace = "no-space"
         /// The file exists.
         case fileExists = "file-exists"
+        /// Another process is downloading the file.
+        case inUse = "in-use"
         /// An existing file could not be opened.
         case cannotOpen = "cannot-open"
         /// The file could not be created.
@@ -89,6 +91,8 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
     package var isShortage = false
     /// Whether the file system is full or read-only: the transfer waits for it.
     package var concernsFileSystem = false
+    /// The file that another process is downloading, if the transfer waits for its end.
+    package var awaitedFile: FileTarget?
     /// Whether the response is not in the library's cache, and the network must not be used; the code is `unknown`.
     package var isNotCached = false
     /// The response that caused it, if the transfer has a policy that may need it.
@@ -126,6 +130,8 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
     public enum Setting: Sendable, Hashable, CaseIterable {
         /// The rule for a file name that is taken.
         case existingFiles
+        /// The rule for a file that another process is downloading.
+        case runningDownloads
         /// The timeout of the whole transfer.
         case resourceTimeout
         /// The timeout for connecting.
@@ -149,6 +155,7 @@ extension TransferFailure {
             case .noSpace: .noSpace
             case .exists: .fileExists
             case .cannotCreate: .cannotCreate
+            case .inUse: .inUse
             case .cannotOpen, .tooManyFiles: .cannotOpen
             case .cannotCreateDirectory: .cannotCreateDirectory
             case .inputOutput, .badJournal: .fileIO

@@ -65,8 +65,8 @@ public enum PartialState: Sendable {
     case ours(ResourceFacts, written: Int64)
     /// An interrupted commit: according to the journal the file is complete, and it already has its final name.
     case committed
-    /// Another process has it locked.
-    case busy
+    /// Another process, or another engine of this one, has it locked; with the journal's facts if they can be read.
+    case busy(ResourceFacts?)
     /// A partial file and an intact journal that do not belong together: the number that both must have differs.
     ///
     /// It is left unchanged, and its bytes are used only if a digest of the whole file is compared. The text states the

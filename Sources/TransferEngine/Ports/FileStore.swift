@@ -28,7 +28,7 @@ public protocol FileStore: Sendable {
     ///   - claiming: Whether a partial file that does not belong to its journal is opened, too: the caller compares a
     ///     digest of the whole file. It is never deleted, only set aside.
     /// - Returns: The open file.
-    /// - Throws: `.cannotOpen` if it is missing or busy, `.badJournal` if it is not ours.
+    /// - Throws: `.cannotOpen` if it is missing, `.inUse` if another process has it, `.badJournal` if it is not ours.
     func openPartial(_ target: FileTarget, claiming: Bool) throws(StorageError) -> any PartialFile
 
     /// Creates a partial file whose bytes `0..<size` are a copy of the existing final file `NAME`, by reflink if the

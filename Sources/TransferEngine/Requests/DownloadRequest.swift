@@ -87,6 +87,8 @@ package struct DownloadOptions: Sendable {
     package var directory: String = "."
     /// The rule for a name that is taken.
     package var ifExists: IfExists = .auto
+    /// The rule for a file that another process is downloading; `nil` if it follows from ``ifExists``.
+    package var ifRunning: IfRunningRule?
     /// The destination of the bytes.
     package var destination: Destination = .file
     /// Header fields for every request, `User-Agent` included; those private to the origin are not sent to another one.

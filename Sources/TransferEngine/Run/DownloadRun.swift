@@ -203,6 +203,7 @@ extension DownloadTerms {
             case .memory(let receiver): .memory(keepsBytes: receiver.keepsBytes)
             }
         self.ifExists = request.options.ifExists
+        self.ifRunning = request.options.ifRunning
         self.connections = request.options.connections
         self.minimumSplit = request.options.minimumSplit
         self.retryStatuses = request.options.retryStatuses

@@ -183,7 +183,7 @@ public final class MemoryStore: FileStore {
                 return FileSurvey(existing: existing, partial: .none)
             }
             if let reason = partial.foreign { return FileSurvey(existing: existing, partial: .foreign(reason)) }
-            if partial.isBusy { return FileSurvey(existing: existing, partial: .busy) }
+            if partial.isBusy { return FileSurvey(existing: existing, partial: .busy(partial.facts)) }
             let written = partial.extents.reduce(0) { $0 + $1.upperBound - $1.lowerBound }
             return FileSurvey(existing: existing, partial: .ours(partial.facts, written: written))
         }
@@ -199,7 +199,7 @@ public final class MemoryStore: FileStore {
     public func createPartial(_ target: FileTarget, facts: ResourceFacts) throws(StorageError) -> any PartialFile {
         try self.locked { state throws(StorageError) in
             if let old = state.partials[target.path], old.isBusy || old.foreign != nil {
-                throw StorageError(.cannotCreate, "\(target.path).part is not ours, or busy; move it away")
+                throw StorageError(old.isBusy ? .inUse : .exists, "\(target.path).part is not ours, or in use")
             }
             var partial = Partial(facts: facts)
             partial.isBusy = true
@@ -212,9 +212,10 @@ public final class MemoryStore: FileStore {
     /// Opens our partial file.
     public func openPartial(_ target: FileTarget, claiming: Bool) throws(StorageError) -> any PartialFile {
         let extents = try self.locked { state throws(StorageError) -> [ByteRange] in
-            guard var partial = state.partials[target.path], !partial.isBusy, partial.foreign == nil else {
-                throw StorageError(.cannotOpen, "\(target.path).part is missing, not ours, or busy")
+            guard var partial = state.partials[target.path], partial.foreign == nil else {
+                throw StorageError(.cannotOpen, "\(target.path).part is missing or not ours")
             }
+            guard !partial.isBusy else { throw StorageError(.inUse, "\(target.path).part is in use") }
             partial.isBusy = true
             state.partials[target.path] = partial
             return partial.extents
@@ -263,10 +264,10 @@ public final class MemoryStore: FileStore {
         MemoryDigests(algorithms, compute: self.computeDigest)
     }
 
-    /// Deletes our partial file.
+    /// Deletes our partial file, unless it is open.
     public func discardPartial(_ target: FileTarget) throws(StorageError) {
         self.state.withLock { state in
-            guard let partial = state.partials[target.path], partial.foreign == nil else { return }
+            guard let partial = state.partials[target.path], partial.foreign == nil, !partial.isBusy else { return }
             state.partials[target.path] = nil
             state.counts.discards += 1
         }

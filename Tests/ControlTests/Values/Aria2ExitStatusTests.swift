@@ -4,9 +4,9 @@ import Testing
 import TransferCore
 
 @Suite struct Aria2ExitStatusTests {
-    /// The numbers that the codes had as raw values, and what each stands for without a name.
-    private static let old: [Int: TransferFailure.Code] = [
-        1: .unknown, 2: .timeout, 3: .notFound, 5: .tooSlow, 6: .network, 8: .cannotResume, 9: .noSpace,
+    /// The failures that the numbers stand for without a name.
+    private static let kinds: [Int: TransferFailure.Code] = [
+        1: .unknown, 2: .timeout, 3: .notFound, 5: .tooSlow, 6: .network, 8: .cannotResume, 9: .noSpace, 11: .inUse,
         13: .fileExists, 15: .cannotOpen, 16: .cannotCreate, 17: .fileIO, 18: .cannotCreateDirectory,
         19: .nameResolution, 22: .badResponse, 23: .redirects, 24: .authentication, 28: .badOption, 29: .overloaded,
         32: .checksumMismatch, 33: .tooLarge, 34: .robotsDenied,
@@ -15,7 +15,7 @@ import TransferCore
     @Test(arguments: 0...34)
     func everyOldNumberKeepsItsMeaning(number: Int) {
         let code = Aria2ExitStatus(number: number).code
-        #expect(code == Self.old[number])
+        #expect(code == Self.kinds[number])
         if let code { #expect(Aria2ExitStatus(code).number == number) }
     }
 
@@ -30,7 +30,7 @@ import TransferCore
         for code in TransferFailure.Code.allCases {
             let number = Aria2ExitStatus(code).number
             #expect((number == 6) == network.contains(code), "\(code)")
-            #expect(Self.old[number] == (network.contains(code) ? .network : code))
+            #expect(Self.kinds[number] == (network.contains(code) ? .network : code))
         }
     }
 
@@ -50,7 +50,7 @@ import TransferCore
         let text = #"{"code":\#(number),"message":"gone","remedy":"","status":null}"#
         let failure = try #require(TransferRecord.Failure(json: JSON(parsing: text)))
         #expect(failure.code == number && failure.reason == nil && failure.message == "gone")
-        #expect(failure.kind == Self.old[number] ?? .unknown)
+        #expect(failure.kind == Self.kinds[number] ?? .unknown)
     }
 
     @Test func aReasonOfANewerVersionFallsBackToTheNumber() throws {

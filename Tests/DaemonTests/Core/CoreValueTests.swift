@@ -100,6 +100,8 @@ struct CoreValueTests {
     func existing() throws {
         #expect(try Self.plan([:]).request.options.ifExists == .auto)
         #expect(try Self.plan(["allow-overwrite": ["true"]]).request.options.ifExists == .overwrite)
+        #expect(try Self.plan([:]).request.options.ifRunning == nil)
+        #expect(try Self.plan(["if-running": ["rename"]]).request.options.ifRunning == .rename)
         #expect(try Self.plan(["auto-file-renaming": ["false"]]).request.options.ifExists == .fail)
         #expect(
             try Self.plan(["allow-overwrite": ["true"], "if-exists": ["skip"]]).request.options.ifExists == .skip
@@ -112,7 +114,8 @@ struct CoreValueTests {
             ("split", "0"), ("split", "many"), ("max-download-limit", "fast"), ("timeout", "-1"), ("out", "../x"),
             ("out", "/etc/x"), ("out", "a/"), ("checksum", "sha-256=12"), ("header", "no colon"),
             ("header", "A: b\r\nC: d"), ("referer", "a\nb"), ("all-proxy", "socks5://x"), ("if-exists", "maybe"),
-            ("conditional-get", "perhaps"), ("user-info", "{"), ("method", "A B"), ("body", "*"), ("retry-wait", "x"),
+            ("if-running", "maybe"), ("conditional-get", "perhaps"), ("user-info", "{"), ("method", "A B"),
+            ("body", "*"), ("retry-wait", "x"),
         ]
     )
     func badOption(name: String, value: String) throws {

@@ -68,6 +68,8 @@ struct DownloadMachineDifferenceTests {
         #expect(words == "close 2, release a, end retry bad-response; keep")
         let beside = self.contradicted()
         #expect(beside.whole(2, tag: nil) == "partial f.martlet-new keeping")
+        // Its name is taken: the older file is this transfer's own, so it is not awaited.
+        #expect(beside.feed { $0.storageFailed(StorageError(.exists, "taken")) } == "next f")
     }
 
     @Test("the difference is recorded although the run ends with it")

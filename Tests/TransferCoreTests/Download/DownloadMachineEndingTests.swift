@@ -55,7 +55,7 @@ struct DownloadMachineEndingTests {
 
     @Test("the name was taken meanwhile: the next one; with rule fail, or an exact name, a failure")
     func collision() {
-        let h = Self.committing()
+        let h = Self.committing { $0.ifExists = .resume }
         #expect(h.commitFailed(.exists) == "next f")
         #expect(h.reserved("f-1") == "commit f-1 1000000")
         #expect(h.commitFailed(.exists) == "next f")
@@ -79,9 +79,32 @@ struct DownloadMachineEndingTests {
         h.smallCreated()
         h.body(1, 10)
         h.done(1)
-        #expect(h.commitFailed(.exists) == "next f")
+        #expect(h.commitFailed(.exists) == "survey f")
+        #expect(h.survey(ExistingFile(isRegular: true, size: 9, modified: 0)) == "next f")
         #expect(h.reserved("f-1") == "commitSmall f-1")
         #expect(h.commitFailed(.noSpace) == "end retry no-space; discard")
+    }
+
+    @Test("another process has stored the same representation meanwhile: the received bytes are deleted")
+    func duplicate() {
+        let same = ExistingFile(
+            isRegular: true,
+            size: 1_000_000,
+            modified: 0,
+            recorded: RecordedVersion(entityTag: "\"x\"")
+        )
+        let h = Self.committing()
+        #expect(h.commitFailed(.exists) == "survey f")
+        #expect(h.survey(same) == "end finished skipped single-response; discard")
+        var other = same
+        other.recorded = RecordedVersion(entityTag: "\"y\"")
+        let differs = Self.committing()
+        differs.commitFailed(.exists)
+        #expect(differs.survey(other) == "next f")
+        // Its digest is not known.
+        let expected = Self.committing { $0.expected = [Harness.digest(1)] }
+        expected.commitFailed(.exists)
+        #expect(expected.survey(same) == "next f")
     }
 
     @Test("an interruption during the commit applies only if the commit fails")

@@ -35,7 +35,67 @@ struct DownloadMachineOpeningTests {
         #expect(h.survey(nil) == "1:GET a/f")
         let exact = Harness { $0.nameIsExact = true }
         exact.begin()
-        #expect(exact.survey(nil, .busy) == "release a, end failed file-exists")
+        #expect(exact.survey(nil, .foreign("no journal")) == "release a, end failed file-exists")
+    }
+
+    @Test("a file that another process is downloading: the run ends without a request, and the next one surveys it")
+    func running() {
+        let h = Harness()
+        h.begin()
+        #expect(h.survey(nil, .busy(Harness.facts())) == "release a, end retry in-use")
+        guard case .retry(let failure) = h.ending?.outcome else { return #expect(Bool(false), "no retry") }
+        #expect(failure.awaitedFile?.path == "f")
+        #expect(h.machine.history.target?.path == "f")
+        let named = Harness(isNamed: true) { $0.ifRunning = .fail }
+        named.begin()
+        #expect(named.survey(nil, .busy(Harness.facts(url: "http://b/g"))) == "release a, end failed in-use")
+        let other = Harness { $0.ifRunning = .rename }
+        other.begin()
+        #expect(other.survey(nil, .busy(Harness.facts())) == "next f")
+    }
+
+    @Test("a name that the response proposed is awaited, and is not numbered by the next run")
+    func runningProposed() {
+        let h = Harness()
+        h.start()
+        let field = ("Content-Disposition", "attachment; filename=g")
+        h.whole(1, with: [field])
+        h.reserved("g")
+        #expect(h.survey(nil, .busy(Harness.facts())) == "release a, end retry in-use")
+        let next = Harness(history: h.machine.history)
+        #expect(next.begin() == "survey g")
+        next.survey(nil)
+        #expect(next.whole(1, with: [field]) == "partial g")
+        let post = Harness {
+            $0.method = "POST"
+            $0.asksForWhole = false
+        }
+        post.start()
+        post.whole(1, with: [field])
+        post.reserved("g")
+        #expect(post.survey(nil, .busy(Harness.facts())) == "next g")
+    }
+
+    @Test("another process created the partial file since the survey: it is awaited, another program's takes the name")
+    func createdMeanwhile() {
+        for code in [StorageError.Code.exists, .inUse] {
+            let h = Harness()
+            h.start()
+            #expect(h.whole(1) == "partial f")
+            #expect(h.feed { $0.storageFailed(StorageError(code, "taken")) } == "survey f")
+            #expect(h.survey(nil, .busy(Harness.facts())) == "release a, end retry in-use; keep")
+        }
+        let h = Harness()
+        h.start()
+        h.whole(1)
+        h.feed { $0.storageFailed(StorageError(.exists, "taken")) }
+        #expect(h.survey(nil, .foreign("no journal")) == "next f")
+        #expect(h.reserved("f-1") == "partial f-1")
+        let exact = Harness { $0.nameIsExact = true }
+        exact.start()
+        exact.whole(1)
+        exact.feed { $0.storageFailed(StorageError(.exists, "taken")) }
+        #expect(exact.survey(nil, .foreign("no journal")) == "release a, end failed file-exists; keep")
     }
 
     @Test("the survey fails")
@@ -226,7 +286,8 @@ struct DownloadMachineOpeningTests {
         let h = Harness()
         h.start()
         h.whole(1)
-        #expect(h.feed { $0.storageFailed(StorageError(.exists, "no")) } == "next f")
+        #expect(h.feed { $0.storageFailed(StorageError(.exists, "no")) } == "survey f")
+        #expect(h.survey(nil, .foreign("no journal")) == "next f")
         #expect(h.reserved("f-1") == "partial f-1")
         #expect(h.machine.history.target?.name == "f-1")
         let full = h.feed { $0.storageFailed(StorageError(.noSpace, "no")) }
@@ -235,8 +296,8 @@ struct DownloadMachineOpeningTests {
         let exact = Harness { $0.nameIsExact = true }
         exact.start()
         exact.whole(1)
-        let taken = exact.feed { $0.storageFailed(StorageError(.exists, "no")) }
-        #expect(taken == "release a, end failed file-exists; keep")
+        exact.feed { $0.storageFailed(StorageError(.exists, "no")) }
+        #expect(exact.survey(nil, .foreign("no journal")) == "release a, end failed file-exists; keep")
     }
 
     @Test("a cancellation while the file is being created: the file is not wanted")

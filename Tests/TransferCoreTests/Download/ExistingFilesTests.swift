@@ -14,10 +14,12 @@ struct ExistingFilesTests {
         exact: Bool = false,
         whole: Bool = true,
         mark: String? = nil,
-        digests: Bool = false
+        digests: Bool = false,
+        running: IfRunningRule? = nil
     ) -> ExistingFiles {
         ExistingFiles(
             rule: rule,
+            ifRunning: running ?? IfRunningRule(following: rule),
             isNamedByUser: named,
             isExact: exact,
             asksForWhole: whole,
@@ -49,6 +51,7 @@ struct ExistingFilesTests {
         case .compareDigests(_, let overwrites): overwrites ? "digests over" : "digests"
         case .replayedCommit: "replayed"
         case .skip: "skip"
+        case .wait: "wait"
         case .fail(let failure): "fail \(failure.code.rawValue)"
         }
     }
@@ -70,6 +73,41 @@ struct ExistingFilesTests {
         self.word(rules.step(FileSurvey(existing: existing, partial: partial), self.target) { _ in current })
     }
 
+    private static func running(_ url: String = Self.url) -> PartialState { .busy(ResourceFacts(url: url)) }
+
+    // MARK: A file that another process is downloading
+
+    @Test(
+        "by default it is awaited, but rename and fail apply to it as to an existing file",
+        arguments: [
+            (IfExistsRule.auto, "wait"), (.skip, "wait"), (.resume, "wait"), (.overwrite, "wait"),
+            (.rename, "next name"), (.fail, "fail in-use"),
+        ]
+    )
+    func running(rule: IfExistsRule, step: String) {
+        #expect(Self.before(Self.rules(rule), nil, Self.running()) == step)
+        #expect(Self.before(Self.rules(rule), Self.file(), Self.running()) == step)
+        #expect(Self.after(Self.rules(rule), nil, Self.running()) == step)
+        // The same path with another signature is the same file.
+        #expect(Self.before(Self.rules(rule), nil, Self.running("http://a/f?key=2")) == step)
+    }
+
+    @Test("its own rule comes first", arguments: IfExistsRule.allCases)
+    func runningRule(rule: IfExistsRule) {
+        for (running, step) in [(IfRunningRule.wait, "wait"), (.rename, "next name"), (.fail, "fail in-use")] {
+            #expect(Self.before(Self.rules(rule, running: running), nil, Self.running()) == step)
+        }
+    }
+
+    @Test("a download of another URL only takes the name, unless the user gave it", arguments: IfExistsRule.allCases)
+    func runningOther(rule: IfExistsRule) {
+        let other = Self.running("http://b/g")
+        #expect(Self.before(Self.rules(rule, running: .wait), nil, other) == "next name")
+        #expect(Self.before(Self.rules(rule, running: .wait), nil, .busy(nil)) == "next name")
+        #expect(Self.before(Self.rules(rule, named: true, running: .wait), nil, other) == "wait")
+        #expect(Self.before(Self.rules(rule, exact: true, running: .fail), nil, other) == "fail in-use")
+    }
+
     // MARK: Before the first request
 
     @Test("a free name is fetched by every rule", arguments: IfExistsRule.allCases)
@@ -78,9 +116,8 @@ struct ExistingFilesTests {
         #expect(Self.before(Self.rules(rule, exact: true), nil) == "fetch")
     }
 
-    @Test("a partial file that is busy or unknown takes the name, by every rule", arguments: IfExistsRule.allCases)
+    @Test("an unknown partial file takes the name, by every rule", arguments: IfExistsRule.allCases)
     func taken(rule: IfExistsRule) {
-        #expect(Self.before(Self.rules(rule), nil, .busy) == "next name")
         #expect(Self.before(Self.rules(rule), Self.file(), .foreign("no journal")) == "next name")
     }
 
@@ -198,7 +235,7 @@ struct ExistingFilesTests {
     func proposed(rule: IfExistsRule, step: String) {
         #expect(Self.after(Self.rules(rule), Self.file()) == step)
         #expect(Self.after(Self.rules(rule), nil) == "fetch")
-        #expect(Self.after(Self.rules(rule), nil, .busy) == "next name")
+        #expect(Self.after(Self.rules(rule), nil, Self.running("http://b/g")) == "next name")
         #expect(Self.after(Self.rules(rule), nil, .foreign("")) == "next name")
         #expect(Self.after(Self.rules(rule), nil, .committed) == "fetch")
     }
@@ -224,7 +261,7 @@ struct ExistingFilesTests {
     @Test(
         "a name that was taken since the survey",
         arguments: [
-            (IfExistsRule.auto, "nextName", "fail"), (.skip, "nextName", "fail"), (.resume, "nextName", "fail"),
+            (IfExistsRule.auto, "compare", "fail"), (.skip, "nextName", "fail"), (.resume, "nextName", "fail"),
             (.rename, "nextName", "fail"), (.overwrite, "nextName", "overwrite"), (.fail, "fail", "fail"),
         ]
     )

@@ -84,9 +84,10 @@ struct EngineWalk {
             self.pass(Int64.random(in: 0...5_000_000_000, using: &self.random))
             self.isAway = self.chance(50)
         case 88..<91: self.changeLimits()
-        case 91..<95: self.reserve()
+        case 91..<93: self.reserve()
+        case 93..<95: self.releaseFile()
         case 95..<97: self.sync()
-        case 97: self.tick()
+        case 97..<99: self.tick()
         default: self.wait()
         }
     }
@@ -202,6 +203,11 @@ struct EngineWalk {
 
     /// For a while hosts are away, then they are back.
     private mutating func failure() -> EngineMachine.Failure {
+        if self.chance(30) {
+            var failure = EngineMachine.Failure(jitter: 0)
+            failure.awaitsFile = true
+            return failure
+        }
         let causes: [OutageCause] = [.refused, .refused, .broken, .unreachable, .unreachable, .resolver, .timeout]
         if self.chance(self.isAway ? 80 : 10), let cause = causes.randomElement(using: &self.random) {
             return EngineMachine.Failure(OutageEvidence(cause), jitter: 0)
@@ -212,6 +218,24 @@ struct EngineWalk {
             retryAfter: self.chance(20) ? Int64.random(in: 0...2, using: &self.random) : nil,
             jitter: Double.random(in: 0...1, using: &self.random)
         )
+    }
+
+    /// Another process may have finished a transfer's file; most transfers do not wait for one.
+    private mutating func releaseFile() {
+        guard let item = self.pick({ $0.state == .retrying(at: .max) }) ?? self.pick({ _ in true }) else { return }
+        self.releaseFile(of: item)
+    }
+
+    private mutating func releaseFile(of item: NaiveQueue.Item) {
+        guard let index = self.naive.index(item.id) else { return }
+        let isAwaited = item.state == .retrying(at: .max)
+        let awaits = self.machine.awaitsFile(TransferID(item.id))
+        self.check(awaits == isAwaited, "\(item.id) awaits its file: \(awaits)")
+        self.machine.fileReleased(TransferID(item.id))
+        if isAwaited {
+            self.naive.enterLine(index, atFront: true)
+            self.seen["file released", default: 0] += 1
+        }
     }
 
     /// A run that probes is connected, or has its response.
@@ -511,6 +535,7 @@ struct EngineWalk {
         for _ in 0..<5000 where self.complaint == nil && !self.naive.items.isEmpty {
             self.drain()
             for item in self.naive.items where item.state == .paused { self.resume(item) }
+            for item in self.naive.items where item.state == .retrying(at: .max) { self.releaseFile(of: item) }
             if let item = self.naive.items.first(where: { $0.hasRun }) {
                 self.end(item, .finished(isSkipped: false))
                 self.drain()

@@ -501,6 +501,10 @@ struct NaiveQueue {
         }
         switch result {
         case .retry(let failure):
+            if failure.awaitsFile {
+                self.items[index].state = .retrying(at: .max)
+                return .held(attempt: item.attempts, delay: EngineMachine.lookInterval)
+            }
             if let outage { return self.waitOut(outage, index, isProbe: item.probe != nil) }
             if failure.isShortage {
                 let runs = self.items.count { $0.hasRun }

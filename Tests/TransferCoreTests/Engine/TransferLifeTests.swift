@@ -369,4 +369,30 @@ struct TransferLifeTests {
         let again = machine.takeName(directory: "d", base: "f.txt").path
         #expect(again == "d/f.txt")
     }
+
+    @Test("a transfer whose file another process is downloading has no place and no timer, and uses up no retry")
+    func awaitsFile() {
+        var failure = EngineMachine.Failure(message: "in use", jitter: 0)
+        failure.awaitsFile = true
+        var stage = MachineStage(limit: 1)
+        let id = stage.add(retries: 0)
+        stage.add()
+        #expect(stage.starts() == [1])
+        #expect(stage.end(1, .retry(failure)) == .held(attempt: 1, delay: EngineMachine.lookInterval))
+        #expect(stage.machine.awaitsFile(id) && stage.machine.heldCounts(at: stage.now).all == 1)
+        #expect(stage.starts() == [2])
+        stage.end(2)
+        #expect(stage.starts().isEmpty && stage.wakeUp == nil)
+        stage.machine.fileReleased(id)
+        #expect(!stage.machine.awaitsFile(id) && stage.machine.heldCounts(at: stage.now).all == 0)
+        #expect(stage.starts() == [1])
+        // Again in use; then it is paused, and the release comes too late.
+        stage.end(1, .retry(failure))
+        #expect(stage.machine.pause(id) == .paused)
+        stage.machine.fileReleased(id)
+        #expect(stage.state(1) == .paused && stage.starts().isEmpty)
+        #expect(stage.machine.resume(id) == .waiting)
+        #expect(stage.starts() == [1] && stage.end(1) == .finished)
+        #expect(stage.machine.isIdle)
+    }
 }

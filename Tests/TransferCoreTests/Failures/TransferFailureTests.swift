@@ -10,9 +10,9 @@ import TransferCore
                 "unknown", "timeout", "not-found", "too-slow", "name-resolution", "connection-refused",
                 "host-unreachable", "connection-reset", "tls-handshake", "certificate-expired",
                 "certificate-wrong-host", "certificate-unknown-authority", "certificate", "network", "cannot-resume",
-                "no-space", "file-exists", "cannot-open", "cannot-create", "file-io", "cannot-create-directory",
-                "bad-response", "redirects", "authentication", "bad-option", "overloaded", "checksum-mismatch",
-                "too-large", "robots-denied",
+                "no-space", "file-exists", "in-use", "cannot-open", "cannot-create", "file-io",
+                "cannot-create-directory", "bad-response", "redirects", "authentication", "bad-option", "overloaded",
+                "checksum-mismatch", "too-large", "robots-denied",
             ]
         )
     }

@@ -40,8 +40,17 @@ final class Lane {
         /// The length that a dry run found.
         var found: Int64?
         var speed: SpeedWatch?
+        /// The file that another process is downloading, if the transfer waits for that; see ``TransferRecord/hold``.
+        var awaitedFile: AwaitedFile?
         /// The failure with which the core ends the transfer, if it does.
         var failure: TransferRecord.Failure?
+    }
+
+    /// A file that another process is downloading.
+    struct AwaitedFile {
+        var path: String
+        /// Seconds since 1970.
+        var since: Double
     }
 
     struct EngineKey: Hashable {
@@ -294,6 +303,15 @@ final class Lane {
         // Usually there is one engine; it knows the time of the next attempt.
         for slot in self.slots.values { if let hold = slot.engine.hold(of: url) { return hold } }
         return nil
+    }
+
+    /// Reads the holds of file systems from the engines, some of which may have been removed.
+    func readFileSystemHolds() {
+        guard !self.fileSystemHolds.isEmpty else { return }
+        self.fileSystemHolds = [:]
+        for hold in self.slots.values.flatMap(\.engine.fileSystemHolds) {
+            if let directory = hold.directory { self.fileSystemHolds[directory] = hold }
+        }
     }
 
     /// Releases holds, so that transfers of held hosts are tried immediately.

@@ -55,6 +55,10 @@ extension RequestPlan {
         request.options.durable = true
         request.options.keepBad = false
         request.options.ifExists = try Self.rule(reader)
+        if let text = options[.ifRunning], !text.isEmpty {
+            request.options.ifRunning = IfRunningRule(rawValue: text)
+            if request.options.ifRunning == nil { throw reader.wrong(.ifRunning, "wait, fail or rename") }
+        }
         request.nameIsExact =
             request.name != nil
             && (request.options.ifExists == .overwrite || request.options.ifExists == .fail)

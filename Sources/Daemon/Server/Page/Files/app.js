@@ -8,7 +8,7 @@ import { TransferList } from "/page/list.js";
 const states = ["waiting", "active", "paused", "finished", "failed", "removed"];
 const ended = ["finished", "failed", "removed"];
 const sorts = { queue: [], added: ["added", true], name: ["name", false], size: ["size", true] };
-/** The actions: the method, the key, the states in which it is possible, and whether it is confirmed or ends holds. */
+/** The actions: method, key, possible states, whether confirmed, whether it ends holds. */
 const actions = [
 	{ method: "pause", key: "p", states: ["waiting", "active"] },
 	{ method: "resume", key: "r", states: ["paused"], endsHolds: true },
@@ -227,7 +227,7 @@ function makeTools() {
 	byID("help").addEventListener("click", helpDialog);
 }
 
-/** Ended transfers are shown from the last end, the queue from its first transfer. */
+/** Ended transfers begin with the last end, the queue with its first transfer. */
 function isBackward(state) {
 	const [, isDescending] = sorts[byID("sort").value];
 	return isDescending ?? ended.includes(state);

@@ -2,7 +2,7 @@
 // The daemon's RPC and events, and what the page shows of a transfer.
 import { bytes, clock, duration, rate, t } from "/page/common.js";
 
-/** An error of the daemon: `reason` is its name, `message` what failed, `remedy` how to fix it. */
+/** An error of the daemon: its name, what failed, and how to fix it. */
 export class RPCError extends Error {
 	constructor(error) {
 		super([error.message, error.data?.remedy].filter(Boolean).join("; "));
@@ -31,7 +31,7 @@ export async function call(method, params = {}) {
 	return result;
 }
 
-/** Performs an action on transfers; transfers whose state does not allow it any more are left out. */
+/** Performs an action on those transfers whose state still allows it. */
 export async function perform(method, ids, more = {}) {
 	let changed = 0;
 	for (let start = 0; start < ids.length; start += 1000) {
@@ -121,7 +121,7 @@ export function note(transfer) {
 	if (transfer.error && transfer.state === "failed") return [transfer.error.message, "bad"];
 	const hold = transfer.hold;
 	if (hold) {
-		const left = hold.nextTry === null ? t("tryingNow") : t("nextTry", { time: duration(hold.nextTry - Date.now() / 1000) });
+		const left = hold.reason === "in-use" ? "" : hold.nextTry === null ? t("tryingNow") : t("nextTry", { time: duration(hold.nextTry - Date.now() / 1000) });
 		const reason = t(`hold.${hold.reason}`, { host: hold.host, time: clock(hold.since) });
 		return [[reason, hold.cause, left].filter(Boolean).join(", "), "warn"];
 	}

@@ -5,7 +5,7 @@ import { call, name, note, quantities, share } from "/page/client.js";
 
 const input = (type, properties = {}) => el("input", { type, ...properties });
 
-/** Reads a list of transfers: one per line, mirrors separated by tabs; `#` begins a comment. */
+/** Reads a list of transfers, one per line, with mirrors after tabs; `#` begins a comment. */
 export function parseList(text) {
 	const entries = [];
 	let refused = 0;
@@ -18,7 +18,7 @@ export function parseList(text) {
 	return { entries, refused };
 }
 
-/** Creates a form that shows the daemon's refusal, and closes its dialog after success. */
+/** Creates a form that shows a refusal, and closes its dialog after success. */
 function form(content, action, submit) {
 	const problem = el("p", { className: "bad", role: "alert" });
 	const button = el("button", { className: "main" }, action);

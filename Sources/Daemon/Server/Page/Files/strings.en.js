@@ -41,6 +41,8 @@ export default {
 	helpText: "The keys work in the list; n, / and ? also elsewhere.",
 	held: ", {n} held",
 	"hold.errors": "{host} out of order since {time}",
+	"hold.file-system": "cannot write since {time}",
+	"hold.in-use": "another process is downloading {host}",
 	"hold.network": "network unreachable since {time}",
 	"hold.throttled": "{host} requested a delay at {time}",
 	"hold.unreachable": "{host} unreachable since {time}",

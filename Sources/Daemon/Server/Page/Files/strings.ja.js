@@ -38,6 +38,8 @@ export default {
 	helpText: "キーは一覧で使えます。n、/、? はほかの場所でも使えます。",
 	held: "、保留中 {n} 件",
 	"hold.errors": "{time} から {host} がエラーを返しています",
+	"hold.file-system": "{time} から書き込み不可",
+	"hold.in-use": "別プロセスが {host} を取得中",
 	"hold.network": "{time} からネットワークに接続できません",
 	"hold.throttled": "{host} が {time} に待機を要求しました",
 	"hold.unreachable": "{time} から {host} に接続できません",

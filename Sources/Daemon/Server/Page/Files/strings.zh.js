@@ -38,6 +38,8 @@ export default {
 	helpText: "快捷键在列表中有效；n、/ 和 ? 在其他位置也有效。",
 	held: "，{n} 个被搁置",
 	"hold.errors": "{host} 自 {time} 起返回错误",
+	"hold.file-system": "自 {time} 起无法写入",
+	"hold.in-use": "另一进程正在下载 {host}",
 	"hold.network": "网络自 {time} 起不可用",
 	"hold.throttled": "{host} 在 {time} 要求稍后再试",
 	"hold.unreachable": "{host} 自 {time} 起无法连接",
