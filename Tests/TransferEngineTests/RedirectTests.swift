@@ -27,6 +27,37 @@ struct RedirectTests {
         #expect(stage.end(id) == "finished")
     }
 
+    @Test("at the own origin they stay dropped if another one has chosen the URL, also for further ranges")
+    func credentialsOnTheWayBack() throws {
+        let stage = Stage()
+        let id = try stage.add("http://me:secret@a/f", fields: [("Cookie", "c=1"), ("User-Agent", "x")]) {
+            $0.connections = .fixed(2)
+            $0.minimumSplit = 100_000
+        }
+        try self.redirect(stage.exchange(), to: "http://b/")
+        try self.redirect(stage.exchange(), to: "http://a/logout?all=1")
+        #expect(try stage.exchange().request.url.redacted == "http://a/logout")
+        Served(length: Served.large).head(try stage.exchange())
+        let further = try stage.exchange(1)
+        #expect(further["Range"] != nil && further.request.url.origin.host == "a")
+        for exchange in stage.open {
+            #expect(exchange["Authorization"] == nil && exchange["Cookie"] == nil && exchange["User-Agent"] == "x")
+        }
+        stage.engine.cancel(id)
+    }
+
+    @Test("the next attempt requests the first URL again, with the credentials")
+    func credentialsOfTheNextAttempt() throws {
+        let stage = Stage()
+        _ = try stage.add("http://me:secret@a/f")
+        try self.redirect(stage.exchange(), to: "http://b/")
+        try self.redirect(stage.exchange(), to: "http://a/g")
+        try stage.exchange().fail(TransportError(.reset, "the connection was reset"))
+        stage.clock.advance(by: .seconds(31))
+        #expect(try stage.exchange().request.url.redacted == "http://a/f")
+        #expect(try stage.exchange()["Authorization"] != nil)
+    }
+
     @Test("a redirect never chooses the file's name")
     func name() throws {
         let stage = Stage()

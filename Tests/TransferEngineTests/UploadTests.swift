@@ -302,6 +302,12 @@ struct UploadTests {
         let second = try stage.exchange()
         #expect(second["Authorization"] == nil && second["X-Key"] == nil && second["User-Agent"] == "me")
         #expect(second.pull().count == 10)
+        // The way back was chosen by the other host.
+        second.respond(307, ["Location": "http://host/g", "Content-Length": "0"])
+        second.end()
+        let third = try stage.exchange()
+        #expect(third.request.url.origin.host == "host")
+        #expect(third["Authorization"] == nil && third["X-Key"] == nil && third["User-Agent"] == "me")
     }
 
     @Test("the server is asked first about what is large; one that refuses to be asked is not asked again (417)")

@@ -71,7 +71,9 @@ extension DownloadMachine {
 
     /// Pins the redirect target of a source for all further ranges of this run.
     mutating func pin(_ index: Int) {
-        if self.requests[index].hops > 0 { self.pinned[self.requests[index].source] = self.requests[index].url }
+        let request = self.requests[index]
+        guard request.hops > 0 else { return }
+        self.pinned[request.source] = RedirectPin(url: request.url, hasLeftOrigin: request.hasLeftOrigin)
     }
 
     mutating func facts(

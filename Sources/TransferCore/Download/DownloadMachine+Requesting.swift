@@ -6,12 +6,12 @@ extension DownloadMachine {
     /// Starts the first request of a run, or the one that replaces it, with the reserved slot.
     mutating func launchFirst(_ purpose: FetchRequest.Purpose, afterClosing: Bool = false, _ now: Int64) {
         let source = self.chooseSource(on: self.heldSlot)
-        let (url, isPinned) = self.url(of: source)
+        let (url, pin) = self.url(of: source)
         if purpose == .fetch {
             if case .locating = self.phase { self.phase = .opening(.awaiting) }
         }
         var request = self.makeRequest(source, url, purpose, lane: self.lane, now)
-        request.isPinned = isPinned
+        request.goes(to: pin)
         request.holdsSlot = self.heldSlot == request.origin
         // The first connection of a run never waits for the connection limit: the admission has already counted it.
         if let held = self.heldSlot, !request.holdsSlot { self.emit(.release(held)) }
@@ -102,6 +102,7 @@ extension DownloadMachine {
             url: request.url,
             method: self.method(of: request),
             sendsContent: !request.isRewritten,
+            hasLeftOrigin: request.hasLeftOrigin,
             isRewritten: request.isRewritten,
             refusals: request.refusals,
             range: nil,
@@ -158,9 +159,9 @@ extension DownloadMachine {
     }
 
     /// The URL to request from a source: the target of an earlier redirect of this run, a fresh link, or its own URL.
-    func url(of source: Int) -> (url: HTTPURL, isPinned: Bool) {
-        if let pinned = self.pinned[source] { return (pinned, true) }
-        return (self.history.sources.freshLinks[source] ?? self.terms.sources[source], false)
+    func url(of source: Int) -> (url: HTTPURL, pin: RedirectPin?) {
+        if let pin = self.pinned[source] { return (pin.url, pin) }
+        return (self.history.sources.freshLinks[source] ?? self.terms.sources[source], nil)
     }
 
     /// Whether a source is a resource other than that of the held bytes.
@@ -205,12 +206,12 @@ extension DownloadMachine {
             self.reclaimPieces()
             guard self.fetching?.planner.canAssign(minimumSplit: self.terms.minimumSplit) ?? false else { return }
             let source = self.chooseSource(avoiding: avoided)
-            let (url, isPinned) = self.url(of: source)
+            let (url, pin) = self.url(of: source)
             var request = self.makeRequest(source, url, .fetch, lane: lane, now)
             self.emit(.take(request.origin, request.number))
             request.holdsSlot = false
             request.isAdditional = self.connections.hasTaken
-            request.isPinned = isPinned
+            request.goes(to: pin)
             self.send(&request)
         }
         if self.requests.count < self.wantedConnections {
@@ -239,7 +240,7 @@ extension DownloadMachine {
         _ now: Int64
     ) -> [DownloadAction] {
         let source = self.chooseSource(avoiding: avoided)
-        let (url, isPinned) = self.url(of: source)
+        let (url, pin) = self.url(of: source)
         guard self.nextConnection(avoiding: avoided) == origin, url.origin == origin else {
             self.emit(.release(origin))
             return self.takeActions()
@@ -247,7 +248,7 @@ extension DownloadMachine {
         let next = self.requests.isEmpty ? lane : (lane + self.requests.count) % self.terms.laneCount
         var request = self.makeRequest(source, url, .fetch, lane: next, now)
         request.isAdditional = self.connections.hasTaken
-        request.isPinned = isPinned
+        request.goes(to: pin)
         self.send(&request)
         return self.takeActions()
     }
@@ -343,6 +344,7 @@ extension DownloadMachine {
         self.emit(.close(request.number))
         var next = self.makeRequest(request.source, successor.url, successor.purpose, lane: request.lane, now)
         next.hops = request.hops + (successor.isRedirect ? 1 : 0)
+        next.hasLeftOrigin = request.hasLeftOrigin || (successor.isRedirect && next.origin != request.origin)
         next.isRewritten = request.isRewritten
         next.refusals = request.refusals
         next.isAdditional = request.isAdditional

@@ -63,6 +63,8 @@ struct FetchRequest: Sendable {
     let purpose: Purpose
     /// The number of redirects before it.
     var hops = 0
+    /// Whether a redirect before it led to another origin: the next URLs were chosen by that one, also those that lead back.
+    var hasLeftOrigin = false
     /// Whether a redirect turned the request into a GET without content (RFC 9110 §15.4).
     var isRewritten = false
     /// The number of credential refusals before this request.
@@ -140,6 +142,12 @@ struct FetchRequest: Sendable {
         self.lastActivity = now
     }
 
+    /// Records that the request goes directly to the target of an earlier redirect, if it does.
+    mutating func goes(to pin: RedirectPin?) {
+        self.isPinned = pin != nil
+        self.hasLeftOrigin = pin?.hasLeftOrigin ?? false
+    }
+
     var isFetch: Bool { self.purpose == .fetch }
 
     /// Whether the response head has arrived.
@@ -168,4 +176,11 @@ struct FetchRequest: Sendable {
         if let status = failure.status { return [403, 408, 429, 500, 502, 503, 504, 509].contains(status) }
         return failure.isRetryable
     }
+}
+
+/// The redirect target of a source, to which its further ranges are requested directly.
+struct RedirectPin: Sendable {
+    var url: HTTPURL
+    /// Whether the redirects have led to another origin.
+    var hasLeftOrigin: Bool
 }

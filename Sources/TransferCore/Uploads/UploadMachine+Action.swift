@@ -56,6 +56,8 @@ extension UploadMachine {
         package var step: UploadStep
         /// The URL.
         package var url: HTTPURL
+        /// Whether a redirect has led to another origin, so that the caller's own fields are not sent.
+        package var hasLeftOrigin: Bool
         /// The method; a GET if a redirect dropped the content.
         package var method: String
         /// The range of the content that it carries, or `nil` for none.

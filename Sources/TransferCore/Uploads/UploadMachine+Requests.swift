@@ -90,6 +90,7 @@ extension UploadMachine {
                     id: self.requestID,
                     step: request.step,
                     url: request.url,
+                    hasLeftOrigin: request.hasLeftOrigin,
                     method: request.isRewritten ? "GET" : request.step.method,
                     content: content,
                     describesContent: request.step.describesContent && !request.isRewritten,

@@ -156,6 +156,7 @@ extension UploadMachine {
             return [note] + self.drain(exchange, head, then: .fail(failure))
         }
         var request = exchange.request
+        request.hasLeftOrigin = request.hasLeftOrigin || next.origin != request.url.origin
         request.url = next
         request.hops += 1
         request.isRewritten = isRewritten

@@ -35,6 +35,8 @@ package struct UploadMachine: Sendable {
         var url: HTTPURL
         /// Redirects followed.
         var hops = 0
+        /// Whether a redirect led to another origin: the next URLs were chosen by that one, also those that lead back.
+        var hasLeftOrigin = false
         /// Whether a redirect turned it into a GET without content (RFC 9110 §15.4).
         var isRewritten = false
         /// The number of credential refusals.

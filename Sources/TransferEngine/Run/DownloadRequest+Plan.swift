@@ -12,7 +12,7 @@ extension DownloadRequest {
     func fields(for plan: FetchPlan, of origin: Origin, _ facts: () -> RequestFacts) -> HeaderFields {
         let source = self.sources[plan.source]
         let target = plan.url.origin
-        let isOwnOrigin = target == origin
+        let isOwnOrigin = target == origin && !plan.hasLeftOrigin
         var fields = HeaderFields()
         fields.reserve(bytes: 256, lines: 10)
         for own in [self.options.fields, self.fields] where !own.isEmpty {
@@ -28,7 +28,7 @@ extension DownloadRequest {
                 fields.append(name, value)
             }
         } else if let authorization = RequestFields.basicAuthorization(source), target == source.origin,
-            !fields.contains("Authorization")
+            !plan.hasLeftOrigin, !fields.contains("Authorization")
         {
             // A policy responds to the server's challenge instead, possibly with Digest, which hides the password.
             fields.append("Authorization", authorization)

@@ -45,11 +45,18 @@ extension UploadRequest {
     /// - Parameters:
     ///   - step: The request.
     ///   - url: Its URL; the caller's own fields are sent to the origin of ``url`` only.
+    ///   - hasLeftOrigin: Whether a redirect has led to another origin, so that they are not sent at all.
     ///   - describes: Whether the request carries the content itself, and so the fields that describe it.
     ///   - facts: The request, for the policy.
     /// - Returns: The fields, except those of the connection and of the content's framing.
-    func fields(of step: UploadStep, at url: HTTPURL, describes: Bool, _ facts: RequestFacts) -> HeaderFields {
-        let isOwnOrigin = url.origin == self.url.origin
+    func fields(
+        of step: UploadStep,
+        at url: HTTPURL,
+        hasLeftOrigin: Bool = false,
+        describes: Bool,
+        _ facts: RequestFacts
+    ) -> HeaderFields {
+        let isOwnOrigin = url.origin == self.url.origin && !hasLeftOrigin
         var fields = HeaderFields()
         fields.reserve(bytes: 256, lines: 12)
         for (name, value) in self.options.fields + self.fields {

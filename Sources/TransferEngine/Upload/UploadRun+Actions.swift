@@ -138,6 +138,7 @@ extension UploadRun {
         var fields = self.request.fields(
             of: outgoing.step,
             at: outgoing.url,
+            hasLeftOrigin: outgoing.hasLeftOrigin,
             describes: outgoing.describesContent,
             self.facts(of: outgoing)
         )
