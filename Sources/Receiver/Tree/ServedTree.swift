@@ -61,7 +61,7 @@ final class ServedTree: Sendable {
         }
     }
 
-    /// Opens a path below the root; a symlink to one of the receiver's own files fails with `ENOENT`.
+    /// Opens a path below the root; a symlink to a file that is not served by its own path fails with `ENOENT`.
     ///
     /// - Precondition: No name is one of the receiver's own.
     /// - Returns: The descriptor, or the error number.
@@ -69,7 +69,7 @@ final class ServedTree: Sendable {
         let plain = BeneathOpen.open(self.root, names, flags, followingLinks: false)
         guard case .failure(let error) = plain, error.number == ELOOP else { return plain }
         let linked = BeneathOpen.open(self.root, names, flags)
-        if case .success(let file) = linked, self.isOwn(file) { return .failure(SystemError(number: ENOENT)) }
+        if case .success(let file) = linked, !self.isServed(file) { return .failure(SystemError(number: ENOENT)) }
         return linked
     }
 
@@ -84,14 +84,15 @@ final class ServedTree: Sendable {
         return status.st_mode & S_IFMT != S_IFREG && status.st_mode & S_IFMT != S_IFDIR
     }
 
-    /// Whether a file that was opened through a symlink is one of the receiver's own, or is in one of its directories.
+    /// Whether a file that was opened through a symlink is served by its own path: none of its names is hidden or the
+    /// receiver's own.
     ///
     /// - Source: proc_pid_fd(5).
-    private func isOwn(_ file: OpenFile) -> Bool {
+    private func isServed(_ file: OpenFile) -> Bool {
         guard let path = Self.path(of: file), let root = Self.path(of: self.root), path.hasPrefix(root) else {
-            return true
+            return false
         }
-        return path.dropFirst(root.count).split(separator: "/").contains { Self.isOwn(String($0)) }
+        return path.dropFirst(root.count).split(separator: "/").allSatisfy { self.isServed(String($0)) }
     }
 
     private static func path(of file: OpenFile) -> String? {

@@ -122,10 +122,12 @@ struct ServingTests {
         try bench.directory.link("up", to: "../")
         try bench.directory.link("in", to: "inside")
         try bench.directory.link("device", to: "/dev/zero")
+        try bench.directory.link("revealed", to: ".hidden")
         #expect(mkfifo(bench.directory.path("fifo"), 0o666) == 0)
         let client = try bench.client()
         for path in [
-            "/out", "/outdir/secret", "/outdir/", "/up/", "/device", "/fifo", "/.hidden", "/inside/", "/nothing",
+            "/out", "/outdir/secret", "/outdir/", "/up/", "/device", "/fifo", "/.hidden", "/revealed", "/inside/",
+            "/nothing",
         ] {
             #expect(try client.request("GET", path).status == 404, "\(path)")
         }
@@ -136,7 +138,9 @@ struct ServingTests {
         #expect(try client.request("GET", "http://localhost/inside").body == [2])
         let listing = try client.request("GET", "/", [("Accept", "application/json")]).text
         #expect(listing.contains("\"inside\"") && listing.contains("\"in\""))
-        for name in ["out", "outdir", "up", "device", "fifo", ".hidden"] { #expect(!listing.contains("\"\(name)\"")) }
+        for name in ["out", "outdir", "up", "device", "fifo", ".hidden", "revealed"] {
+            #expect(!listing.contains("\"\(name)\""))
+        }
         await bench.receiver.stop()
     }
 
@@ -163,6 +167,17 @@ struct ServingTests {
         #expect(page.text.contains("&lt;b&gt;&amp;&quot;&#39; ü%.txt"))
         #expect(!page.text.contains("<b>"))
         #expect(page.text.contains("href=\"dir/\""))
+        // Shown, these would hide or reverse what follows them; joiners and the tags of flags are kept.
+        let flag = "\u{1F3F4}\u{E0067}\u{E0062}\u{E0073}\u{E0063}\u{E0074}\u{E007F}"
+        for (name, shown) in [
+            ("evil\u{202E}gpj.exe", "evil\u{FFFD}gpj.exe"), ("a\u{2066}b", "a\u{FFFD}b"), ("a\u{200B}b", "a\u{FFFD}b"),
+            ("\u{85}x", "\u{FFFD}x"), ("می\u{200C}خواهم", "می\u{200C}خواهم"), (flag, flag),
+        ] {
+            try bench.directory.write([3], to: name)
+            let page = try bench.request("GET", "/").text
+            #expect(page.contains(shown) && (name == shown || !page.contains(name)))
+            #expect(try bench.request("GET", "/" + TreePath.encode(name)).body == [3])
+        }
         let json = try bench.request("GET", "/", [("Accept", "application/json")])
         #expect(json.text.contains("\"size\":2"))
         #expect(try bench.request("GET", "/" + TreePath.encode(name)).body == [1, 2])
