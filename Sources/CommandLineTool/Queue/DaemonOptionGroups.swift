@@ -11,7 +11,7 @@ typealias OptionWord = (name: String, value: String)
 struct DirectoryOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Default directory for downloads. (default: ~/Downloads if it exists, else ~)",
+            "Default directory for downloads. (default: $XDG_DOWNLOAD_DIR, else ~/Downloads)",
             valueName: "dir"
         ),
         completion: .directory
@@ -21,7 +21,10 @@ struct DirectoryOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             "Additional directory in which TCP clients may store files; may be repeated.",
-            discussion: "Otherwise their files must be inside --dir. Clients of the socket may use any directory.",
+            discussion: """
+                Otherwise their files must be inside --dir. Hidden files below these directories are refused, too. \
+                Clients of the socket may use any directory.
+                """,
             valueName: "dir"
         ),
         completion: .directory

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package import Control
 package import Logging
+internal import FileStorage
 internal import TransferCore
 
 internal import Platform
@@ -89,7 +90,16 @@ package struct DaemonSettings: Sendable {
     ///     else the home directory.
     package init(state: StateDirectory, directory: String? = nil) {
         self.state = state
-        self.directory = directory ?? Self.defaultDirectory
+        self.directory =
+            directory
+            ?? DownloadDirectory.find(
+                state: state.path,
+                environment: StateDirectory.environment,
+                read: { path in
+                    let bytes: [UInt8]? = (try? AtomicFile.read(path, atMost: 1 << 16)) ?? nil
+                    return bytes.map { String(decoding: $0, as: UTF8.self) }
+                }
+            )
     }
 
     /// Reads the token.
@@ -102,11 +112,5 @@ package struct DaemonSettings: Sendable {
         case .descriptor(let descriptor): try SecretFile.read(descriptor)
         case .token(let token): try SecretFile.token(token.utf8, from: "--rpc-secret")
         }
-    }
-
-    private static var defaultDirectory: String {
-        let home = StateDirectory.environment("HOME") ?? "/"
-        let downloads = home + (home.hasSuffix("/") ? "" : "/") + "Downloads"
-        return access(downloads + "/.", W_OK) == 0 ? downloads : home
     }
 }

@@ -63,6 +63,30 @@ struct ConfinementTests {
         }
     }
 
+    @Test(
+        "below a root nothing hidden is accessible, and nowhere the state directory",
+        arguments: [
+            ("r/.ssh/authorized_keys", false), ("r/sub/.x/y", false), ("r/.", true), ("r/a.b", true), ("r/..x", false),
+            ("r/new/.x", false), ("hidden/x", false), (".h", true), (".h/x", true), (".h/.x", false),
+            ("r/state", false), ("r/state/martlet.sqlite", false), ("near-state/secret", false), ("r/state2", true),
+        ]
+    )
+    func hidden(_ path: String, _ isAllowed: Bool) throws {
+        let place = try Place()
+        for name in [".h", "r/.ssh", "r/state"] { #expect(mkdir(place.directory.path(name), 0o700) == 0) }
+        #expect(symlink("r/.ssh", place.directory.path("hidden")) == 0)
+        #expect(symlink("r/state", place.directory.path("near-state")) == 0)
+        let roots = AllowedRoots(
+            roots: [place.root, place.directory.path(".h")],
+            stateDirectory: place.directory.path("near-state")
+        )
+        let result = Result { () throws(ControlError) in try roots.check(place.directory.path(path), for: "out") }
+        switch result {
+        case .success: #expect(isAllowed)
+        case .failure(let error): #expect(!isAllowed && error.code == .forbidden)
+        }
+    }
+
     @Test("over the network dir, out and load-cookies stay inside; over the Unix socket they may be anywhere")
     func methods() async throws {
         let place = try Place()
@@ -71,7 +95,8 @@ struct ConfinementTests {
             ["dir": .string(place.outside)], ["dir": .string(place.root + "/away")], ["out": "../o/f"],
             ["out": "away/f"], ["out": .string(place.outside + "/f")], ["dir": "../o"],
             ["load-cookies": .string(place.outside + "/c")], ["load-cookies": "c"],
-            ["dir": .string(place.root), "out": "sub/../../o/f"],
+            ["dir": .string(place.root), "out": "sub/../../o/f"], ["out": ".bashrc"], ["dir": ".ssh"],
+            ["out": "sub/.x/f"], ["load-cookies": .string(place.root + "/.cookies")],
         ]
         for options in bad {
             let answer = await bench.call("aria2.addUri", [["http://h/x"], options], from: RPCBench.remote)
@@ -103,7 +128,10 @@ struct ConfinementTests {
             let entry: JSON = ["urls": ["http://h/x"], "upload": upload]
             return await bench.call("martlet.add", ["entries": [entry]], from: caller).reason
         }
-        for path in [place.outside + "/f", place.root + "/away/f", place.root + "/../o/f", "/etc/passwd"] {
+        for path in [
+            place.outside + "/f", place.root + "/away/f", place.root + "/../o/f", place.root + "/.ssh/id",
+            "/etc/passwd",
+        ] {
             #expect(await add(path, from: RPCBench.remote) == "forbidden")
             #expect(await add(path, from: RPCBench.local) == nil)
         }

@@ -19,8 +19,7 @@ extension RPCContext {
             options[.saveSession] = Self.join(self.directory, session)
         }
         guard !self.caller.isLocal else { return options }
-        // The default directory is always allowed.
-        let roots = AllowedRoots(roots: self.configuration.allowedRoots + [self.directory])
+        let roots = self.allowedRoots
         if let dir = options[.dir] { try roots.check(dir, for: "dir") }
         if let out = options[.out] {
             if out.hasPrefix("/") { try roots.check(out, for: "out") }
@@ -45,7 +44,7 @@ extension RPCContext {
     /// - Throws: `forbidden`, `badParameter`.
     func confine(_ upload: UploadSource) throws(ControlError) {
         guard !self.caller.isLocal else { return }
-        let roots = AllowedRoots(roots: self.configuration.allowedRoots + [self.directory])
+        let roots = self.allowedRoots
         for path in upload.files {
             try roots.check(path, for: "file")
             guard let problem = PosixPath.problem(reading: path) else { continue }
@@ -55,6 +54,14 @@ extension RPCContext {
                 remedy: "give the path of a file on the daemon's machine that the daemon may read"
             )
         }
+    }
+
+    /// The default directory is always allowed.
+    private var allowedRoots: AllowedRoots {
+        AllowedRoots(
+            roots: self.configuration.allowedRoots + [self.directory],
+            stateDirectory: self.configuration.stateDirectory
+        )
     }
 
     private static func join(_ directory: String, _ name: String) -> String {
