@@ -82,8 +82,9 @@ extension DiskStore {
         let status = try file.requiredStatus(of: directory.path(names.journal))
         if let reason = Self.foreignness(status, of: directory.path(names.journal)) { return .foreign(reason) }
         let isLocked = file.isLockedElsewhere()
-        switch try Self.readJournal(file, directory.path(names.journal)) {
-        case let result where isLocked: return .busy((try? result.get())?.facts)
+        let journal = try Self.readJournal(file, directory.path(names.journal))
+        if isLocked { return .busy((try? journal.get())?.facts) }
+        switch journal {
         case .success(let contents):
             return try self.partialState(directory, names, contents, final: final, existing: existing)
         case .failure(let damage):

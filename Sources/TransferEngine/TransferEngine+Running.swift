@@ -20,8 +20,8 @@ extension TransferEngine {
         if case .cancelled(let keeping) = verdict, !outcome.isCancellation {
             self.abandon(transfer, keeping: keeping)
         }
-        if case .held = verdict, case .retry(let failure) = outcome, let file = failure.awaitedFile {
-            self.scheduleLook(at: file, for: transfer.id)
+        if case .held(let attempt, _) = verdict, case .retry(let failure) = outcome, let file = failure.awaitedFile {
+            self.scheduleLook(at: file, for: transfer.id, since: attempt)
         }
         self.drive(onLane: run.lane)
     }

@@ -127,11 +127,11 @@ extension DaemonCore {
         self.machine.hostReleased(lane.session, HostKey(origin).rawValue)
     }
 
-    /// Keeps the holds of file systems for `/health`.
-    func publishFileSystems() {
+    /// The causes of the holds of file systems, such as "full", the oldest first.
+    var heldFileSystems: [String] {
+        guard self.lanes.values.contains(where: { !$0.fileSystemHolds.isEmpty }) else { return [] }
         for lane in self.lanes.values { lane.readFileSystemHolds() }
-        let holds = self.lanes.values.flatMap { $0.fileSystemHolds.values }.sorted { $0.since < $1.since }
-        self.snapshot.withLock { $0.heldFileSystems = holds.map(\.cause) }
+        return self.lanes.values.flatMap(\.fileSystemHolds.values).sorted { $0.since < $1.since }.map(\.cause)
     }
 
     /// Returns the remedy that names the daemon's option for a failure's setting.

@@ -295,8 +295,11 @@ package actor DaemonCore: TransferService {
         counts.endedInAll = self.endedInAll
         counts.rate = rate
         let isBusy = counts.waiting + started > 0
-        self.snapshot.withLock { $0.counts = counts }
-        self.publishFileSystems()
+        let heldFileSystems = self.heldFileSystems
+        self.snapshot.withLock {
+            $0.counts = counts
+            $0.heldFileSystems = heldFileSystems
+        }
         if self.wasBusy, !isBusy { self.tell(.drained) }
         self.wasBusy = isBusy
     }

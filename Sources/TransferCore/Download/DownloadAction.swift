@@ -125,7 +125,7 @@ package struct FetchPlan: Sendable {
     package var method: String
     /// Whether the caller's content is sent.
     package var sendsContent: Bool
-    /// Whether a redirect has led to another origin, so that the caller's own fields are not sent, not even to their own.
+    /// Whether a redirect has led to another origin: the caller's own fields are then sent to no origin, not to the first.
     package var hasLeftOrigin: Bool
     /// Whether a redirect turned the request into one without content, so that the fields describing it are dropped.
     package var isRewritten: Bool

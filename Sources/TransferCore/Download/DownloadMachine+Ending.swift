@@ -129,20 +129,15 @@ extension DownloadMachine {
         guard let existing = survey.existing, existing.isRegular, self.terms.expected.isEmpty,
             let facts = committing.facts?.value, self.isCurrent(existing, facts)
         else { return self.reserveNextName() }
-        if case .committing(var committing) = self.phase {
-            committing.isDuplicate = true
-            self.phase = .committing(committing)
-        }
         self.discardOlder()
-        var completion = TransferCompletion(
+        self.complete(
+            committing,
             path: self.name.target.path,
-            bytes: existing.size,
-            received: self.earlierReceived + self.received,
-            duration: .nanoseconds(self.earlierActiveTime + now - self.startedAt),
-            skipped: true
+            digest: nil,
+            isVerified: false,
+            isSkipped: true,
+            now
         )
-        completion.consistency = facts.consistency ?? .singleResponse
-        self.end(.finished(completion))
     }
 
     private mutating func discardOlder() {
@@ -183,6 +178,7 @@ extension DownloadMachine {
         path: String,
         digest: [UInt8]?,
         isVerified: Bool,
+        isSkipped: Bool = false,
         _ now: Int64
     ) {
         var completion = TransferCompletion(
@@ -191,6 +187,7 @@ extension DownloadMachine {
             received: self.earlierReceived + self.received,
             duration: .nanoseconds(self.earlierActiveTime + now - self.startedAt),
             digest: digest,
+            skipped: isSkipped,
             verifiedLength: committing.verifiedLength
         )
         completion.verified = isVerified
@@ -262,8 +259,7 @@ extension DownloadMachine {
             case .stream, .existing: return .none
             }
         case .committing(let committing):
-            if committing.isDuplicate { return .discard }
-            if case .finished = outcome { return .none }
+            if case .finished(let completion) = outcome { return completion.skipped ? .discard : .none }
             if committing.kind != .partial { return committing.kind == .small ? .discard : .none }
         case .locating, .opening, .ended, .borrowed:
             // The file is from an earlier run, or is being created or opened.

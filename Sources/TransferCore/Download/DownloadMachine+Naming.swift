@@ -140,8 +140,7 @@ extension DownloadMachine {
     /// Waits for the other process although a response was received, unless its request must not be repeated.
     private mutating func awaitOtherAfterResponse() {
         guard RequestMethod.isIdempotent(self.terms.method) else {
-            self.warn("\(self.name.target.name): another process is downloading it; using another name")
-            return self.reserveNextName()
+            return self.useNextName("another process is downloading it")
         }
         self.awaitOther()
     }
@@ -281,8 +280,9 @@ extension DownloadMachine {
                 self.warn("\(target.name): \(error.message); using another name")
                 self.reserveNextName()
             }
-        } else if error.code == .inUse || error.code == .cannotOpen, !isStillOurs {
-            // The file was deleted, for example by a cancelled transfer of the same name: survey again.
+        } else if error.code == .inUse || (error.code == .cannotOpen && !isStillOurs) {
+            // Another process has opened it since the survey, or it was deleted, for example by a cancelled transfer of
+            // the same name: survey again.
             if self.mayLookAgain() { self.survey() }
         } else {
             self.end(self.outcome(TransferFailure(error)))

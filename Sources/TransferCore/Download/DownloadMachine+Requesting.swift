@@ -11,7 +11,7 @@ extension DownloadMachine {
             if case .locating = self.phase { self.phase = .opening(.awaiting) }
         }
         var request = self.makeRequest(source, url, purpose, lane: self.lane, now)
-        request.goes(to: pin)
+        request.usePin(pin)
         request.holdsSlot = self.heldSlot == request.origin
         // The first connection of a run never waits for the connection limit: the admission has already counted it.
         if let held = self.heldSlot, !request.holdsSlot { self.emit(.release(held)) }
@@ -211,7 +211,7 @@ extension DownloadMachine {
             self.emit(.take(request.origin, request.number))
             request.holdsSlot = false
             request.isAdditional = self.connections.hasTaken
-            request.goes(to: pin)
+            request.usePin(pin)
             self.send(&request)
         }
         if self.requests.count < self.wantedConnections {
@@ -248,7 +248,7 @@ extension DownloadMachine {
         let next = self.requests.isEmpty ? lane : (lane + self.requests.count) % self.terms.laneCount
         var request = self.makeRequest(source, url, .fetch, lane: next, now)
         request.isAdditional = self.connections.hasTaken
-        request.goes(to: pin)
+        request.usePin(pin)
         self.send(&request)
         return self.takeActions()
     }

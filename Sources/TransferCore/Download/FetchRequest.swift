@@ -63,7 +63,7 @@ struct FetchRequest: Sendable {
     let purpose: Purpose
     /// The number of redirects before it.
     var hops = 0
-    /// Whether a redirect before it led to another origin: the next URLs were chosen by that one, also those that lead back.
+    /// Whether a redirect before it led to another origin, which chose the URLs that follow, also those at the first one.
     var hasLeftOrigin = false
     /// Whether a redirect turned the request into a GET without content (RFC 9110 §15.4).
     var isRewritten = false
@@ -143,7 +143,7 @@ struct FetchRequest: Sendable {
     }
 
     /// Records that the request goes directly to the target of an earlier redirect, if it does.
-    mutating func goes(to pin: RedirectPin?) {
+    mutating func usePin(_ pin: RedirectPin?) {
         self.isPinned = pin != nil
         self.hasLeftOrigin = pin?.hasLeftOrigin ?? false
     }

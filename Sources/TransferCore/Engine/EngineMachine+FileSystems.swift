@@ -79,9 +79,7 @@ extension EngineMachine {
             self.fileSystems.append(hold)
             self.notices.append(.held(self.hold(of: hold)))
         }
-        self.move(slot, to: .retrying(at: .max))
-        self.entries[slot].isHeld = true
-        self.heldRetries += 1
+        self.holdRetry(slot)
         return .held(attempt: Int(self.entries[slot].attempts), delay: max(0, hold.nextTry - now))
     }
 

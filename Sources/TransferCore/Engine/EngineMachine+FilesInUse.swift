@@ -6,23 +6,22 @@ extension EngineMachine {
 
     /// The verdict about a transfer whose file another process is downloading.
     ///
-    /// It has no slot and no timer of its own: ``fileReleased(_:)`` follows when the driver has found the file unlocked.
+    /// It has no slot and no timer of its own: ``fileReleased(_:since:)`` follows when the driver has found the file unlocked.
     mutating func waitForFile(_ slot: Int) -> Verdict {
-        self.move(slot, to: .retrying(at: .max))
-        self.entries[slot].isHeld = true
+        self.holdRetry(slot)
         self.entries[slot].awaitsFile = true
-        self.heldRetries += 1
         return .held(attempt: Int(self.entries[slot].attempts), delay: Self.lookInterval)
     }
 
-    /// Whether a transfer waits for a file that another process is downloading.
-    package func awaitsFile(_ id: TransferID) -> Bool {
-        !self.isStopping && (self.slots[id].map { self.entries[$0].awaitsFile } ?? false)
+    /// Whether a transfer still waits, since this attempt, for a file that another process is downloading.
+    package func awaitsFile(_ id: TransferID, since attempt: Int) -> Bool {
+        guard !self.isStopping, let slot = self.slots[id] else { return false }
+        return self.entries[slot].awaitsFile && Int(self.entries[slot].attempts) == attempt
     }
 
     /// The other process has ended: the transfer is queued again, and decides about the file.
-    package mutating func fileReleased(_ id: TransferID) {
-        guard let slot = self.slots[id], self.entries[slot].awaitsFile else { return }
+    package mutating func fileReleased(_ id: TransferID, since attempt: Int) {
+        guard self.awaitsFile(id, since: attempt), let slot = self.slots[id] else { return }
         self.wait(slot, atFront: true)
     }
 }

@@ -201,12 +201,16 @@ extension EngineMachine {
         self.reportedHolds += isHeld ? 1 : -1
     }
 
-    /// A transfer waits until a time for the end of something other than its own host's outage.
-    mutating func holdRetry(_ slot: Int, until time: Int64) {
+    /// A transfer waits for the end of something other than its own host's outage.
+    ///
+    /// - Parameters:
+    ///   - slot: The transfer.
+    ///   - time: The time of its next attempt; by default there is none until it is queued again.
+    mutating func holdRetry(_ slot: Int, until time: Int64 = .max) {
         self.move(slot, to: .retrying(at: time))
         self.entries[slot].isHeld = true
         self.heldRetries += 1
-        self.due.insert(DueQueue.Element(time: time, id: self.entries[slot].id))
+        if time < .max { self.due.insert(DueQueue.Element(time: time, id: self.entries[slot].id)) }
     }
 
     /// A transfer leaves its state.

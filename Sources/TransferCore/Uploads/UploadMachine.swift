@@ -35,7 +35,7 @@ package struct UploadMachine: Sendable {
         var url: HTTPURL
         /// Redirects followed.
         var hops = 0
-        /// Whether a redirect led to another origin: the next URLs were chosen by that one, also those that lead back.
+        /// Whether a redirect led to another origin, which chose the URLs that follow, also those at the first one.
         var hasLeftOrigin = false
         /// Whether a redirect turned it into a GET without content (RFC 9110 §15.4).
         var isRewritten = false

@@ -76,6 +76,33 @@ struct DownloadMachineOpeningTests {
         #expect(post.survey(nil, .busy(Harness.facts())) == "next g")
     }
 
+    @Test("a POST is not repeated: its response gets another name, unless the name must be exact")
+    func runningPost() {
+        for (isExact, words) in [(false, "next f"), (true, "release a, end failed file-exists; keep")] {
+            let h = Harness {
+                $0.method = "POST"
+                $0.asksForWhole = false
+                $0.nameIsExact = isExact
+            }
+            h.start()
+            h.whole(1)
+            h.feed { $0.storageFailed(StorageError(.inUse, "taken")) }
+            #expect(h.survey(nil, .busy(Harness.facts())) == words)
+        }
+    }
+
+    @Test("another process opened the partial file since the survey, and may have closed it again: survey again")
+    func openedMeanwhile() {
+        for isStillOurs in [true, false] {
+            let h = Harness()
+            h.begin()
+            #expect(h.survey(nil, .ours(Harness.facts(), written: 5)) == "open f")
+            let error = StorageError(.inUse, "taken")
+            #expect(h.feed { $0.openingFailed(error, isStillOurs: isStillOurs) } == "survey f")
+            #expect(h.survey(nil, .busy(Harness.facts())) == "release a, end retry in-use")
+        }
+    }
+
     @Test("another process created the partial file since the survey: it is awaited, another program's takes the name")
     func createdMeanwhile() {
         for code in [StorageError.Code.exists, .inUse] {

@@ -229,9 +229,9 @@ struct EngineWalk {
     private mutating func releaseFile(of item: NaiveQueue.Item) {
         guard let index = self.naive.index(item.id) else { return }
         let isAwaited = item.state == .retrying(at: .max)
-        let awaits = self.machine.awaitsFile(TransferID(item.id))
+        let awaits = self.machine.awaitsFile(TransferID(item.id), since: item.attempts)
         self.check(awaits == isAwaited, "\(item.id) awaits its file: \(awaits)")
-        self.machine.fileReleased(TransferID(item.id))
+        self.machine.fileReleased(TransferID(item.id), since: item.attempts)
         if isAwaited {
             self.naive.enterLine(index, atFront: true)
             self.seen["file released", default: 0] += 1
