@@ -57,6 +57,16 @@ struct LinkPasswordTests {
         }
     }
 
+    @Test("No wrong password is accepted, by whatever bytes the hashes have in common")
+    func wrongPasswords() {
+        for salt in 0..<4 {
+            let hash = PasswordHash("p w", rounds: 1)
+            #expect(hash.accepts("p w"))
+            let accepted = (0..<2_000).filter { hash.accepts("wrong \($0)") }
+            #expect(accepted.isEmpty, "with salt \(salt): \(accepted)")
+        }
+    }
+
     @Test("Nothing of the file is sent before the password, not even its name")
     func hidden() async throws {
         let (bench, link) = try await self.bench()
