@@ -120,4 +120,9 @@ extension TransferEngine {
         self.state.withLock { $0.transfers[id] }?.limiter.withLock { $0.setRate(rate, now: now) }
         if rate != nil { self.throttles.store(true, ordering: .relaxed) }
     }
+
+    /// Changes the lowest rate of one transfer; `nil` removes it.
+    package func setSpeedFloor(_ floor: SpeedFloor?, of id: TransferID) {
+        self.state.withLock { $0.transfers[id] }?.memory.withLock { $0.speedFloor = floor }
+    }
 }

@@ -27,7 +27,19 @@ import TransferEngine
         #expect(order.directory == nil)
     }
 
+    @Test func rowsHaveALowestRateUnlessItIsSwitchedOff() throws {
+        let second: Int64 = 1_000_000_000
+        func floor(_ arguments: String...) throws -> SpeedFloor? { try GetCommand.plan(arguments).options.speedFloor }
+        #expect(try floor("--manifest", "a.csv") == SpeedFloor(rate: 1024, window: 30 * second))
+        #expect(try floor("--retry-from", "r") == SpeedFloor(rate: 1024, window: 30 * second))
+        #expect(try floor("--manifest", "a.csv", "--min-rate", "0") == nil)
+        #expect(try floor("--manifest", "a.csv", "--min-rate-time", "5") == SpeedFloor(rate: 1024, window: 5 * second))
+        #expect(try floor("http://h/") == nil)
+        #expect(try floor("http://h/", "--min-rate", "2K") == SpeedFloor(rate: 2048, window: 30 * second))
+    }
+
     @Test(arguments: [
+        ["http://h/", "--min-rate-time", "5"], ["http://h/", "--min-rate", "1", "--min-rate-time", "0.5"],
         ["http://h/", "--manifest", "a.csv"], ["-i", "list", "--manifest", "a.csv"], ["--manifest", "a.parquet"],
         ["--manifest", "-"], ["--manifest", ""], ["http://h/", "--report", "r"], ["http://h/", "--max-size", "1"],
         ["--manifest", "a.csv", "--max-size", "1"], ["--manifest", "a.csv", "--shards", "s"],

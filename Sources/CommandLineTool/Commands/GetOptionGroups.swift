@@ -294,6 +294,26 @@ struct FailureOptions: ParsableArguments {
     static let defaultOutageTimeout = Duration.seconds(30)
 
     @Option(
+        help: ArgumentHelp(
+            "Fail a file that stays slower than this many bytes per second; 0 for none. (default: 0, tables: 1K)",
+            discussion: """
+                Only if nothing is lost by that: what was transferred is kept, and the server would continue it. Time in \
+                which --limit-rate, the disk or the reader of the output sets the rate does not count. Other mirrors \
+                are tried first.
+                """,
+            valueName: "size"
+        ),
+        transform: { try ByteSize.parse($0) }
+    )
+    var minRate: Int64?
+
+    @Option(
+        help: ArgumentHelp("Seconds over which --min-rate is averaged. (default: 30)", valueName: "seconds"),
+        transform: { try Seconds.parse($0) }
+    )
+    var minRateTime: Duration?
+
+    @Option(
         help: ArgumentHelp("Maximum seconds for one file from its start. (default: no limit)", valueName: "seconds"),
         transform: { try Seconds.parse($0) }
     )

@@ -124,7 +124,7 @@ extension GetCommand {
             }
             plan.refreshCommand = command
         }
-        self.fillConnections(&plan)
+        try self.fillConnections(&plan)
         self.politeness.apply(to: &plan)
         if self.politeness.contact != nil, self.requests.userAgent != nil {
             throw BadValue("--contact is part of the default User-Agent; put it into --user-agent, or leave that out")
@@ -174,7 +174,7 @@ extension GetCommand {
         do { return try HTTPURL(text) } catch { throw BadValue(error.message) }
     }
 
-    private func fillConnections(_ plan: inout GetPlan) {
+    private func fillConnections(_ plan: inout GetPlan) throws(BadValue) {
         plan.jobs = self.connections.jobs
         plan.limitsHosts = self.connections.perHost != nil
         plan.perHost = self.connections.perHost ?? max(self.connections.jobs, self.connections.connections ?? 4)
@@ -189,6 +189,9 @@ extension GetCommand {
         plan.options.reportDigest = self.files.digest
         plan.options.maximumRedirects = self.requests.maxRedirects
         plan.options.allowsDowngrade = self.requests.allowDowngrade
-        self.failures.apply(to: &plan.options)
+        try self.failures.apply(
+            to: &plan.options,
+            lowestRate: self.datasets.isGiven ? FailureOptions.lowestRateOfRows : 0
+        )
     }
 }

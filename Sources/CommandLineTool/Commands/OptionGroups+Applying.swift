@@ -61,8 +61,25 @@ extension RequestOptions {
 }
 
 extension FailureOptions {
+    /// The lowest rate for rows of a table, in bytes per second: a server that is slower holds up a place of the run.
+    static let lowestRateOfRows: Int64 = 1 << 10
+    /// The time over which the lowest rate is averaged.
+    static let lowestRateTime = Duration.seconds(30)
+
     /// Sets the options for retries and timeouts.
-    func apply(to options: inout DownloadOptions) {
+    ///
+    /// - Parameters:
+    ///   - options: The options to change.
+    ///   - lowestRate: The lowest rate in bytes per second, unless one is given; 0 for none.
+    /// - Throws: ``BadValue`` if options cannot be used together.
+    func apply(to options: inout DownloadOptions, lowestRate: Int64 = 0) throws(BadValue) {
+        let rate = self.minRate ?? lowestRate
+        if let time = self.minRateTime {
+            guard rate > 0 else { throw BadValue("--min-rate-time is for --min-rate; give the lowest rate too") }
+            guard time >= .seconds(1) else { throw BadValue("--min-rate-time is too short; give at least 1 second") }
+        }
+        let (seconds, attoseconds) = (self.minRateTime ?? Self.lowestRateTime).components
+        options.speedFloor = SpeedFloor(rate: rate, window: seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
         options.retries = self.retries
         let allowed = self.outageTimeout ?? Self.defaultOutageTimeout
         options.outageTimeout = allowed == .zero ? nil : allowed

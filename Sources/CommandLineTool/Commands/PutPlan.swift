@@ -140,7 +140,7 @@ extension PutCommand {
         plan.run.options.maximumRedirects = self.requests.maxRedirects
         plan.run.options.allowsDowngrade = self.requests.allowDowngrade
         plan.run.options.connections = .fixed(1)
-        self.failures.apply(to: &plan.run.options)
+        try self.failures.apply(to: &plan.run.options)
         plan.run.proxy = try self.requests.proxySettings()
         plan.run.directHosts = self.requests.noProxy
         plan.run.jobs = sending.jobs

@@ -190,6 +190,15 @@ struct AddCommand: QueueCommand {
 
         @Option(
             help: ArgumentHelp(
+                "Fail a transfer that is slower than this many bytes per second for ten seconds, if it can be continued.",
+                valueName: "size"
+            ),
+            transform: { try ByteSize.parse($0) }
+        )
+        var minRate: Int64?
+
+        @Option(
+            help: ArgumentHelp(
                 "Seconds to wait while the host or the network is unreachable. (default: the daemon's, 86400)",
                 valueName: "seconds"
             ),

@@ -20,7 +20,8 @@ final class ControlConnection: ChannelInboundHandler, @unchecked Sendable {
     private var exchange: (any ControlExchange)?
     private var isReused = false
     private var isPaused = false
-    private var lastByte = NIODeadline.now()
+    /// When a part of the final response arrived last; a head that arrives slowly, and interim responses, do not count.
+    private var lastPart = NIODeadline.now()
     private var watch: Scheduled<Void>?
 
     /// Creates the handler.
@@ -52,7 +53,7 @@ final class ControlConnection: ChannelInboundHandler, @unchecked Sendable {
         guard let context = self.context, context.channel.isActive else {
             return self.breakOff(Self.gone(exchange), unanswered: true)
         }
-        self.lastByte = .now()
+        self.lastPart = .now()
         self.watchPatience()
         context.writeAndFlush(self.wrapOutboundOut(exchange.request.bytes), promise: nil)
         context.read()
@@ -65,7 +66,7 @@ final class ControlConnection: ChannelInboundHandler, @unchecked Sendable {
     func resumeReading() {
         guard self.isPaused else { return }
         self.isPaused = false
-        self.lastByte = .now()
+        self.lastPart = .now()
         self.context?.read()
     }
 
@@ -91,7 +92,6 @@ final class ControlConnection: ChannelInboundHandler, @unchecked Sendable {
         // Bytes without an exchange were not requested and cannot be interpreted.
         guard self.exchange != nil else { return self.close() }
         let buffer = self.unwrapInboundIn(data)
-        self.lastByte = .now()
         buffer.withUnsafeReadableBytes { self.deliver($0) }
     }
 
@@ -142,8 +142,12 @@ final class ControlConnection: ChannelInboundHandler, @unchecked Sendable {
                 switch part {
                 case .needMore: return
                 case .interim: continue
-                case .head(let head): exchange.received(head)
-                case .body(let range): try exchange.received(UnsafeRawBufferPointer(rebasing: bytes[range]))
+                case .head(let head):
+                    self.lastPart = .now()
+                    exchange.received(head)
+                case .body(let range):
+                    self.lastPart = .now()
+                    try exchange.received(UnsafeRawBufferPointer(rebasing: bytes[range]))
                 case .end:
                     self.exchange = nil
                     self.watch?.cancel()
@@ -181,10 +185,10 @@ final class ControlConnection: ChannelInboundHandler, @unchecked Sendable {
         self.watch?.cancel()
         guard let patience = self.exchange?.patience else { return }
         self.watch = self.loop.assumeIsolated()
-            .scheduleTask(deadline: self.lastByte + patience) {
+            .scheduleTask(deadline: self.lastPart + patience) {
                 guard let exchange = self.exchange else { return }
-                if self.isPaused { self.lastByte = .now() }
-                guard self.lastByte + patience <= .now() else { return self.watchPatience() }
+                if self.isPaused { self.lastPart = .now() }
+                guard self.lastPart + patience <= .now() else { return self.watchPatience() }
                 self.breakOff(
                     ControlError(
                         .unreachable,

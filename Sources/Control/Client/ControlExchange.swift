@@ -12,7 +12,7 @@ protocol ControlExchange: AnyObject {
     /// Whether no caller waits for it any more.
     var isAbandoned: Bool { get }
 
-    /// The timeout for a response of which no byte arrives; `nil` for none.
+    /// The time for the head of a response, and then without a byte of its body; `nil` for none.
     var patience: TimeAmount? { get }
 
     /// Reports the connection that it runs on from now on.

@@ -79,7 +79,6 @@ extension DaemonCore {
             )
         case .cancelled:
             if let path = event.target?.path { lane.live[id]?.path = path }
-            if let failure = live.failure { return self.ended(lane, transfer, failure: failure) }
             guard let entry = self.machine.cancelled(lane.session, id.rawValue) else { return }
             self.cancelled(lane, transfer, entry)
         case .retrying(let failure, _, _):
@@ -140,6 +139,7 @@ extension DaemonCore {
         case .existingFiles: "set 'if-exists'"
         case .runningDownloads: "set 'if-running' to 'wait'"
         case .outageTimeout: "set a longer 'outage-timeout'"
+        case .lowestRate: "lower 'lowest-speed-limit'"
         case .resourceTimeout: "set a longer 'resource-timeout'"
         case .connectTimeout: "set a longer 'connect-timeout'"
         case .trust: "trust the certificate authority of the server"

@@ -11,7 +11,7 @@ extension DaemonCore {
     private static let gateInterval = 5.0
     private static let spoolInterval = 1.0
 
-    /// Checks the schedule, the conditions, wake commands, speeds and progress.
+    /// Checks the schedule, the conditions, wake commands and progress.
     ///
     /// - Returns: The seconds until the next check, or `nil` when the core is stopping.
     func tick() -> Double? {
@@ -31,7 +31,7 @@ extension DaemonCore {
         var isActive = false
         for lane in Array(self.lanes.values) {
             isActive = isActive || self.machine[lane: lane.session]?.activeCount ?? 0 > 0
-            self.sample(lane, now)
+            self.sample(lane)
             if lane.engines.count > 1 { lane.shareLimit() }
             self.machine.looked(lane.session, isIdle: lane.hasIdlePlaces)
         }
@@ -48,19 +48,11 @@ extension DaemonCore {
         return isActive ? 0.2 : 1
     }
 
-    /// Cancels transfers that are too slow, and sends progress to the session's reader.
-    private func sample(_ lane: Lane, _ now: Double) {
-        let reader = lane.session.flatMap { self.sessions[$0]?.reader }
+    /// Sends progress to the session's reader.
+    private func sample(_ lane: Lane) {
+        guard let reader = lane.session.flatMap({ self.sessions[$0]?.reader }) else { return }
         for (id, live) in lane.live where self.machine.entry(id.rawValue, in: lane.session)?.phase == .running {
-            if live.speed != nil, lane.live[id]?.speed?.sample(rate: live.rate, at: now) == true, live.failure == nil {
-                lane.live[id]?.failure = TransferRecord.Failure(
-                    .tooSlow,
-                    "slower than \(live.speed?.lowest ?? 0) bytes per second for \(Int(SpeedWatch.patience)) s",
-                    remedy: "lower 'lowest-speed-limit'"
-                )
-                lane.cancel(id)
-            }
-            reader?.put(id, Self.progress(id, live))
+            reader.put(id, Self.progress(id, live))
         }
     }
 

@@ -84,8 +84,8 @@ extension DaemonCore {
             lane.setRateLimit(rate, of: id)
         }
         if edit.differing.contains(.lowestSpeedLimit) {
-            lane.live[id]?.speed = try OptionReader(options: edit.after.options).limit(.lowestSpeedLimit)
-                .map { SpeedWatch(lowest: $0) }
+            let options = lane.settings.defaults.merging(edit.after.options)
+            lane.setSpeedFloor(try OptionReader(options: options).speedFloor(), of: id)
         }
     }
 

@@ -227,7 +227,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
             case .trust: "add its certificate authority to the configuration's TLS options"
             case .credentials: "set credentials in the configuration"
             case .concurrency: "run fewer tasks concurrently"
-            case .outageTimeout: ""
+            case .outageTimeout, .lowestRate: ""
             }
         }
     }

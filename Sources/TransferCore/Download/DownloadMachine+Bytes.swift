@@ -110,7 +110,9 @@ extension DownloadMachine {
 
     /// Pauses reading for the disk, a receiver or the rate limit.
     package mutating func paused(_ number: DownloadAction.RequestNumber) {
-        if let index = self.index(of: number) { self.requests[index].isPaused = true }
+        guard let index = self.index(of: number) else { return }
+        self.requests[index].isPaused = true
+        self.speed.restart()
     }
 
     /// Reading continues.

@@ -105,6 +105,7 @@ extension DownloadMachine {
                 length: accepted.facts.length ?? 0,
                 facts: accepted.facts,
                 digests: accepted.digests,
+                doesRanges: accepted.doesRanges,
                 verifiedLength: accepted.verifiedLength
             )
         )

@@ -6,9 +6,15 @@ extension DownloadMachine {
     /// - Parameters:
     ///   - now: The time.
     ///   - isThrottling: Whether a rate limit is set, so that slow connections are not the server's fault.
+    ///   - floor: The lowest rate of the transfer, or `nil`.
     ///   - wantsProgress: Whether progress is observed.
     /// - Returns: The actions.
-    package mutating func ticked(_ now: Int64, isThrottling: Bool, wantsProgress: Bool) -> [DownloadAction] {
+    package mutating func ticked(
+        _ now: Int64,
+        isThrottling: Bool,
+        floor: SpeedFloor? = nil,
+        wantsProgress: Bool
+    ) -> [DownloadAction] {
         if self.isEnded { return [] }
         if self.terms.totalTimeout > 0, !self.isCommitting,
             self.earlierActiveTime + now - self.startedAt > self.terms.totalTimeout
@@ -23,6 +29,7 @@ extension DownloadMachine {
             return self.takeActions()
         }
         self.observeProgress(now, reports: wantsProgress)
+        if let floor, self.isBelow(floor, now) { return self.takeActions() }
         self.timeOutRequests(now, isThrottling)
         if case .fetching(let fetching) = self.phase {
             self.adjustConnections(fetching, now, isThrottling)
@@ -65,6 +72,42 @@ extension DownloadMachine {
                 )
             )
         )
+    }
+
+    // MARK: The lowest rate
+
+    /// Ends the run, or its use of a source, if it is slower than its floor.
+    ///
+    /// Only if nothing is lost by it: what was received is kept, and the server continues it.
+    ///
+    /// - Returns: Whether it is.
+    private mutating func isBelow(_ floor: SpeedFloor, _ now: Int64) -> Bool {
+        // Reading that is paused waits for the rate limit, the disk or the caller, and a missing head has its timeout.
+        let isReceiving = self.requests.contains { $0.isTaken } && !self.requests.contains { $0.isPaused }
+        guard isReceiving, self.canContinueLater else {
+            self.speed.restart()
+            return false
+        }
+        guard self.speed.isTooSlow(self.received, at: now, floor: floor) else { return false }
+        var failure = floor.failure
+        let tried = self.history.sources.bad.union(self.requests.map(\.source))
+        guard tried.count < self.terms.sources.count else {
+            self.end(.failed(failure))
+            return true
+        }
+        failure.isRetryable = true
+        for request in self.requests { self.emit(.deferred(request.number, .timeOut(failure))) }
+        return true
+    }
+
+    /// Whether the received bytes are kept and the server would continue them.
+    private var canContinueLater: Bool {
+        guard self.terms.asksForWhole, !self.history.ranges.isRefused, !self.holdsWrongBytes else { return false }
+        switch self.phase {
+        case .small(let small): return small.doesRanges
+        case .fetching(let fetching): return fetching.isPartial && fetching.doesRanges
+        case .locating, .opening, .committing, .ended, .borrowed: return false
+        }
     }
 
     // MARK: Timeouts

@@ -69,6 +69,7 @@ package struct DownloadMachine: ~Copyable, Sendable {
     /// The number of bytes present when the run began.
     package internal(set) var resumedFrom: Int64 = 0
     var window = RateWindow()
+    var speed = SpeedWatch()
     var reported: Int64 = -1
     /// The older partial file, kept while a response without validators is written to a second one.
     var older: OlderPartial?

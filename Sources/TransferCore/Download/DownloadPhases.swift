@@ -74,6 +74,7 @@ struct SmallDownload: Sendable {
     var received: Int64 = 0
     var facts: Boxed<ResourceFacts>
     var digests: [ExpectedDigest]
+    var doesRanges: Bool
     var verifiedLength: Bool
 }
 

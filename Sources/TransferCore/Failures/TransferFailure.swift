@@ -144,6 +144,8 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
         case concurrency
         /// The maximum duration of an outage.
         case outageTimeout
+        /// The lowest rate.
+        case lowestRate
     }
 }
 

@@ -124,6 +124,7 @@ extension UploadMachine {
         guard id == self.requestID else { return }
         self.flow.isHeld = isHeld
         self.flow.lastActivity = now
+        self.speed.restart()
     }
 
     /// The content of a request ended after this many bytes, which only its end determined.
@@ -172,10 +173,16 @@ extension UploadMachine {
     ///
     /// - Parameters:
     ///   - now: The time, in nanoseconds.
+    ///   - floor: The lowest rate, or `nil`.
     ///   - reports: Whether the progress has an observer.
     ///   - content: The content's state.
     /// - Returns: The actions.
-    package mutating func ticked(_ now: Int64, reports: Bool, content: ContentState) -> [Action] {
+    package mutating func ticked(
+        _ now: Int64,
+        floor: SpeedFloor? = nil,
+        reports: Bool,
+        content: ContentState
+    ) -> [Action] {
         if self.isEnding { return [] }
         if self.plan.totalTimeout > 0, self.earlierTime + now - self.startedAt > self.plan.totalTimeout {
             let failure = TransferFailure(
@@ -190,7 +197,18 @@ extension UploadMachine {
         // The kernel cannot send the rest of a file that was truncated.
         let ending = self.ticked(content)
         if !ending.isEmpty { return progress + ending }
+        if let floor, self.isBelow(floor, exchange, now) { return progress + self.end(.failed(floor.failure)) }
         return progress + self.endStalled(exchange, now)
+    }
+
+    /// Whether content is sent more slowly than the floor, to a server that would continue it.
+    private mutating func isBelow(_ floor: SpeedFloor, _ exchange: Exchange, _ now: Int64) -> Bool {
+        let isSending = exchange.isConnected && exchange.hasContent && exchange.head == nil && !self.isWhole(exchange)
+        guard isSending, !self.flow.isHeld, self.history.record != nil else {
+            self.speed.restart()
+            return false
+        }
+        return self.speed.isTooSlow(self.flow.sent, at: now, floor: floor)
     }
 
     private mutating func ticked(_ content: ContentState) -> [Action] {

@@ -9,15 +9,9 @@ extension UploadMachine {
         self.phase = .requesting(exchange)
     }
 
-    /// An interim response arrived.
-    package mutating func interimReceived(
-        _ status: Int,
-        _ fields: HeaderFields,
-        on id: Int,
-        now: Int64
-    ) -> [Action] {
+    /// An interim response arrived; it does not extend the time for the final one.
+    package mutating func interimReceived(_ status: Int, _ fields: HeaderFields, on id: Int) -> [Action] {
         guard let exchange = self.exchange(id) else { return [] }
-        self.flow.lastActivity = now
         guard let resource = self.machine.received(interim: status, fields, from: exchange.request.url) else {
             return []
         }

@@ -121,6 +121,7 @@ package struct UploadMachine: Sendable {
     var requestID = 0
     var writes = 0
     var window = RateWindow()
+    var speed = SpeedWatch()
     var reported: Int64 = -1
     /// The link to the file that the server has made.
     var link: String?

@@ -137,6 +137,10 @@ package struct DownloadOptions: Sendable {
     ///
     /// Zero disables the timeout.
     package var totalTimeout: Duration = .zero
+    /// The lowest rate; a slower transfer fails if what it received is kept and the server would continue it.
+    ///
+    /// Time in which a rate limit, the disk or a receiver holds the transfer back does not count.
+    package var speedFloor: SpeedFloor?
     /// Whether every file is synced to disk before it is reported as finished.
     package var durable: Bool = false
     /// The algorithm of the digest that is reported with each finished file.

@@ -114,7 +114,8 @@ final class DownloadRun: TransferRun {
         if let status = self.state.withLock({ $0.response.report() }) {
             self.host.hostResponds(to: self.transfer.id, status: status)
         }
-        self.handle { $0.ticked(now, isThrottling: isThrottling, wantsProgress: wantsProgress) }
+        let floor = self.transfer.memory.withLock { $0.speedFloor }
+        self.handle { $0.ticked(now, isThrottling: isThrottling, floor: floor, wantsProgress: wantsProgress) }
         if isThrottling { self.adjustReadQuanta() }
     }
 

@@ -58,6 +58,10 @@ final class Transfer: Sendable {
         var streamDigests: (any DigestComputation)?
         /// The history of an upload's runs.
         var upload = UploadHistory()
+        /// The lowest rate; below it the transfer ends if it can be continued later.
+        var speedFloor: SpeedFloor?
+
+        init(_ options: borrowing DownloadOptions) { self.speedFloor = options.speedFloor }
     }
 
     /// The partial file that a cancellation deletes, if there may be one.
@@ -79,7 +83,7 @@ final class Transfer: Sendable {
         self.isNamedByUser = false
         self.origin = request.url.origin
         self.asksForWhole = false
-        self.memory = Mutex(Memory())
+        self.memory = Mutex(Memory(request.options))
         self.limiter = Mutex(RateLimiter(rate: request.options.rateLimit))
     }
 
@@ -102,7 +106,7 @@ final class Transfer: Sendable {
         self.baseName = baseName
         self.isNamedByUser = isNamedByUser
         self.origin = origin
-        self.memory = Mutex(Memory())
+        self.memory = Mutex(Memory(request.options))
         self.limiter = Mutex(RateLimiter(rate: request.options.rateLimit))
     }
 

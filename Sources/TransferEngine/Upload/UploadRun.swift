@@ -111,7 +111,8 @@ final class UploadRun: TransferRun {
         if isEnding { return }
         let content = parts?.state ?? .unchanged
         let reports = self.host.events.wants(.progress)
-        self.applyOnLane { $0.ticked(now, reports: reports, content: content) }
+        let floor = self.transfer.memory.withLock { $0.speedFloor }
+        self.applyOnLane { $0.ticked(now, floor: floor, reports: reports, content: content) }
     }
 
     func yieldConnection(_ origin: Origin) {}
@@ -125,8 +126,7 @@ final class UploadRun: TransferRun {
     }
 
     func received(interim status: Int, _ fields: HeaderFields, on id: Int) {
-        let now = self.now
-        self.apply { $0.interimReceived(status, fields, on: id, now: now) }
+        self.apply { $0.interimReceived(status, fields, on: id) }
     }
 
     func received(_ head: ResponseHead, on request: UploadMachine.OutgoingRequest) -> ReadDecision {

@@ -44,6 +44,22 @@ import TransferTesting
         }
     }
 
+    @Test func interimResponsesDoNotExtendThePatience() async throws {
+        // So many that the parser would refuse them at the end, if the patience did not end before.
+        let interim = Array("HTTP/1.1 102 Processing\r\n\r\n".utf8)
+        let steps = (0..<100).flatMap { _ in [Reply.Step.head(interim), .delay(.milliseconds(50))] }
+        let daemon = try await ScriptedDaemon.start { _ in Reply(steps) }
+        let connections = self.connections(daemon, atMost: 1)
+        let promise = self.loop.makePromise(of: JSON.self)
+        let call = ControlCall(.call("a", []), patience: .milliseconds(500))
+        self.loop.execute {
+            call.wait { answer in promise.completeWith(Result { try answer.get().result(of: "a") }) }
+            connections.start(call)
+        }
+        let error = await #expect(throws: ControlError.self) { try await promise.futureResult.get() }
+        #expect(error?.code == .unreachable)
+    }
+
     @Test func closingAnOldConnectionMayEmptyTheLine() async throws {
         let daemon = try await self.daemon([:])
         let connections = self.connections(daemon, atMost: 2)

@@ -52,15 +52,6 @@ struct CoreValueTests {
         #expect(other)
     }
 
-    @Test("Too slow is who was too slow for ten seconds in a row")
-    func speed() {
-        var watch = SpeedWatch(lowest: 100)
-        let samples: [(Int64, Double)] = [(10, 0), (10, 9.9), (100, 10), (99, 11), (99, 20.9), (99, 21)]
-        var found: [Bool] = []
-        for (rate, time) in samples { found.append(watch.sample(rate: rate, at: time)) }
-        #expect(found == [false, false, false, false, false, true])
-    }
-
     static func plan(_ values: [String: [String]]) throws(ControlError) -> RequestPlan {
         try RequestPlan(
             urls: ["http://localhost/a"],
@@ -93,7 +84,9 @@ struct CoreValueTests {
         #expect(request.options.outageTimeout == .seconds(90))
         #expect(try Self.plan(["outage-timeout": ["0"]]).request.options.outageTimeout == nil)
         #expect(plan.credential == .password(user: "u", password: "p") && plan.cookieFile == "/c")
-        #expect(plan.lowestSpeed == 1024 && plan.isConditional && plan.proxy == nil)
+        #expect(request.options.speedFloor == SpeedFloor(rate: 1024, window: 10_000_000_000))
+        #expect(try Self.plan(["lowest-speed-limit": ["0"]]).request.options.speedFloor == nil)
+        #expect(plan.isConditional && plan.proxy == nil)
     }
 
     @Test("What stands at the destination is treated as the options say")

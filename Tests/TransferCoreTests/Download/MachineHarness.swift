@@ -298,10 +298,10 @@ final class MachineHarness {
     }
 
     @discardableResult
-    func tick(after seconds: Double = 0.2, progress: Bool = false) -> String {
+    func tick(after seconds: Double = 0.2, progress: Bool = false, floor: SpeedFloor? = nil) -> String {
         self.now += Int64(seconds * 1e9)
         let now = self.now
-        return self.feed { $0.ticked(now, isThrottling: false, wantsProgress: progress) }
+        return self.feed { $0.ticked(now, isThrottling: false, floor: floor, wantsProgress: progress) }
     }
 
     @discardableResult

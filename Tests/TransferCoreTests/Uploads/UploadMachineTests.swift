@@ -74,9 +74,13 @@ private struct Bench {
         }
     }
 
-    mutating func tick(_ now: Int64, _ content: UploadMachine.ContentState = .unchanged) -> [String] {
+    mutating func tick(
+        _ now: Int64,
+        _ content: UploadMachine.ContentState = .unchanged,
+        floor: SpeedFloor? = nil
+    ) -> [String] {
         self.now = now
-        return self.words(self.machine.ticked(now, reports: true, content: content))
+        return self.words(self.machine.ticked(now, floor: floor, reports: true, content: content))
     }
 
     mutating func check(_ content: UploadMachine.ContentState = .unchanged) -> [String] {
@@ -667,7 +671,7 @@ struct UploadMachineTests {
         _ = bench.words(bench.machine.journalRead(.success(nil)))
         bench.connect()
         let fields: HeaderFields = ["Location": "http://host/r/9"]
-        #expect(bench.words(bench.machine.interimReceived(104, fields, on: 1, now: 0)) == ["write journal 1"])
+        #expect(bench.words(bench.machine.interimReceived(104, fields, on: 1)) == ["write journal 1"])
         #expect(bench.words(bench.machine.journalWritten(1, error: nil)) == [])
         // Its protocol can find out what the server has of the POST.
         #expect(bench.fail() == ["release host", "retry"])
@@ -892,6 +896,52 @@ struct UploadMachineTests {
             #expect(late == ["cancel 1", "release host", "retry"], "\(state)")
             let words = ["no data could be sent", "no response arrived", "no data arrived"]
             #expect(bench.failure?.message.hasPrefix(words[state - 3]) == true)
+        }
+    }
+
+    @Test("interim responses do not extend the time for the final one")
+    func interimStalls() throws {
+        var bench = Bench(try self.plan { $0.stallTimeout = 10 })
+        _ = bench.open()
+        bench.send()
+        var words: [String] = []
+        for now in Int64(1)...11 {
+            _ = bench.machine.interimReceived(102, [:], on: 1)
+            words = bench.tick(now)
+        }
+        #expect(words == ["cancel 1", "release host", "retry"])
+        #expect(bench.failure?.message.hasPrefix("no response arrived") == true)
+    }
+
+    @Test("content that is sent too slowly ends the upload, if the server would continue it")
+    func floor() throws {
+        let floor = try #require(SpeedFloor(rate: 100, window: 10_000_000_000))
+        let second: Int64 = 1_000_000_000
+        for (isResumable, isHeld) in [(true, false), (true, true), (false, false)] {
+            var bench = Bench(
+                try self.plan { plan in
+                    plan.way = isResumable ? .by(.tus) : .plain
+                    if isResumable { plan.record = self.record() }
+                }
+            )
+            _ = bench.open()
+            if isResumable { _ = bench.respond(200, ["Tus-Resumable": "1.0.0", "Upload-Offset": "0"]) }
+            let id = bench.machine.requestID
+            bench.connect()
+            var words: [String] = []
+            for now in Int64(1)...25 {
+                bench.machine.contentSent(10, of: id, now: now * second)
+                if isHeld {
+                    // The rate limit, or the source, holds it back.
+                    bench.machine.contentHeld(true, of: id, now: now * second)
+                    bench.machine.contentHeld(false, of: id, now: now * second)
+                }
+                words = bench.tick(now * second, floor: floor)
+                if words.contains("check") { words = bench.check() }
+                if words.contains("failed") { break }
+            }
+            #expect(words.contains("failed") == (isResumable && !isHeld), "\(isResumable) \(isHeld) \(words)")
+            #expect(bench.failure?.code == (isResumable && !isHeld ? .tooSlow : nil))
         }
     }
 

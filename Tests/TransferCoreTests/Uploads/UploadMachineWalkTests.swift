@@ -394,7 +394,7 @@ private struct UploadWorld {
             self.wire = wire
             if self.chance(40) {
                 let fields: HeaderFields = ["Location": path]
-                return self.apply(self.machine.interimReceived(104, fields, on: id, now: self.now))
+                return self.apply(self.machine.interimReceived(104, fields, on: id))
             }
         }
         guard let range = wire.request.content, !range.isEmpty, wire.count < self.size(range), !self.chance(4) else {

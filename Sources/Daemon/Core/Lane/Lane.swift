@@ -39,11 +39,8 @@ final class Lane {
         var sent: Int64?
         /// The length that a dry run found.
         var found: Int64?
-        var speed: SpeedWatch?
         /// The file that another process is downloading, if the transfer waits for that; see ``TransferRecord/hold``.
         var awaitedFile: AwaitedFile?
-        /// The failure with which the core ends the transfer, if it does.
-        var failure: TransferRecord.Failure?
     }
 
     /// A file that another process is downloading.
@@ -222,8 +219,7 @@ final class Lane {
                 policy: policy,
                 path: transfer.path,
                 bytes: transfer.bytes,
-                total: transfer.total,
-                speed: plan.lowestSpeed.map { SpeedWatch(lowest: $0) }
+                total: transfer.total
             )
         } catch {
             switch error.code {
@@ -292,6 +288,12 @@ final class Lane {
     func setRateLimit(_ rate: Int64?, of id: GID) {
         guard let live = self.live[id] else { return }
         self.slots[live.engine]?.engine.setRateLimit(rate, of: live.number)
+    }
+
+    /// Sets the lowest rate of a staged or running transfer; `nil` removes it.
+    func setSpeedFloor(_ floor: SpeedFloor?, of id: GID) {
+        guard let live = self.live[id] else { return }
+        self.slots[live.engine]?.engine.setSpeedFloor(floor, of: live.number)
     }
 
     /// Returns the current progress of a transfer, or `nil` if no engine has it.

@@ -41,6 +41,11 @@ struct OptionReader {
         try self.bytes(name).flatMap { $0 > 0 ? $0 : nil }
     }
 
+    /// Returns the lowest rate, averaged over the ten seconds over which aria2 averages it; `nil` for none.
+    func speedFloor() throws(ControlError) -> SpeedFloor? {
+        try self.bytes(.lowestSpeedLimit).flatMap { SpeedFloor(rate: $0, window: 10_000_000_000) }
+    }
+
     /// Returns a duration given in seconds, up to a century.
     func seconds(_ name: OptionName) throws(ControlError) -> Duration? {
         guard let text = self.options[name], !text.isEmpty else { return nil }

@@ -19,8 +19,6 @@ struct RequestPlan {
     var isConditional = false
     /// Whether only the availability of the file is checked.
     var isDryRun = false
-    /// The rate in bytes per second below which the transfer fails.
-    var lowestSpeed: Int64?
 }
 
 extension RequestPlan {
@@ -75,7 +73,6 @@ extension RequestPlan {
         self.isConditional = try reader.flag(.conditionalGet) ?? false
         self.isDryRun = try reader.flag(.dryRun) ?? false
         if self.isDryRun { self.request.onlyExamine() }
-        self.lowestSpeed = try reader.limit(.lowestSpeedLimit)
         _ = try reader.flag(.continue)
         if let text = options[.userInfo], (try? JSON(parsing: text)) == nil {
             throw reader.wrong(.userInfo, "a JSON text")
@@ -199,6 +196,7 @@ extension RequestPlan {
         if let timeout = try reader.seconds(.connectTimeout), timeout > .zero {
             request.options.connectTimeout = timeout
         }
+        request.options.speedFloor = try reader.speedFloor()
         if let timeout = try reader.seconds(.resourceTimeout) { request.options.totalTimeout = timeout }
         if let timeout = try reader.seconds(.outageTimeout) {
             request.options.outageTimeout = timeout > .zero ? timeout : nil
