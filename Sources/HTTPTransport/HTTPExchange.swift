@@ -51,9 +51,40 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
                 return self.fail(TransportError(.proxySettings, error.message))
             }
         }
-        guard let connection = self.lane.takeConnection(over: self.route) else { return self.connect() }
+        if let denial = self.denialOfName { return self.fail(.denied(denial, for: Peer(self.origin))) }
+        guard let connection = self.pooledConnection() else { return self.connect() }
         self.use(connection, isReused: true)
         self.lane.loop.execute { self.tellConnected() }
+    }
+
+    /// The rule for the address of a connection; `nil` if it may have any.
+    ///
+    /// A proxy that the user has set up is not judged.
+    private var addressRule: AddressRule? {
+        guard let rule = self.request.addresses else { return nil }
+        if case .direct = self.route { return rule }
+        return rule.judgesProxies ? rule : nil
+    }
+
+    /// The denial of a host that a proxy would resolve, if that is known from the name alone.
+    private var denialOfName: DeniedAddress? {
+        guard let rule = self.request.addresses else { return nil }
+        if case .direct = self.route { return nil }
+        return rule.refusal(ofHost: self.origin.host, port: self.origin.port)
+            .map { DeniedAddress(address: self.origin.host, kind: $0) }
+    }
+
+    /// Takes an idle connection from the pool, unless a request without this one's rule has opened it.
+    private func pooledConnection() -> ClientConnection? {
+        guard let connection = self.lane.takeConnection(over: self.route) else { return nil }
+        guard let rule = self.addressRule else { return connection }
+        let hop = self.route.firstHop.origin
+        guard let address = connection.remoteAddress, rule.refusal(of: address, host: hop.host, port: hop.port) == nil
+        else {
+            connection.release()
+            return nil
+        }
+        return connection
     }
 
     private func connect() {
@@ -61,7 +92,12 @@ final class HTTPExchange: Exchange, @unchecked Sendable {
         // One deadline for name resolution, connecting and handshakes; the bootstrap's timeout covers only connecting.
         self.connectDeadline = self.lane.loop.scheduleTask(in: timeout) { self.connectDeadlinePassed() }
         self.lane.began(self)
-        let future = self.lane.connect(over: self.route, userAgent: self.userAgentForTunnel, timeout: timeout)
+        let future = self.lane.connect(
+            over: self.route,
+            userAgent: self.userAgentForTunnel,
+            timeout: timeout,
+            addresses: self.addressRule
+        )
         future.assumeIsolated()
             .whenComplete { result in
                 switch result {

@@ -135,7 +135,12 @@ package final class TransferEngine: Sendable, RunHost {
         self.pacesRequests = politeness.hostInterval > 0 || politeness.domainInterval > 0 || politeness.obeysRobots
         self.robots =
             politeness.obeysRobots
-            ? RobotsBook(agent: configuration.robotsAgent, transport: transport, time: time) : nil
+            ? RobotsBook(
+                agent: configuration.robotsAgent,
+                addresses: politeness.addresses,
+                transport: transport,
+                time: time
+            ) : nil
         self.limiter = Mutex(RateLimiter(rate: configuration.rateLimit))
         self.throttles = Atomic(configuration.rateLimit != nil)
     }

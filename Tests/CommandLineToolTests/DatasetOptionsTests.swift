@@ -38,7 +38,19 @@ import TransferEngine
         #expect(try floor("http://h/", "--min-rate", "2K") == SpeedFloor(rate: 2048, window: 30 * second))
     }
 
+    @Test func rowsAreDeniedMetadataUnlessMoreIsDenied() throws {
+        func rule(_ arguments: String...) throws -> AddressRule? { try GetCommand.plan(arguments).options.addresses }
+        #expect(try rule("http://h/") == nil)
+        #expect(try rule("--manifest", "a.csv") == AddressRule(refusing: .metadata))
+        #expect(try rule("http://h/", "--deny-private-addresses") == AddressRule(refusing: .private))
+        let allowing = ["--allow-addresses", "10.0.0.0/8,nas", "--allow-addresses", "fd00::1"]
+        let strict = try GetCommand.plan(["--manifest", "a.csv", "--deny-private-addresses"] + allowing)
+        let expected = AddressRule(refusing: .private, allowing: ProxyExceptions("10.0.0.0/8,nas,fd00::1"))
+        #expect(strict.options.addresses == expected && strict.politeness.addresses == expected)
+    }
+
     @Test(arguments: [
+        ["http://h/", "--allow-addresses", "10.0.0.1"], ["--manifest", "a.csv", "--allow-addresses", "10.0.0.0/33"],
         ["http://h/", "--min-rate-time", "5"], ["http://h/", "--min-rate", "1", "--min-rate-time", "0.5"],
         ["http://h/", "--manifest", "a.csv"], ["-i", "list", "--manifest", "a.csv"], ["--manifest", "a.parquet"],
         ["--manifest", "-"], ["--manifest", ""], ["http://h/", "--report", "r"], ["http://h/", "--max-size", "1"],

@@ -107,11 +107,12 @@ extension HTTPTransport {
         fields: HeaderFields = [:],
         body: [UInt8]? = nil,
         connectTimeout: Int64 = 30_000_000_000,
-        readQuantum: Int? = nil
+        readQuantum: Int? = nil,
+        addresses: AddressRule? = nil
     ) async -> any Exchange {
         await withCheckedContinuation { continuation in
             self.execute(onLane: 0) {
-                let request = ExchangeRequest(
+                var request = ExchangeRequest(
                     method: method,
                     url: url,
                     fields: fields,
@@ -119,6 +120,7 @@ extension HTTPTransport {
                     connectTimeout: connectTimeout,
                     readQuantum: readQuantum
                 )
+                request.addresses = addresses
                 continuation.resume(returning: self.start(request, onLane: 0, receiver: receiver))
             }
         }
@@ -130,10 +132,19 @@ extension HTTPTransport {
         method: String = "GET",
         fields: HeaderFields = [:],
         body: [UInt8]? = nil,
-        connectTimeout: Int64 = 30_000_000_000
+        connectTimeout: Int64 = 30_000_000_000,
+        addresses: AddressRule? = nil
     ) async -> ExchangeRecorder.Record {
         let receiver = ExchangeRecorder()
-        _ = await self.begin(url, receiver, method: method, fields: fields, body: body, connectTimeout: connectTimeout)
+        _ = await self.begin(
+            url,
+            receiver,
+            method: method,
+            fields: fields,
+            body: body,
+            connectTimeout: connectTimeout,
+            addresses: addresses
+        )
         return await receiver.whole()
     }
 

@@ -38,6 +38,25 @@ struct RedirectTests {
         await other.stop()
     }
 
+    @Test("each redirect is judged: one to a private address is refused, and is not retried")
+    func privateAddress() async throws {
+        let harness = try Harness()
+        let other = try await serve(Served(Self.file))
+        let server = try await ScriptedServer.start { _ in .redirect(to: other.text("metadata")) }
+        for path in ["one", "two"] {
+            let outcome = try await harness.fetch(server.text(path)) { request in
+                request.options.addresses = AddressRule(
+                    refusing: .private,
+                    allowing: ProxyExceptions("127.0.0.1:\(server.port)")
+                )
+            }
+            #expect(outcome.failure?.code == .addressDenied, "\(outcome.story)")
+        }
+        #expect(server.requests.count == 2 && other.connectionCount == 0)
+        await server.stop()
+        await other.stop()
+    }
+
     @Test("the URL's credentials go to its own origin as Basic, and stay for a redirect within it")
     func sameOrigin() async throws {
         let harness = try Harness()

@@ -51,6 +51,18 @@ struct PolitenessTests {
         #expect(stage.failure(id)?.code == .robotsDenied)
     }
 
+    @Test("the requests for rules and for files have the rule for addresses")
+    func addresses() throws {
+        let rule = AddressRule(refusing: .metadata)
+        let stage = Stage(politeness: self.obeying { $0.addresses = rule })
+        _ = try stage.add("http://a/f") { $0.addresses = rule }
+        #expect(try stage.exchange().request.url.path == "/robots.txt")
+        #expect(try stage.exchange().request.addresses == rule)
+        try stage.exchange().respond(404)
+        #expect(try stage.exchange().request.url.path == "/f")
+        #expect(try stage.exchange().request.addresses == rule)
+    }
+
     @Test("rules that the server fails to provide hold the host, and are requested again", arguments: [429, 500, 503])
     func refused(status: Int) throws {
         let stage = Stage(politeness: self.obeying())

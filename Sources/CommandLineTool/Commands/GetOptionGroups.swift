@@ -231,6 +231,8 @@ struct RequestOptions: ParsableArguments {
     )
     var maxRedirects: Int = 20
 
+    @OptionGroup var addresses: AddressOptions
+
     /// A header field.
     struct HeaderPair: Sendable, Equatable {
         var name: String

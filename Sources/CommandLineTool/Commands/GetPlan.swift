@@ -125,7 +125,9 @@ extension GetCommand {
             plan.refreshCommand = command
         }
         try self.fillConnections(&plan)
+        plan.options.addresses = try self.requests.addresses.rule(usual: self.datasets.isGiven ? .metadata : .none)
         self.politeness.apply(to: &plan)
+        plan.politeness.addresses = plan.options.addresses
         if self.politeness.contact != nil, self.requests.userAgent != nil {
             throw BadValue("--contact is part of the default User-Agent; put it into --user-agent, or leave that out")
         }

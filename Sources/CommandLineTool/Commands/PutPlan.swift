@@ -141,6 +141,7 @@ extension PutCommand {
         plan.run.options.allowsDowngrade = self.requests.allowDowngrade
         plan.run.options.connections = .fixed(1)
         try self.failures.apply(to: &plan.run.options)
+        plan.run.options.addresses = try self.requests.addresses.rule()
         plan.run.proxy = try self.requests.proxySettings()
         plan.run.directHosts = self.requests.noProxy
         plan.run.jobs = sending.jobs

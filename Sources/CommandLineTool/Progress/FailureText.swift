@@ -20,6 +20,7 @@ extension TransferFailure {
             case .trust: "use --cacert FILE with its certificate authority, or --pin with its public key"
             case .credentials: "pass them with --header"
             case .concurrency: "with fewer connections (-j, -x)"
+            case .addresses: "if it is meant, allow it with --allow-addresses"
             case .lowestRate: "allow a lower one with --min-rate"
             case .outageTimeout: "wait longer with --outage-timeout"
             }

@@ -197,6 +197,9 @@ struct AddCommand: QueueCommand {
         )
         var minRate: Int64?
 
+        @Flag(help: "Refuse hosts at loopback, private and other special addresses; see martlet get.")
+        var denyPrivateAddresses = false
+
         @Option(
             help: ArgumentHelp(
                 "Seconds to wait while the host or the network is unreachable. (default: the daemon's, 86400)",

@@ -140,6 +140,7 @@ extension AddCommand {
         options[limit] = self.fetching.limitRate.map { "\($0)" }
         // aria2's `max-tries` includes the first attempt; 0 is unlimited.
         options[.maxTries] = self.fetching.retries.map { "\($0 + 1)" }
+        if self.fetching.denyPrivateAddresses { options[.deniedAddresses] = AddressRule.Refused.private.rawValue }
         options[.lowestSpeedLimit] = self.fetching.minRate.map { "\($0)" }
         options[.resourceTimeout] = self.fetching.maxTime.map { "\($0)" }
         options[.outageTimeout] = self.fetching.outageTimeout.map { "\($0)" }

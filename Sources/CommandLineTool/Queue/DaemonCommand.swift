@@ -82,6 +82,12 @@ struct DaemonCommand: QueueCommand {
         settings.allowedOrigins = self.remote.rpcAllowOrigin
         settings.allowedHosts = self.remote.rpcAllowHost
         settings.allowsOpenNotifications = self.remote.insecureNotifications
+        if self.remote.addresses.denyPrivateAddresses { settings.deniedAddresses = .private }
+        do throws(BadValue) {
+            settings.allowedAddresses = try self.remote.addresses.allowed()
+        } catch {
+            throw ControlError(.badParameter, error.description)
+        }
         settings.options[.maxConcurrentDownloads] = self.queue.maxConcurrentDownloads.map { "\($0)" }
         settings.options[.maxDownloadResult] = self.queue.maxDownloadResult.map { "\($0)" }
         settings.options[.notify] = self.queue.notify
@@ -101,5 +107,6 @@ struct DaemonCommand: QueueCommand {
         return words.map { "--\($0.name)=\($0.value)" }
             + (self.logLevel.map { ["--log-level=\($0.rawValue)"] } ?? [])
             + (self.remote.insecureNotifications ? ["--insecure-notifications"] : [])
+            + (self.remote.addresses.denyPrivateAddresses ? ["--deny-private-addresses"] : [])
     }
 }

@@ -111,6 +111,8 @@ struct RemoteOptions: ParsableArguments {
     @Flag(help: "Send aria2's notifications to WebSockets on loopback without a token, as aria2 does.")
     var insecureNotifications = false
 
+    @OptionGroup var addresses: AddressOptions
+
     /// The location of the token.
     var secret: DaemonSettings.Secret {
         if let token = self.rpcSecret { return .token(token) }
@@ -132,7 +134,7 @@ struct RemoteOptions: ParsableArguments {
             ("listen", self.listen), ("rpc-secret-file", self.rpcSecretFile.map(PosixPath.absolute)),
         ]
         return single.compactMap { name, value in value.map { (name, $0) } }
-            + self.rpcAllowOrigin.map { ("rpc-allow-origin", $0) } + self.rpcAllowHost.map { ("rpc-allow-host", $0) }
+            + self.addresses.allowAddresses.map { ("allow-addresses", $0) } + self.rpcAllowOrigin.map { ("rpc-allow-origin", $0) } + self.rpcAllowHost.map { ("rpc-allow-host", $0) }
     }
 }
 

@@ -7,7 +7,7 @@ package import TransferCore
 /// Several of the engine's codes can map to one status; the code's name is given next to the number if the difference
 /// matters.
 ///
-/// - Source: "EXIT STATUS" in aria2c(1); 33 is defined by Martlet.
+/// - Source: "EXIT STATUS" in aria2c(1); 33 to 35 are defined by Martlet.
 package struct Aria2ExitStatus: Hashable, Sendable {
     /// The number.
     package let number: Int
@@ -50,6 +50,7 @@ package struct Aria2ExitStatus: Hashable, Sendable {
             case .checksumMismatch: 32
             case .tooLarge: 33
             case .robotsDenied: 34
+            case .addressDenied: 35
             }
     }
 
@@ -80,6 +81,7 @@ package struct Aria2ExitStatus: Hashable, Sendable {
         case 32: .checksumMismatch
         case 33: .tooLarge
         case 34: .robotsDenied
+        case 35: .addressDenied
         default: nil
         }
     }

@@ -129,6 +129,8 @@ public enum OptionName: String, Sendable, Hashable, CaseIterable {
     case outageTimeout = "outage-timeout"
     case ifExists = "if-exists"
     case ifRunning = "if-running"
+    // The addresses to which no request is sent: none, metadata or private.
+    case deniedAddresses = "denied-addresses"
     // The URL whose last segment names the file: first, or last after redirects, as in aria2.
     case nameFrom = "name-from"
     case priority

@@ -14,6 +14,8 @@ package struct CoreConfiguration: Sendable {
     package var options = TransferOptions()
     /// The settings of the shared queue's transfers that their options do not set.
     package var shared = SessionConfiguration.ephemeral
+    /// The addresses that transfers may use although they are denied.
+    package var allowedAddresses = ProxyExceptions()
     /// Seconds after which ended transfers of the shared queue leave the history.
     package var historyAge: Double = 30 * 86_400
     /// Observes all events of transfers; must return immediately.

@@ -139,6 +139,7 @@ extension DaemonCore {
         case .existingFiles: "set 'if-exists'"
         case .runningDownloads: "set 'if-running' to 'wait'"
         case .outageTimeout: "set a longer 'outage-timeout'"
+        case .addresses: "if it is meant, allow it with --allow-addresses, or add it over the Unix socket"
         case .lowestRate: "lower 'lowest-speed-limit'"
         case .resourceTimeout: "set a longer 'resource-timeout'"
         case .connectTimeout: "set a longer 'connect-timeout'"

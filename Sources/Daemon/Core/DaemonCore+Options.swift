@@ -90,13 +90,18 @@ extension DaemonCore {
     }
 
     /// Replaces a transfer's URLs; it keeps its bytes and the name of its partial file.
-    package func replaceURLs(_ id: GID, with urls: [String]) async throws(ControlError) {
+    package func replaceURLs(
+        _ id: GID,
+        with urls: [String],
+        _ options: TransferOptions = TransferOptions()
+    ) async throws(ControlError) {
         let known = try await self.read { (reader) throws(QueueStoreError) in try reader.transfer(id) }
         let name = known.flatMap { self.partialName(of: $0) }
         let edit: Edit = try await self.edit(
             id,
             { (stored) throws(ControlError) in
                 stored.urls = urls
+                stored.options = stored.options.merging(options)
                 if let name, stored.options[.out]?.isEmpty ?? true { stored.options[.out] = name }
             },
             then: { core, edit in core.machine.changed(edit.before.session, id.rawValue) }

@@ -116,7 +116,8 @@ package actor DaemonCore: TransferService {
             loops: SharedLoops(laneCount: 2),
             store: DiskStore(),
             pool: NIOBlockingPool(threadCount: 4),
-            notes: UploadNotes(stateDirectory: configuration.stateDirectory)
+            notes: UploadNotes(stateDirectory: configuration.stateDirectory),
+            allowedAddresses: configuration.allowedAddresses
         )
         self.sessions = start.sessions
         self.woken = start.woken

@@ -13,8 +13,8 @@ struct SavedSession: Sendable {
 
     /// The options that only Martlet knows.
     private static let own: Set<OptionName> = [
-        .resourceTimeout, .outageTimeout, .ifExists, .ifRunning, .nameFrom, .priority, .description, .userInfo, .method,
-        .body, .conditions,
+        .resourceTimeout, .outageTimeout, .ifExists, .ifRunning, .deniedAddresses, .nameFrom, .priority, .description,
+        .userInfo, .method, .body, .conditions,
     ]
 
     /// UTF-8 text.

@@ -90,6 +90,7 @@ package enum DaemonProcess {
     ) async throws(ControlError) -> DaemonCore {
         var configuration = CoreConfiguration(stateDirectory: settings.state.path, directory: settings.directory)
         configuration.options = settings.options
+        configuration.allowedAddresses = settings.allowedAddresses
         configuration.logger = logger
         configuration.notifier = DesktopNotifier(environment: StateDirectory.environment, logger: logger)
         configuration.mostAtOnce = Self.mostTransfers
@@ -107,6 +108,7 @@ package enum DaemonProcess {
         var configuration = ServerConfiguration(directory: settings.directory)
         configuration.socketPath = try settings.state.makeSocketDirectory()
         configuration.moreRoots = settings.allowedDirectories
+        configuration.deniedAddresses = settings.deniedAddresses
         configuration.allowedOrigins = settings.allowedOrigins
         configuration.allowedHosts = settings.allowedHosts
         configuration.allowsOpenNotifications = settings.allowsOpenNotifications

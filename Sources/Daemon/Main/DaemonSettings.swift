@@ -2,7 +2,7 @@
 package import Control
 package import Logging
 internal import FileStorage
-internal import TransferCore
+package import TransferCore
 
 internal import Platform
 
@@ -63,6 +63,10 @@ package struct DaemonSettings: Sendable {
     package var directory: String
     /// Additional directories in which TCP clients may store files; absolute paths.
     package var allowedDirectories: [String] = []
+    /// The addresses to which no request is sent for TCP clients.
+    package var deniedAddresses = AddressRule.Refused.metadata
+    /// The addresses that transfers may use although they are denied.
+    package var allowedAddresses = ProxyExceptions()
     /// The address of the RPC.
     package var listening = Listening.standard
     /// The location of the token.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
+package import TransferCore
 
 /// The addresses, permissions and limits of the daemon's server.
 package struct ServerConfiguration: Sendable {
@@ -32,6 +33,8 @@ package struct ServerConfiguration: Sendable {
     package var directory: String
     /// Additional directories that callers over TCP may access.
     package var moreRoots: [String] = []
+    /// The addresses to which no request is sent for callers over TCP.
+    package var deniedAddresses = AddressRule.Refused.metadata
     /// The origins of web pages that may call; a `*` at the end matches any rest, `*` alone any origin.
     package var allowedOrigins: [String] = []
     /// The host names that the `Host` field may contain in addition to the listen address and `localhost`.

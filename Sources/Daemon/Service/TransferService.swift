@@ -93,7 +93,7 @@ package protocol TransferService: AnyObject, Sendable {
     func changeGlobalOptions(_ options: TransferOptions) async throws(ControlError)
 
     /// Replaces a transfer's URLs; the bytes received so far are kept.
-    func replaceURLs(_ id: GID, with urls: [String]) async throws(ControlError)
+    func replaceURLs(_ id: GID, with urls: [String], _ options: TransferOptions) async throws(ControlError)
 
     /// Sets the maximum number of connections to a host, given by name; `nil` removes the limit.
     func setHostLimit(_ host: String, _ connections: Int?) async throws(ControlError)

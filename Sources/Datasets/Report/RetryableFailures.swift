@@ -23,7 +23,7 @@ extension DatasetResult.Failure {
         // Faults of this machine.
         case .noSpace, .inUse, .cannotOpen, .cannotCreate, .fileIO, .cannotCreateDirectory: return true
         case .notFound, .redirects, .authentication, .badOption, .tooLarge, .fileExists, .certificateExpired,
-            .certificateWrongHost, .certificateUnknownAuthority, .certificate, .robotsDenied:
+            .certificateWrongHost, .certificateUnknownAuthority, .certificate, .robotsDenied, .addressDenied:
             return false
         // Whether a name server responded that the name does not exist.
         case .nameResolution: return failure.isRetryable

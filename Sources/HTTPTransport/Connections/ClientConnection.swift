@@ -77,6 +77,9 @@ final class ClientConnection: ChannelInboundHandler, @unchecked Sendable {
         self.parser = ResponseParser(isHeadRequest: false, limits: limits)
     }
 
+    /// The address of the peer, without brackets.
+    var remoteAddress: String? { self.context?.channel.remoteAddress?.ipAddress }
+
     /// The channel's allocator.
     var allocator: ByteBufferAllocator { self.context?.channel.allocator ?? ByteBufferAllocator() }
 

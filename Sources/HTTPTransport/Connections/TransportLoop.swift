@@ -86,9 +86,24 @@ final class TransportLoop: @unchecked Sendable {
     func finished(_ exchange: HTTPExchange) { self.connecting[ObjectIdentifier(exchange)] = nil }
 
     /// Opens a TCP connection; the tunnel and the TLS handshake may follow after the future completes.
-    func connect(over route: Route, userAgent: String?, timeout: TimeAmount) -> EventLoopFuture<any Channel> {
+    ///
+    /// - Parameters:
+    ///   - route: The route.
+    ///   - userAgent: The field of a request for a tunnel.
+    ///   - timeout: The time for connecting.
+    ///   - addresses: The addresses to which no connection is made.
+    /// - Returns: The channel; ``DeniedAddress`` if every address of the host is denied.
+    func connect(
+        over route: Route,
+        userAgent: String?,
+        timeout: TimeAmount,
+        addresses: AddressRule?
+    ) -> EventLoopFuture<any Channel> {
         let hop = route.firstHop
         let address = try? SocketAddress(ipAddress: hop.origin.host, port: hop.origin.port)
+        if address != nil, let denial = DeniedAddress(hop.origin.host, of: hop.origin, by: addresses) {
+            return self.loop.makeFailedFuture(denial)
+        }
         let bootstrap = ClientBootstrap(group: self.loop)
             .channelOption(.tcpOption(.tcp_nodelay), value: 1)
             .channelOption(.autoRead, value: false)
@@ -100,7 +115,7 @@ final class TransportLoop: @unchecked Sendable {
                 }
             }
         if let address { return bootstrap.connect(to: address) }
-        return bootstrap.resolver(NameQuery(by: self.loops.names, lane: self))
+        return bootstrap.resolver(NameQuery(of: hop.origin, by: self.loops.names, addresses: addresses, lane: self))
             .connect(host: hop.origin.host, port: hop.origin.port)
     }
 

@@ -18,7 +18,9 @@ extension TransportError {
     }
 
     private static func mapped(to peer: Peer, _ error: any Error) -> TransportError {
+        if let denial = error as? DeniedAddress { return .denied(denial, for: peer) }
         if let error = error as? NIOConnectionError {
+            if let denial = error.dnsAError as? DeniedAddress { return .denied(denial, for: peer) }
             // A host may have several addresses; a shortage of local resources explains more than a refusal.
             let failures = error.connectionErrors.map { Self.connecting(to: peer, $0.error) }
             if let failure = failures.first(where: { $0.code == .localResource }) ?? failures.first { return failure }
@@ -70,6 +72,17 @@ extension TransportError {
             .nameResolution,
             "cannot resolve \(peer.nameOfHost) now: check the network and its name servers"
         )
+    }
+
+    /// The error of a host whose address must not be used.
+    static func denied(_ denial: DeniedAddress, for peer: Peer) -> TransportError {
+        let what = denial.address == peer.origin.host ? "" : "\(denial.address), "
+        return TransportError(
+            .addressDenied,
+            "no request is sent to \(peer.place): it is at \(what)\(denial.kind.rawValue)",
+            setting: .addresses
+        )
+        .about(peer)
     }
 
     /// The error of a timeout before the request could be sent.

@@ -8,15 +8,26 @@ internal import TransferCore
 /// Both families are completed in the same iteration of the event loop.
 /// `@unchecked` because its state is accessed only on that event loop.
 final class NameQuery: Resolver, @unchecked Sendable {
+    private let origin: Origin
     private let names: NameResolver
+    private let addresses: AddressRule?
     private let lane: TransportLoop
     private let four: EventLoopPromise<[SocketAddress]>
     private let six: EventLoopPromise<[SocketAddress]>
     private var ticket: NameResolver.Ticket?
     private var isOver = false
 
-    init(by names: NameResolver, lane: TransportLoop) {
+    /// Creates a query.
+    ///
+    /// - Parameters:
+    ///   - origin: The host to connect to.
+    ///   - names: Resolves its name.
+    ///   - addresses: The addresses to which no connection is made.
+    ///   - lane: The transport on the connection's event loop.
+    init(of origin: Origin, by names: NameResolver, addresses: AddressRule?, lane: TransportLoop) {
+        self.origin = origin
         self.names = names
+        self.addresses = addresses
         self.lane = lane
         self.four = lane.loop.makePromise()
         self.six = lane.loop.makePromise()
@@ -44,6 +55,14 @@ final class NameQuery: Resolver, @unchecked Sendable {
         switch outcome {
         case .failure(let failure): self.fail(failure)
         case .success(var addresses):
+            // Those that remain are connected to: no second lookup could give others.
+            var denial: DeniedAddress?
+            addresses.removeAll { address in
+                let denied = address.ipAddress.flatMap { DeniedAddress($0, of: self.origin, by: self.addresses) }
+                denial = denial ?? denied
+                return denied != nil
+            }
+            if addresses.isEmpty, let denial { return self.fail(denial) }
             self.end()
             for index in addresses.indices { addresses[index].port = port }
             self.six.succeed(addresses.filter { $0.protocol == .inet6 })
@@ -51,7 +70,7 @@ final class NameQuery: Resolver, @unchecked Sendable {
         }
     }
 
-    private func fail(_ failure: NameFailure) {
+    private func fail(_ failure: any Error) {
         self.end()
         self.six.fail(failure)
         self.four.fail(failure)

@@ -227,7 +227,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
             case .trust: "add its certificate authority to the configuration's TLS options"
             case .credentials: "set credentials in the configuration"
             case .concurrency: "run fewer tasks concurrently"
-            case .outageTimeout, .lowestRate: ""
+            case .outageTimeout, .lowestRate, .addresses: ""
             }
         }
     }
@@ -250,7 +250,7 @@ public struct TransferError: Error, Sendable, CustomStringConvertible {
         case .cannotOpen, .cannotCreate, .fileIO, .cannotCreateDirectory: .file
         case .checksumMismatch: .checksumMismatch
         case .badOption: .badRequest
-        case .robotsDenied: .unknown
+        case .robotsDenied, .addressDenied: .unknown
         case .tooLarge: .bodyTooLarge
         case .unknown: .unknown
         }

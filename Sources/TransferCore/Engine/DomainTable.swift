@@ -9,6 +9,8 @@ public struct PolitenessLimits: Hashable, Sendable {
     public var domainInterval: Int64 = 0
     /// Whether downloads wait for the `robots.txt` of their origin and obey it.
     public var obeysRobots = false
+    /// The addresses to which the requests for `robots.txt` are not sent; `nil` if they may be sent to all.
+    package var addresses: AddressRule?
 
     /// Creates no limits.
     public init() {}

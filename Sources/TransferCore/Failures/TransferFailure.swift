@@ -65,6 +65,8 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
         case tooLarge = "too-large"
         /// The origin's `robots.txt` denies the request.
         case robotsDenied = "robots-denied"
+        /// The address of the host must not be used, such as one of a private network.
+        case addressDenied = "address-denied"
     }
 
     /// The kind of failure.
@@ -146,6 +148,8 @@ public struct TransferFailure: Error, Sendable, CustomStringConvertible {
         case outageTimeout
         /// The lowest rate.
         case lowestRate
+        /// The addresses that may be used.
+        case addresses
     }
 }
 
@@ -190,6 +194,7 @@ extension TransferFailure {
             case .content: (.fileIO, false)
             case .notCached: (.unknown, false)
             case .robotsDenied: (.robotsDenied, false)
+            case .addressDenied: (.addressDenied, false)
             case .robotsUnavailable: (.overloaded, true)
             case .malformed, .headTooLarge: (.badResponse, true)
             case .connect, .broken, .truncated, .localResource, .cancelled, .proxyRefused: (.network, true)
@@ -217,7 +222,7 @@ extension OutageCause {
         case .robotsUnavailable: self = .errors
         case .unknownName, .tls, .certificateExpired, .certificateWrongHost, .certificateUnknownAuthority,
             .certificate, .malformed, .headTooLarge, .cancelled, .localResource, .proxyAuthentication, .proxyRefused,
-            .proxySettings, .content, .notCached, .robotsDenied:
+            .proxySettings, .content, .notCached, .robotsDenied, .addressDenied:
             return nil
         }
     }

@@ -51,6 +51,8 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
         case notCached
         /// The origin's `robots.txt` denies the request.
         case robotsDenied
+        /// The address of the host must not be used.
+        case addressDenied
         /// The origin does not provide its `robots.txt` for now (429, 5xx), so that nothing may be requested.
         case robotsUnavailable
     }

@@ -11,7 +11,7 @@ public struct ProxyExceptions: Hashable, Sendable {
     private enum Hosts: Hashable, Sendable {
         case all
         case named(String)
-        case network(ProxyAddress, bits: Int)
+        case network(NetworkAddress, bits: Int)
     }
 
     private struct Entry: Hashable, Sendable {
@@ -31,6 +31,13 @@ public struct ProxyExceptions: Hashable, Sendable {
             .compactMap { Self.entry($0.map(ASCII.lowercase)) }
     }
 
+    /// The first entry of a list that would match nothing, or `nil` if there is none.
+    package static func invalidEntry(of text: String) -> String? {
+        text.utf8.split { $0 == 0x2C || $0 == 0x20 || ($0 >= 0x09 && $0 <= 0x0D) }
+            .first { Self.entry($0.map(ASCII.lowercase)) == nil }
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+
     /// Whether the list is empty.
     public var isEmpty: Bool { self.entries.isEmpty }
 
@@ -43,7 +50,7 @@ public struct ProxyExceptions: Hashable, Sendable {
     public func cover(host: String, port: Int) -> Bool {
         guard !self.entries.isEmpty else { return false }
         let host = host.hasSuffix(".") ? String(host.dropLast()) : host
-        let address = ProxyAddress(host.utf8)
+        let address = NetworkAddress(host.utf8)
         return self.entries.contains { entry in
             guard entry.port == nil || entry.port == port else { return false }
             switch entry.hosts {
@@ -58,7 +65,7 @@ public struct ProxyExceptions: Hashable, Sendable {
         var host = bytes[...]
         if host.elementsEqual([0x2A]) { return Entry(hosts: .all) }
         if let slash = host.firstIndex(of: 0x2F) {
-            guard let network = ProxyAddress(Self.unbracketed(host[..<slash])),
+            guard let network = NetworkAddress(Self.unbracketed(host[..<slash])),
                 let bits = Self.number(host[(slash + 1)...], upTo: network.writtenBitCount)
             else { return nil }
             return Entry(hosts: .network(network, bits: bits - network.writtenBitCount + network.bitCount))
@@ -72,7 +79,7 @@ public struct ProxyExceptions: Hashable, Sendable {
                 host = host[..<colon]
             }
         }
-        if let address = ProxyAddress(Self.unbracketed(host)) {
+        if let address = NetworkAddress(Self.unbracketed(host)) {
             return Entry(hosts: .network(address, bits: address.bitCount), port: port)
         }
         if host.starts(with: "*.".utf8) { host = host.dropFirst() }

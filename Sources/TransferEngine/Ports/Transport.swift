@@ -56,6 +56,9 @@ public struct ExchangeRequest: Sendable {
     /// How a cache in front of the network is used; `nil` does not use it for this request.
     public var cachePolicy: CachePolicy?
 
+    /// The addresses to which it must not be sent; `nil` if it may be sent to all.
+    package var addresses: AddressRule?
+
     /// Creates a request.
     public init(
         method: String = "GET",

@@ -141,6 +141,8 @@ package struct DownloadOptions: Sendable {
     ///
     /// Time in which a rate limit, the disk or a receiver holds the transfer back does not count.
     package var speedFloor: SpeedFloor?
+    /// The addresses to which no request is sent; `nil` if they may be sent to all.
+    package var addresses: AddressRule?
     /// Whether every file is synced to disk before it is reported as finished.
     package var durable: Bool = false
     /// The algorithm of the digest that is reported with each finished file.

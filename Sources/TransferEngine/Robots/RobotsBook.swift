@@ -29,6 +29,7 @@ final class RobotsBook: Sendable {
     private static let limit = 32_768
 
     private let agent: String
+    private let addresses: AddressRule?
     private let transport: any Transport
     private let time: any TimeSource
     private let state = Mutex(State())
@@ -37,10 +38,12 @@ final class RobotsBook: Sendable {
     ///
     /// - Parameters:
     ///   - agent: The User-Agent field of the requests, which also selects the rules.
+    ///   - addresses: The addresses to which they are not sent.
     ///   - transport: Sends the requests.
     ///   - time: The clock.
-    init(agent: String, transport: any Transport, time: any TimeSource) {
+    init(agent: String, addresses: AddressRule?, transport: any Transport, time: any TimeSource) {
         self.agent = agent
+        self.addresses = addresses
         self.transport = transport
         self.time = time
     }
@@ -77,7 +80,14 @@ final class RobotsBook: Sendable {
         guard let fetch = RobotsFetch(origin, for: self.agent) else {
             return self.finish(origin, .rules(.allowingAll, age: RobotsFetch.rulesAge))
         }
-        let reader = RobotsReader(fetch, agent: self.agent, lane: lane, transport: self.transport, time: self.time) {
+        let reader = RobotsReader(
+            fetch,
+            agent: self.agent,
+            addresses: self.addresses,
+            lane: lane,
+            transport: self.transport,
+            time: self.time
+        ) {
             self.finish(origin, $0)
         }
         self.transport.execute(onLane: lane) { reader.begin() }

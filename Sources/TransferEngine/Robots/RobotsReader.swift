@@ -7,6 +7,7 @@ internal import TransferCore
 final class RobotsReader: ExchangeReceiver, @unchecked Sendable {
     private var fetch: RobotsFetch
     private let agent: String
+    private let addresses: AddressRule?
     private let lane: Int
     private let transport: any Transport
     private var finish: (@Sendable (RobotsFetch.Result) -> Void)?
@@ -21,6 +22,7 @@ final class RobotsReader: ExchangeReceiver, @unchecked Sendable {
     init(
         _ fetch: RobotsFetch,
         agent: String,
+        addresses: AddressRule?,
         lane: Int,
         transport: any Transport,
         time: any TimeSource,
@@ -28,6 +30,7 @@ final class RobotsReader: ExchangeReceiver, @unchecked Sendable {
     ) {
         self.fetch = fetch
         self.agent = agent
+        self.addresses = addresses
         self.lane = lane
         self.transport = transport
         self.time = time
@@ -55,7 +58,8 @@ final class RobotsReader: ExchangeReceiver, @unchecked Sendable {
         var fields = HeaderFields()
         fields.append("User-Agent", self.agent)
         fields.append("Accept", "text/plain")
-        let request = ExchangeRequest(url: url, fields: fields, connectTimeout: Self.connectTimeout)
+        var request = ExchangeRequest(url: url, fields: fields, connectTimeout: Self.connectTimeout)
+        request.addresses = self.addresses
         self.exchange = self.transport.start(request, onLane: self.lane, receiver: self)
     }
 

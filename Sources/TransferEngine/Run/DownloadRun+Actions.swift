@@ -211,6 +211,7 @@ extension DownloadRun {
             readQuantum: self.host.readQuantum(for: self.transfer, attempts: count)
         )
         request.cachePolicy = self.request.cachePolicy
+        request.addresses = self.options.addresses
         return request
     }
 

@@ -52,21 +52,22 @@ extension TransferEngine {
             source: request.url,
             refusals: 0
         )
-        let exchange = ExchangeRequest(
+        var termination = ExchangeRequest(
             method: step.method,
             url: url,
             fields: request.fields(of: step, at: url, describes: false, facts),
             connectTimeout: request.options.connectTimeout.inNanoseconds
         )
+        termination.addresses = request.options.addresses
         // The queue is drained only after the response: a program ends when its queue is drained.
         self.state.withLock { $0.machine.terminationStarted() }
-        self.transport.execute(onLane: 0) {
-            let termination = Termination {
+        self.transport.execute(onLane: 0) { [termination] in
+            let receiver = Termination {
                 self.handle { $0.machine.terminationEnded() }
             }
-            let exchange = self.transport.start(exchange, onLane: 0, receiver: termination)
+            let exchange = self.transport.start(termination, onLane: 0, receiver: receiver)
             self.time.schedule(after: Termination.timeout) {
-                if termination.end() { exchange.cancel() }
+                if receiver.end() { exchange.cancel() }
             }
         }
     }

@@ -149,6 +149,7 @@ extension UploadRun {
             fields: fields,
             connectTimeout: self.request.options.connectTimeout.inNanoseconds
         )
+        request.addresses = self.request.options.addresses
         let content = self.content(of: outgoing)
         request.content = content
         if content == nil, outgoing.content != nil { request.body = [] }

@@ -9,7 +9,7 @@ import TransferCore
         1: .unknown, 2: .timeout, 3: .notFound, 5: .tooSlow, 6: .network, 8: .cannotResume, 9: .noSpace, 11: .inUse,
         13: .fileExists, 15: .cannotOpen, 16: .cannotCreate, 17: .fileIO, 18: .cannotCreateDirectory,
         19: .nameResolution, 22: .badResponse, 23: .redirects, 24: .authentication, 28: .badOption, 29: .overloaded,
-        32: .checksumMismatch, 33: .tooLarge, 34: .robotsDenied,
+        32: .checksumMismatch, 33: .tooLarge, 34: .robotsDenied, 35: .addressDenied,
     ]
 
     @Test(arguments: 0...34)
@@ -19,7 +19,7 @@ import TransferCore
         if let code { #expect(Aria2ExitStatus(code).number == number) }
     }
 
-    @Test(arguments: [-1, 35, 130, Int.max, Int.min])
+    @Test(arguments: [-1, 36, 130, Int.max, Int.min])
     func otherNumbersStandForNothing(number: Int) { #expect(Aria2ExitStatus(number: number).code == nil) }
 
     @Test func theNewKindsHaveTheNumberOfTheirCause() {

@@ -87,6 +87,10 @@ struct CoreValueTests {
         #expect(request.options.speedFloor == SpeedFloor(rate: 1024, window: 10_000_000_000))
         #expect(try Self.plan(["lowest-speed-limit": ["0"]]).request.options.speedFloor == nil)
         #expect(plan.isConditional && plan.proxy == nil)
+        #expect(request.options.addresses == nil)
+        let denying = try Self.plan(["denied-addresses": ["metadata"], "all-proxy": ["http://h:1"]]).request.options
+        #expect(denying.addresses?.refused == .metadata && denying.addresses?.judgesProxies == true)
+        #expect(try Self.plan(["denied-addresses": ["none"]]).request.options.addresses == nil)
     }
 
     @Test("What stands at the destination is treated as the options say")
@@ -107,7 +111,7 @@ struct CoreValueTests {
             ("split", "0"), ("split", "many"), ("max-download-limit", "fast"), ("timeout", "-1"), ("out", "../x"),
             ("out", "/etc/x"), ("out", "a/"), ("checksum", "sha-256=12"), ("header", "no colon"),
             ("header", "A: b\r\nC: d"), ("referer", "a\nb"), ("all-proxy", "socks5://x"), ("if-exists", "maybe"),
-            ("if-running", "maybe"), ("conditional-get", "perhaps"), ("user-info", "{"), ("method", "A B"),
+            ("if-running", "maybe"), ("denied-addresses", "some"), ("conditional-get", "perhaps"), ("user-info", "{"), ("method", "A B"),
             ("body", "*"), ("retry-wait", "x"),
         ]
     )

@@ -165,4 +165,48 @@ struct ConfinementTests {
         #expect(await bench.call("aria2.changeGlobalOption", [outside]).result == "OK")
         #expect(await bench.call("aria2.addUri", [["http://h/x"], ["out": "f"]], from: RPCBench.remote).status == 200)
     }
+
+    @Test("servers and proxies that a network caller chooses are denied addresses, also by changes")
+    func addresses() async throws {
+        let bench = RPCBench(directory: "/d")
+        func denied(_ gid: JSON) async throws -> String? {
+            let id = try #require(gid.string.flatMap { GID($0) })
+            return try await bench.service.record(id).options[.deniedAddresses]
+        }
+        func add(_ options: JSON, from caller: Caller) async throws -> JSON {
+            try #require(await bench.call("aria2.addUri", [["http://h/x"], options], from: caller).result)
+        }
+        // A caller over the network may only make the rule stricter.
+        #expect(try await denied(add([:], from: RPCBench.remote)) == "metadata")
+        #expect(try await denied(add(["denied-addresses": "none"], from: RPCBench.remote)) == "metadata")
+        #expect(try await denied(add(["denied-addresses": "private"], from: RPCBench.remote)) == "private")
+        let own = try #require(
+            await bench.call("martlet.add", ["entries": [["urls": ["http://h/x"]]]], from: RPCBench.remote)
+                .result?.array?.first
+        )
+        #expect(try await denied(own) == "metadata")
+        let local = try await add([:], from: RPCBench.local)
+        #expect(try await denied(local) == nil)
+        // Limits do not choose an address; proxies and URLs do.
+        _ = await bench.call("aria2.changeOption", [local, ["max-download-limit": "1K"]], from: RPCBench.remote)
+        #expect(try await denied(local) == nil)
+        _ = await bench.call("aria2.changeOption", [local, ["all-proxy": "http://p:1"]], from: RPCBench.remote)
+        #expect(try await denied(local) == "metadata")
+        let strict = try await add(["denied-addresses": "private"], from: RPCBench.local)
+        let weaker: JSON = ["denied-addresses": "none"]
+        _ = await bench.call("aria2.changeOption", [strict, weaker], from: RPCBench.remote)
+        #expect(try await denied(strict) == "private")
+        for method in ["aria2.changeUri", "martlet.replaceURI"] {
+            let other = try await add([:], from: RPCBench.local)
+            let parameters: JSON =
+                method == "aria2.changeUri"
+                ? [other, 1, ["http://h/x"], ["http://i/y"]] : ["id": other, "urls": ["http://i/y"]]
+            #expect(await bench.call(method, parameters, from: RPCBench.remote).status == 200)
+            #expect(try await denied(other) == "metadata", "\(method)")
+        }
+        _ = await bench.call("aria2.changeGlobalOption", [weaker], from: RPCBench.remote)
+        #expect(bench.service.globalOptions[.deniedAddresses] == nil)
+        #expect(await bench.call("aria2.changeGlobalOption", [["denied-addresses": "private"]]).result == "OK")
+        #expect(try await denied(add([:], from: RPCBench.remote)) == "private")
+    }
 }

@@ -290,8 +290,11 @@ final class MemoryService: TransferService {
         self.state.withLock { $0.global = $0.global.merging(options) }
     }
 
-    func replaceURLs(_ id: GID, with urls: [String]) async throws(ControlError) {
-        try self.change(id) { $0.urls = urls }
+    func replaceURLs(_ id: GID, with urls: [String], _ options: TransferOptions) async throws(ControlError) {
+        try self.change(id) { record in
+            record.urls = urls
+            record.options = record.options.merging(options)
+        }
     }
 
     func setHostLimit(_ host: String, _ connections: Int?) async throws(ControlError) {

@@ -12,7 +12,7 @@ import TransferCore
                 "certificate-wrong-host", "certificate-unknown-authority", "certificate", "network", "cannot-resume",
                 "no-space", "file-exists", "in-use", "cannot-open", "cannot-create", "file-io",
                 "cannot-create-directory", "bad-response", "redirects", "authentication", "bad-option", "overloaded",
-                "checksum-mismatch", "too-large", "robots-denied",
+                "checksum-mismatch", "too-large", "robots-denied", "address-denied",
             ]
         )
     }
@@ -39,6 +39,7 @@ import TransferCore
             case .content: (.fileIO, false)
             case .notCached: (.unknown, false)
             case .robotsDenied: (.robotsDenied, false)
+            case .addressDenied: (.addressDenied, false)
             case .robotsUnavailable: (.overloaded, true)
             }
         let failure = TransferFailure(TransportError(code, "m", remedy: "r", setting: .trust))

@@ -13,6 +13,8 @@ struct EngineParts: Sendable {
     let store: DiskStore
     let pool: NIOBlockingPool
     let notes: UploadNotes
+    /// The addresses that transfers may use although they are denied.
+    var allowedAddresses = ProxyExceptions()
 }
 
 /// The claimed transfers of one queue, and the engines that run them.
@@ -161,12 +163,14 @@ final class Lane {
 
     /// Returns the request plan of a transfer under the lane's current settings.
     func plan(_ transfer: StoredTransfer) throws(ControlError) -> RequestPlan {
-        try RequestPlan(
+        var base = self.settings.downloads
+        base.addresses = AddressRule(allowing: self.parts.allowedAddresses)
+        return try RequestPlan(
             urls: transfer.urls,
             upload: transfer.upload,
             options: self.settings.defaults.merging(transfer.options),
             directory: transfer.directory,
-            base: self.settings.downloads,
+            base: base,
             baseFields: self.settings.fields
         )
     }

@@ -66,6 +66,7 @@ extension RequestPlan {
         try Self.readLimits(reader, &request)
         self.init(request: request)
         self.proxy = try Self.proxy(options)
+        self.request.options.addresses = try Self.addresses(reader, base.addresses, hasProxy: self.proxy != nil)
         if let user = options[.httpUser], !user.isEmpty {
             self.credential = .password(user: user, password: options[.httpPassword] ?? "")
         }
@@ -113,6 +114,22 @@ extension RequestPlan {
             )
         }
         return text
+    }
+
+    /// The rule for the addresses of its servers, and of proxies that its options name.
+    private static func addresses(
+        _ reader: OptionReader,
+        _ base: AddressRule?,
+        hasProxy: Bool
+    ) throws(ControlError) -> AddressRule? {
+        guard let text = reader.options[.deniedAddresses], !text.isEmpty else { return nil }
+        guard let refused = AddressRule.Refused(rawValue: text) else {
+            throw reader.wrong(.deniedAddresses, "none, metadata or private")
+        }
+        var rule = base ?? AddressRule()
+        rule.refused = refused
+        rule.judgesProxies = hasProxy
+        return refused == .none ? nil : rule
     }
 
     private static func digests(_ texts: [String]) throws(ControlError) -> [ExpectedDigest] {

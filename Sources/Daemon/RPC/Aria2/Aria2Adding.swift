@@ -35,6 +35,7 @@ enum Aria2Adding {
         entry.takeMembers()
         if entry.options[.out] == nil, entry.options[.nameFrom] == nil { entry.options[.nameFrom] = "last" }
         entry.options = try context.confine(entry.options, directory: context.directory)
+        context.denyAddresses(&entry.options)
         let place = entry.takePosition()
         return PlacedTransfer(entry, at: position.map { Int(clamping: $0) } ?? place)
     }

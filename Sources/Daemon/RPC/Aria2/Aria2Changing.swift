@@ -108,7 +108,11 @@ enum Aria2Changing {
                 remedy: "add a URI in the same call"
             )
         }
-        if urls != record.urls { try await context.service.replaceURLs(record.id, with: urls) }
+        if urls != record.urls {
+            var options = TransferOptions()
+            if !added.isEmpty { context.denyAddresses(&options, changing: record.options) }
+            try await context.service.replaceURLs(record.id, with: urls, options)
+        }
         return [.integer(Int64(count)), .integer(Int64(added.count))]
     }
 }

@@ -46,6 +46,9 @@ enum Aria2Options {
         for name in [OptionName.gid, .pause, .position] { options[name] = nil }
         for name in OptionDefaults.queueNames { options[name] = nil }
         guard !options.isEmpty else { return }
+        if options.names.contains(where: { $0.choosesAddress }) {
+            context.denyAddresses(&options, changing: record.options)
+        }
         try await context.service.changeOptions(record.id, options)
     }
 
@@ -57,6 +60,8 @@ enum Aria2Options {
             options[name] = nil
         }
         options = try context.confine(options, directory: context.directory)
+        // A network caller's own transfers are denied addresses anyway.
+        if !context.caller.isLocal { options[.deniedAddresses] = nil }
         guard !options.isEmpty else { return }
         try await context.service.changeGlobalOptions(options)
     }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
+internal import TransferCore
 
 extension RPCContext {
     /// Makes `dir` an absolute path, and checks that a network caller's paths are inside the allowed roots.
@@ -39,6 +40,21 @@ extension RPCContext {
         return options
     }
 
+    /// Denies addresses to a transfer whose servers or proxies a network caller has chosen.
+    ///
+    /// - Parameters:
+    ///   - options: The options of a new transfer, or those to change.
+    ///   - old: The options of the transfer that is changed.
+    func denyAddresses(_ options: inout TransferOptions, changing old: TransferOptions? = nil) {
+        guard !self.caller.isLocal else { return }
+        var denied = self.configuration.deniedAddresses
+        for known in [options, old ?? TransferOptions(), self.service.globalOptions] {
+            let refused = known[.deniedAddresses].flatMap { AddressRule.Refused(rawValue: $0) }
+            denied = .stricter(denied, refused ?? .none)
+        }
+        options[.deniedAddresses] = denied.rawValue
+    }
+
     /// Checks that the files of a network caller's upload are inside the allowed roots, and can be read now.
     ///
     /// - Throws: `forbidden`, `badParameter`.
@@ -66,5 +82,15 @@ extension RPCContext {
 
     private static func join(_ directory: String, _ name: String) -> String {
         directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)"
+    }
+}
+
+extension OptionName {
+    /// Whether it may change the addresses to which a transfer's requests are sent.
+    var choosesAddress: Bool {
+        switch self {
+        case .allProxy, .httpProxy, .httpsProxy, .noProxy, .deniedAddresses: true
+        default: false
+        }
     }
 }

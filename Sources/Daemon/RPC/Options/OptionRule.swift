@@ -59,6 +59,7 @@ enum OptionRule: Sendable {
         case .nameFrom: .words(["first", "last"])
         case .ifExists: .words(["auto", "skip", "resume", "rename", "overwrite", "fail"])
         case .ifRunning: .words(IfRunningRule.allCases.map(\.rawValue))
+        case .deniedAddresses: .words(AddressRule.Refused.allCases.map(\.rawValue))
         case .notify: .notifications
         case .priority: .number(-1_000_000...1_000_000)
         case .method: .token

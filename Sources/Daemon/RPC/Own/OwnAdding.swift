@@ -60,6 +60,7 @@ enum OwnAdding {
         // A session belongs to a program on this machine.
         if transfer.session != nil { try context.requireLocal("adding to a background session") }
         transfer.options = try context.confine(transfer.options, directory: directory)
+        context.denyAddresses(&transfer.options)
         if let json = try entry.optionalObject(named: "upload") {
             guard let upload = UploadSource(json: json) else {
                 throw ControlError(

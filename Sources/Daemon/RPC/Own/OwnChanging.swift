@@ -61,7 +61,9 @@ enum OwnChanging {
                 throw ControlError(.badParameter, "\"urls\" is empty", remedy: "give at least one URL")
             }
             let id = try await context.ownID(try arguments.string(named: "id"))
-            try await context.service.replaceURLs(id, with: urls)
+            var options = TransferOptions()
+            context.denyAddresses(&options, changing: try await context.service.record(id).options)
+            try await context.service.replaceURLs(id, with: urls, options)
             return .object([])
         },
     ]
