@@ -48,7 +48,8 @@ struct AddressTests {
     func proxied() async throws {
         let proxy = try await ScriptedServer.start { _ in .response(200, text: "proxied") }
         let settings = ProxySettings(try ProxyServer("http://127.0.0.1:\(proxy.port)"))
-        try await HTTPTransport.with({ $0.proxy = settings }) { (transport) async throws in
+        let configure: (inout HTTPTransport.Configuration) -> Void = { $0.proxy = settings }
+        try await HTTPTransport.with(configure) { (transport) async throws in
             let name = try HTTPURL("http://one.invalid/")
             #expect(await transport.get(name, addresses: self.rule).body == Array("proxied".utf8))
             for host in ["10.0.0.1", "[::1]", "localhost", "169.254.169.254"] {

@@ -41,6 +41,7 @@ struct AddressOptions: ParsableArguments {
     /// Returns the rule for requests.
     ///
     /// - Parameter usual: The addresses that are refused without the option.
+    /// - Returns: The rule; `nil` if nothing is refused.
     /// - Throws: ``BadValue`` for an entry that would match nothing, and for a list without need.
     func rule(usual: AddressRule.Refused = .none) throws(BadValue) -> AddressRule? {
         let refused = self.denyPrivateAddresses ? AddressRule.Refused.private : usual

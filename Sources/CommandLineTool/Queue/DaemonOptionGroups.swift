@@ -134,7 +134,8 @@ struct RemoteOptions: ParsableArguments {
             ("listen", self.listen), ("rpc-secret-file", self.rpcSecretFile.map(PosixPath.absolute)),
         ]
         return single.compactMap { name, value in value.map { (name, $0) } }
-            + self.addresses.allowAddresses.map { ("allow-addresses", $0) } + self.rpcAllowOrigin.map { ("rpc-allow-origin", $0) } + self.rpcAllowHost.map { ("rpc-allow-host", $0) }
+            + self.addresses.allowAddresses.map { ("allow-addresses", $0) }
+            + self.rpcAllowOrigin.map { ("rpc-allow-origin", $0) } + self.rpcAllowHost.map { ("rpc-allow-host", $0) }
     }
 }
 

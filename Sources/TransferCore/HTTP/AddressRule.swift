@@ -111,7 +111,9 @@ package enum AddressKind: String, Sendable, Hashable, CaseIterable {
             self.kind = kind
         }
 
-        func covers(_ address: NetworkAddress) -> Bool { self.base.map { address.isWithin($0, bits: self.bits) } ?? false }
+        func covers(_ address: NetworkAddress) -> Bool {
+            self.base.map { address.isWithin($0, bits: self.bits) } ?? false
+        }
     }
 
     /// The first that contains an address decides.

@@ -42,9 +42,9 @@ struct NetworkAddress: Hashable, Sendable {
             let digits = String(decoding: part, as: UTF8.self)
             let isHexadecimal = digits.hasPrefix("0x") || digits.hasPrefix("0X")
             let radix = isHexadecimal ? 16 : digits.hasPrefix("0") && digits.count > 1 ? 8 : 10
+            let figures = isHexadecimal ? digits.dropFirst(2) : digits[...]
             // A sign is not part of a number here.
-            guard digits.first != "+", let number = UInt64(isHexadecimal ? String(digits.dropFirst(2)) : digits, radix: radix)
-            else { return nil }
+            guard figures.first != "+", let number = UInt64(figures, radix: radix) else { return nil }
             // The last part fills the bytes that are left.
             let bits = index == parts.count - 1 ? UInt64(8 * (5 - parts.count)) : 8
             guard number < 1 << bits else { return nil }

@@ -111,7 +111,8 @@ struct CoreValueTests {
             ("split", "0"), ("split", "many"), ("max-download-limit", "fast"), ("timeout", "-1"), ("out", "../x"),
             ("out", "/etc/x"), ("out", "a/"), ("checksum", "sha-256=12"), ("header", "no colon"),
             ("header", "A: b\r\nC: d"), ("referer", "a\nb"), ("all-proxy", "socks5://x"), ("if-exists", "maybe"),
-            ("if-running", "maybe"), ("denied-addresses", "some"), ("conditional-get", "perhaps"), ("user-info", "{"), ("method", "A B"),
+            ("if-running", "maybe"), ("denied-addresses", "some"), ("conditional-get", "perhaps"), ("user-info", "{"),
+            ("method", "A B"),
             ("body", "*"), ("retry-wait", "x"),
         ]
     )

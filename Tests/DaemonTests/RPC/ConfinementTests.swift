@@ -182,7 +182,9 @@ struct ConfinementTests {
         #expect(try await denied(add(["denied-addresses": "private"], from: RPCBench.remote)) == "private")
         let own = try #require(
             await bench.call("martlet.add", ["entries": [["urls": ["http://h/x"]]]], from: RPCBench.remote)
-                .result?.array?.first
+                .result?
+                .array?
+                .first
         )
         #expect(try await denied(own) == "metadata")
         let local = try await add([:], from: RPCBench.local)

@@ -96,7 +96,9 @@ struct SpeedFloorTests {
 
     @Test("One that the server would not continue is never ended")
     func noRanges() {
-        for length in [Harness.length, 100_000] { #expect(self.drip(self.open(length, ranges: "none"), 1, 1, 60) == nil) }
+        for length in [Harness.length, 100_000] {
+            #expect(self.drip(self.open(length, ranges: "none"), 1, 1, 60) == nil)
+        }
         let stream = Harness { $0.destination = .stream }
         stream.begin()
         stream.whole(1)

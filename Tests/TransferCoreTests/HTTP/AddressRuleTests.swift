@@ -53,7 +53,8 @@ struct AddressRuleTests {
         for (address, refusals) in [
             ("127.0.0.1", [false, false, true]), ("10.1.2.3", [false, false, true]),
             ("169.254.1.1", [false, true, true]), ("169.254.169.254", [false, true, true]),
-            ("fe80::1", [false, true, true]), ("8.8.8.8", [false, false, false]), ("no address", [false, false, false]),
+            ("fe80::1", [false, true, true]), ("8.8.8.8", [false, false, false]),
+            ("no address", [false, false, false]),
         ] {
             let found = [none, metadata, all].map { $0.refusal(of: address, host: "h", port: 80) != nil }
             #expect(found == refusals, "\(address)")
