@@ -52,6 +52,8 @@ public struct ReceiverConfiguration: Sendable {
     /// The iterations of the slow hashes for the passwords of links, and for the cookies of sign-ins.
     var passwordRounds = PasswordHash.usualRounds
     var signInRounds = SignInKey.usualRounds
+    /// The clock of the limit for guesses.
+    var clock: @Sendable () -> ContinuousClock.Instant = { .now }
     /// The number of event loops, or `nil` for one per processor.
     public var loops: Int?
 

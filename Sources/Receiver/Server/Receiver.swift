@@ -213,7 +213,8 @@ public final class Receiver: Sendable {
                 hearsAnyHost: !configuration.listen.isLoopback
             ),
             sessionCookie: configuration.sessionCookie,
-            rounds: configuration.signInRounds
+            rounds: configuration.signInRounds,
+            clock: configuration.clock
         )
     }
 

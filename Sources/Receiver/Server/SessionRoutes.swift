@@ -19,10 +19,7 @@ struct SessionRoutes {
         switch name {
         case Self.session:
             guard request.isRead else { return Self.refused("GET, HEAD") }
-            switch self.core.access.verdict(request.head.fields, needs: [], from: request.peer) {
-            case .allowed(let user): request.user = user
-            case .refused(let response): return ImmediateHandler(response)
-            }
+            if let refusal = self.core.access.refusal(of: &request, needs: []) { return ImmediateHandler(refusal) }
             return ImmediateHandler(self.session(request))
         case Self.signIn where self.core.access.takesSignIn: return self.signIn(request)
         case Self.signOut where self.core.access.takesSignIn:
