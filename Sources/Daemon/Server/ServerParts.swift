@@ -36,7 +36,10 @@ final class ServerParts: Sendable {
             hearsExtensions: true
         )
         self.access = configuration.token.map { TokenCheck($0) }
-        self.page = configuration.token.map { PageAccess(token: $0) }
+        let state = configuration.stateDirectory
+        self.page = configuration.token.map {
+            PageAccess(token: $0, signOutStore: state.isEmpty ? nil : state + "/page.sign-outs")
+        }
         self.dispatcher = RPCDispatcher(
             service: service,
             configuration: configuration,

@@ -12,6 +12,7 @@ final class AccessControl: Sendable {
     private let limiter = Mutex(GuessLimiter())
     private let clock: @Sendable () -> ContinuousClock.Instant
     private let signInKey: SignInKey
+    private let signOuts: SignOuts
 
     /// - Parameters:
     ///   - credentials: The credentials that are accepted.
@@ -19,6 +20,7 @@ final class AccessControl: Sendable {
     ///   - policy: The accepted values of `Host` and `Origin`.
     ///   - sessionCookie: The name of the session cookie.
     ///   - rounds: The iterations of the slow hash for the sign-in cookie.
+    ///   - signOuts: The cookies that have ended early.
     ///   - clock: The clock of the limit for guesses.
     init(
         credentials: [AccessCredential],
@@ -26,6 +28,7 @@ final class AccessControl: Sendable {
         policy: RequestPolicy,
         sessionCookie: String,
         rounds: Int = SignInKey.usualRounds,
+        signOuts: SignOuts = SignOuts(nil) { Double(Timestamp.now) },
         clock: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
         self.credentials = credentials
@@ -33,6 +36,7 @@ final class AccessControl: Sendable {
         self.policy = policy
         self.sessionCookie = sessionCookie
         self.signInKey = SignInKey(credentials, rounds: rounds)
+        self.signOuts = signOuts
         self.clock = clock
     }
 
@@ -125,12 +129,28 @@ final class AccessControl: Sendable {
         self.finished(attempt, wrong: found == nil ? [shown] : [])
         guard let found else { return .wrong }
         let cookie = self.signInKey.cookie
-        let value = cookie.value(subject: cookie.subject(of: found.check.bytes), now: Double(Timestamp.now))
+        let value = cookie.value(
+            subject: cookie.subject(of: found.check.bytes),
+            now: Double(Timestamp.now),
+            signOuts: self.signOuts
+        )
         return .signedIn(cookie: self.field(value, request))
     }
 
-    /// The value of `Set-Cookie` that signs out.
-    func signOut(_ request: Request) -> String { self.field("", request) }
+    /// Ends the cookies of a request; blocks.
+    ///
+    /// - Returns: The value of `Set-Cookie` that deletes the cookie, and the error if the sign-out was not stored: it
+    ///   ends with the receiver then.
+    func signOut(_ request: Request) -> (cookie: String, failure: StorageError?) {
+        let cookies = self.signInKey.cookie.all(request.fields, now: Double(Timestamp.now), signOuts: self.signOuts)
+        var failure: StorageError?
+        do throws(StorageError) {
+            try self.signOuts.add(Array(cookies))
+        } catch {
+            failure = error
+        }
+        return (self.field("", request), failure)
+    }
 
     private func field(_ value: String, _ request: Request) -> String {
         self.signInKey.cookie.field(value, path: request.basePath + "/", isSecure: request.isSecure)
@@ -148,7 +168,8 @@ final class AccessControl: Sendable {
     private func signedIn(_ fields: HeaderFields) -> AccessCredential? {
         guard self.takesSignIn, fields.contains("Cookie") else { return nil }
         let cookie = self.signInKey.cookie
-        guard let subject = cookie.check(fields, now: Double(Timestamp.now))?.subject else { return nil }
+        let now = Double(Timestamp.now)
+        guard let subject = cookie.check(fields, now: now, signOuts: self.signOuts)?.subject else { return nil }
         return self.credentials.first { cookie.subject(of: $0.check.bytes) == subject }
     }
 
