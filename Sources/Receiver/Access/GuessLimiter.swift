@@ -18,8 +18,8 @@ struct GuessLimiter: Sendable {
         var lastFailure: ContinuousClock.Instant
         /// The end of the time for which the wrong credentials have to wait.
         var refusedUntil: ContinuousClock.Instant
-        /// The end of the time that belongs to the credential being checked, if any.
-        var slot: ContinuousClock.Instant?
+        /// The credential being checked, and the end of the time that belongs to it.
+        var slot: (credential: Int, end: ContinuousClock.Instant)?
         /// The minute in which failures were counted in the total, and their number.
         var counted: (minute: ContinuousClock.Instant, failures: Int)?
     }
@@ -72,21 +72,25 @@ struct GuessLimiter: Sendable {
         guard var record = self.records[key], now - record.lastFailure <= Self.memory else {
             return .checked(slot: nil)
         }
-        let end = max(record.refusedUntil, record.slot ?? record.refusedUntil)
-        guard end <= now else { return .refused(end - now) }
+        guard record.refusedUntil <= now else { return .refused(record.refusedUntil - now) }
+        if let slot = record.slot, slot.end > now {
+            // A client with several connections presents the same one; this is one guess.
+            return slot.credential == credential ? .checked(slot: nil) : .refused(slot.end - now)
+        }
         guard record.failures >= (self.isCrowded(at: now) ? 1 : Self.free), !record.wrong.contains(credential) else {
             return .checked(slot: nil)
         }
         // Taken before the check: credentials that are checked at the same time would pass all.
-        record.slot = now + Self.interval
+        let end = now + Self.interval
+        record.slot = (credential, end)
         self.records[key] = record
-        return .checked(slot: record.slot)
+        return .checked(slot: end)
     }
 
     /// Returns the slot of a right credential, so that the next one can be checked at once.
     mutating func succeeded(_ address: String, slot: ContinuousClock.Instant?) {
         let key = Self.key(address)
-        guard let slot, self.records[key]?.slot == slot else { return }
+        guard let slot, self.records[key]?.slot?.end == slot else { return }
         self.records[key]?.slot = nil
     }
 

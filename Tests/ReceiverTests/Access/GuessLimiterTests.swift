@@ -54,6 +54,10 @@ struct GuessLimiterTests {
             let admissions = (0..<100).map { limiter.admit("a", credential: round * 1000 + $0, at: now) }
             let slots = admissions.compactMap { if case .checked(let slot) = $0 { slot } else { nil } }
             #expect(slots.count == 1)
+            // The connections of one client present the same one.
+            for _ in 0..<16 {
+                #expect(limiter.admit("a", credential: round * 1000, at: now) == .checked(slot: nil))
+            }
             // A slow check: its second is over, another credential has the next one.
             now += GuessLimiter.interval
             guard case .checked(let next?) = limiter.admit("a", credential: -round, at: now) else {
