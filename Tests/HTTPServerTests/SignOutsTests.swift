@@ -82,11 +82,15 @@ struct SignOutsTests {
         #expect(second.contains(cookie) && second.contains(other))
         let new = try self.make(second)
         #expect(!second.contains(new))
+        // While it is used, too: the next cookie ends later than those that have ended.
+        try self.directory.write(bytes, to: "list")
+        let next = try self.make(second)
+        #expect(second.contains(new) && !second.contains(next))
         // For all who use it.
-        #expect(first.contains(other) && !first.contains(new))
+        #expect(first.contains(other) && !first.contains(next))
         let third = self.signOuts()
         try third.open()
-        #expect(third.contains(other) && !third.contains(new))
+        #expect(third.contains(other) && !third.contains(next))
     }
 
     @Test("No cookie is valid while the file cannot be read; a sign-out that is not stored is kept and stored later")

@@ -70,7 +70,10 @@ package final class SignOuts: Sendable {
     }
 
     /// All cookies that end at this time or earlier are invalid, in seconds since 1970; new ones must end later.
-    package var floor: Int64 { self.known.withLock { $0.list.floor } }
+    package var floor: Int64 {
+        try? self.refresh()
+        return self.known.withLock { $0.list.floor }
+    }
 
     /// Reads the file, and checks that its lock file can be created; blocks.
     ///
@@ -85,15 +88,8 @@ package final class SignOuts: Sendable {
 
     /// Whether the user of a cookie has signed out.
     package func contains(_ cookie: SignInCookie.Content) -> Bool {
-        guard self.isStored else { return self.known.withLock { $0.list.contains(cookie) } }
         do throws(StorageError) {
-            let stamp = try Stamp(self.path)
-            let isKnown = self.known.withLock { known -> Bool? in
-                // A file that was removed takes nothing back.
-                known.isWriting || stamp == nil || stamp == known.file ? known.list.contains(cookie) : nil
-            }
-            if let isKnown { return isKnown }
-            try self.withFile { (file) throws(StorageError) in try self.read(&file) }
+            try self.refresh()
         } catch {
             return true
         }
@@ -131,6 +127,15 @@ package final class SignOuts: Sendable {
     }
 
     // MARK: The file
+
+    /// Reads the file if another process has changed it.
+    private func refresh() throws(StorageError) {
+        guard self.isStored else { return }
+        let stamp = try Stamp(self.path)
+        // A file that was removed takes nothing back.
+        let isKnown = self.known.withLock { $0.isWriting || stamp == nil || stamp == $0.file }
+        if !isKnown { try self.withFile { (file) throws(StorageError) in try self.read(&file) } }
+    }
 
     /// Appends a record, or replaces the file.
     private func write(_ record: [UInt8]?, _ file: inout File) throws(StorageError) {
