@@ -50,6 +50,11 @@ final class ServerParts: Sendable {
         self.bodies = ByteBudget(limit: configuration.limits.bodies)
         self.health = health
         self.logger = logger
+        do throws(StorageError) {
+            try self.page?.open()
+        } catch {
+            logger.error("nobody can sign in to the page", metadata: ["error": .string(error.message)])
+        }
     }
 
     /// Returns whether a request is permitted: always over the Unix socket, otherwise with the token in its head or the

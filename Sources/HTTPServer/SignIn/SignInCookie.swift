@@ -12,7 +12,7 @@ package struct SignInCookie: Sendable {
     /// The seconds for which a cookie is valid: a week.
     package static let lifetime = 7.0 * 86_400
 
-    /// What a valid cookie says.
+    /// The content of a valid cookie.
     package struct Content: Sendable, Hashable {
         /// The random number, which a renewed cookie keeps.
         package var id: String
@@ -20,7 +20,7 @@ package struct SignInCookie: Sendable {
         package var expires: Int64
         /// The seconds until the end.
         package var left: Double
-        /// What the cookie stands for.
+        /// The subject of the cookie, if any.
         package var subject: String?
     }
 
@@ -71,7 +71,7 @@ package struct SignInCookie: Sendable {
         return "\(content).\(Hexadecimal.encode(Array(self.code(content))))"
     }
 
-    /// Returns what a cookie says; `nil` if it is not valid.
+    /// Returns the content of a cookie; `nil` if it is not valid.
     package func check(_ value: String, now: Double) -> Content? {
         guard value.utf8.count < 200, let dot = value.lastIndex(of: "."),
             let code = Hexadecimal.decode(value[value.index(after: dot)...].utf8)

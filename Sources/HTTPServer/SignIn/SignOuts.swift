@@ -7,10 +7,10 @@ package import TransferCore
 /// The sign-outs of a server, in a file or in memory.
 ///
 /// Any number of processes can use the file, next to which is a lock file; each sees the sign-outs of the others at its
-/// next request (stat(2)). If the file is damaged, all cookies end and it is written anew. While it cannot be read, no
+/// next request (stat(2)). If the file is damaged, all cookies end and the file is replaced. While it cannot be read, no
 /// cookie is valid.
 package final class SignOuts: Sendable {
-    /// What changes with every change of a file.
+    /// Identifies the state of a file.
     private struct Stamp: Sendable, Hashable {
         var device: UInt64
         var inode: UInt64
@@ -33,12 +33,12 @@ package final class SignOuts: Sendable {
         }
     }
 
-    /// What requests need.
+    /// The state that requests read.
     private struct Known {
         var list: SignOutList
         /// The file that was read or written last.
         var file: Stamp?
-        /// Whether this process writes the file: nobody else does then.
+        /// Whether this process writes the file and therefore holds its lock.
         var isWriting = false
     }
 
@@ -132,7 +132,7 @@ package final class SignOuts: Sendable {
     private func refresh() throws(StorageError) {
         guard self.isStored else { return }
         let stamp = try Stamp(self.path)
-        // A file that was removed takes nothing back.
+        // Removing the file does not restore cookies.
         let isKnown = self.known.withLock { $0.isWriting || stamp == nil || stamp == $0.file }
         if !isKnown { try self.withFile { (file) throws(StorageError) in try self.read(&file) } }
     }
@@ -164,12 +164,12 @@ package final class SignOuts: Sendable {
             let lock = try self.lockFile()
             try lock.waitForLock(of: self.path)
             defer { lock.unlock() }
-            // Another process may have written it anew meanwhile.
+            // Another process may have replaced it.
             try self.readLocked(&file)
         }
     }
 
-    /// Applies what other processes have written, while they cannot write; a damaged file is written anew.
+    /// Applies what other processes have written, while the file is locked; replaces a damaged file.
     private func readLocked(_ file: inout File) throws(StorageError) {
         do throws(StorageError) {
             try self.apply(&file)
@@ -184,7 +184,7 @@ package final class SignOuts: Sendable {
     }
 
     private func apply(_ file: inout File) throws(StorageError) {
-        // Before the file is read: a change meanwhile is read the next time.
+        // Before the file is read: a change during the read is detected the next time.
         guard let stamp = try Stamp(self.path), stamp != self.known.withLock({ $0.file }) else { return }
         let records = try file.log.read() ?? []
         let isValid = self.known.withLock { known in

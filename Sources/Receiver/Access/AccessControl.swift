@@ -193,7 +193,7 @@ final class AccessControl: Sendable {
     ///
     /// - Parameters:
     ///   - peer: The client's address.
-    ///   - credentials: What the client presents.
+    ///   - credentials: The credentials that the client presents.
     /// - Returns: The decision.
     func attempt(by peer: String, showing credentials: [String]) -> Admission {
         let now = self.clock()
@@ -208,7 +208,7 @@ final class AccessControl: Sendable {
     /// Reports the result of a check.
     ///
     /// - Parameters:
-    ///   - attempt: What was checked.
+    ///   - attempt: The admitted credentials.
     ///   - wrong: The wrong credentials, each of which counts; empty if all are right.
     func finished(_ attempt: Attempt, wrong: [[String]]) {
         let now = self.clock()

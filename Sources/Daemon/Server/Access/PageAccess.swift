@@ -28,6 +28,11 @@ final class PageAccess: Sendable {
         self.clock = clock
     }
 
+    /// Reads the sign-outs; blocks.
+    ///
+    /// - Throws: `StorageError`; no cookie is valid until they can be read.
+    func open() throws(StorageError) { try self.signOuts.open() }
+
     /// Sets the address of the page.
     func bound(_ listen: ServerConfiguration.Listen) { self.state.withLock { $0.listen = listen } }
 

@@ -44,7 +44,7 @@ extension UploadArea {
         } else {
             self.budget.charge(reserved)
         }
-        // What is on disk counts, also after an error.
+        // The size on disk counts, also after an error.
         defer { self.budget.give(reserved + before - self.cost(of: name)) }
         do throws(StorageError) {
             if let bytes {
