@@ -3,7 +3,9 @@
 public struct ReceiverError: Error, Sendable, CustomStringConvertible {
     /// The kind of error.
     public struct Code: Sendable, Hashable {
-        private enum Value: Sendable, Hashable { case address, directory, busy, credentials, certificate, links }
+        private enum Value: Sendable, Hashable {
+            case address, directory, busy, credentials, certificate, links, signOuts
+        }
         private let value: Value
 
         /// The receiver cannot listen on the address.
@@ -18,6 +20,8 @@ public struct ReceiverError: Error, Sendable, CustomStringConvertible {
         public static let certificate = Code(value: .certificate)
         /// The stored links are damaged, or they cannot be read or written.
         public static let links = Code(value: .links)
+        /// The stored sign-outs cannot be read or written.
+        public static let signOuts = Code(value: .signOuts)
     }
 
     /// The kind of error.

@@ -156,7 +156,7 @@ struct ServeLimitOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Maximum bytes of all uploads of this run; each file, record and directory counts at least 4K.",
+            "Maximum bytes of all uploads of this run; files, records and directories count in blocks of 4K.",
             valueName: "size"
         ),
         transform: { try ByteSize.parse($0) }

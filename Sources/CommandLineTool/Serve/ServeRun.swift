@@ -44,6 +44,8 @@ enum ServeRun {
             configuration.certificate = certificate?.certificate
             let links = ServeLinks.place(configuration)
             configuration.linkStore = links.path
+            let signOuts = ServeSignOuts.place(configuration)
+            configuration.signOutStore = signOuts.path
             let receiver = try await Receiver.start(configuration, log: log)
             let output = OutputStream(STDOUT_FILENO)
             output.write(
@@ -54,7 +56,9 @@ enum ServeRun {
                     printsQR: plan.printsQR ?? (isatty(STDOUT_FILENO) == 1)
                 )
             )
-            for warning in ServeText.warnings(configuration) + links.warnings { errors.write("martlet: \(warning)\n") }
+            for warning in ServeText.warnings(configuration) + links.warnings + signOuts.warnings {
+                errors.write("martlet: \(warning)\n")
+            }
             await self.wait(for: stopped)
             await receiver.stop()
             return ExitStatus.success

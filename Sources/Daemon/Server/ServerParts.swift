@@ -36,7 +36,10 @@ final class ServerParts: Sendable {
             hearsExtensions: true
         )
         self.access = configuration.token.map { TokenCheck($0) }
-        self.page = configuration.token.map { PageAccess(token: $0) }
+        let state = configuration.stateDirectory
+        self.page = configuration.token.map {
+            PageAccess(token: $0, signOutStore: state.isEmpty ? nil : state + "/page.sign-outs")
+        }
         self.dispatcher = RPCDispatcher(
             service: service,
             configuration: configuration,
@@ -47,6 +50,11 @@ final class ServerParts: Sendable {
         self.bodies = ByteBudget(limit: configuration.limits.bodies)
         self.health = health
         self.logger = logger
+        do throws(StorageError) {
+            try self.page?.open()
+        } catch {
+            logger.error("nobody can sign in to the page", metadata: ["error": .string(error.message)])
+        }
     }
 
     /// Returns whether a request is permitted: always over the Unix socket, otherwise with the token in its head or the

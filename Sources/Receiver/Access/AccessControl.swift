@@ -5,20 +5,14 @@ internal import TransferCore
 
 /// Authenticates requests and checks their rights.
 final class AccessControl: Sendable {
-    /// The decision about a request.
-    enum Verdict: Sendable {
-        /// The request is allowed; the user is known if the credentials name one.
-        case allowed(user: String?)
-        /// The request is refused with this response.
-        case refused(Response)
-    }
-
     private let credentials: [AccessCredential]
     private let open: Rights
     private let policy: RequestPolicy
     private let sessionCookie: String
     private let limiter = Mutex(GuessLimiter())
+    private let clock: @Sendable () -> ContinuousClock.Instant
     private let signInKey: SignInKey
+    private let signOuts: SignOuts
 
     /// - Parameters:
     ///   - credentials: The credentials that are accepted.
@@ -26,18 +20,24 @@ final class AccessControl: Sendable {
     ///   - policy: The accepted values of `Host` and `Origin`.
     ///   - sessionCookie: The name of the session cookie.
     ///   - rounds: The iterations of the slow hash for the sign-in cookie.
+    ///   - signOuts: The cookies that have ended early.
+    ///   - clock: The clock of the limit for guesses.
     init(
         credentials: [AccessCredential],
         open: Rights,
         policy: RequestPolicy,
         sessionCookie: String,
-        rounds: Int = SignInKey.usualRounds
+        rounds: Int = SignInKey.usualRounds,
+        signOuts: SignOuts = SignOuts(nil) { Double(Timestamp.now) },
+        clock: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
         self.credentials = credentials
         self.open = open
         self.policy = policy
         self.sessionCookie = sessionCookie
         self.signInKey = SignInKey(credentials, rounds: rounds)
+        self.signOuts = signOuts
+        self.clock = clock
     }
 
     /// Whether there are credentials that a person can enter.
@@ -113,7 +113,12 @@ final class AccessControl: Sendable {
     ///   - request: The request.
     /// - Returns: The result.
     func signIn(_ name: String, _ password: String, _ request: Request) -> SignIn {
-        if let seconds = self.delay(of: request.peer) { return .delayed(seconds: seconds) }
+        let shown = [name, password]
+        let attempt: Attempt
+        switch self.attempt(by: request.peer, showing: shown) {
+        case .checked(let admitted): attempt = admitted
+        case .delayed(let seconds): return .delayed(seconds: seconds)
+        }
         let found = self.credentials.first { credential in
             switch credential.kind {
             case .basic: credential.check.accepts("\(name):\(password)")
@@ -121,17 +126,31 @@ final class AccessControl: Sendable {
             case .session: false
             }
         }
-        guard let found else {
-            self.failed(request.peer, showing: [name, password])
-            return .wrong
-        }
+        self.finished(attempt, wrong: found == nil ? [shown] : [])
+        guard let found else { return .wrong }
         let cookie = self.signInKey.cookie
-        let value = cookie.value(subject: cookie.subject(of: found.check.bytes), now: Double(Timestamp.now))
+        let value = cookie.value(
+            subject: cookie.subject(of: found.check.bytes),
+            now: Double(Timestamp.now),
+            signOuts: self.signOuts
+        )
         return .signedIn(cookie: self.field(value, request))
     }
 
-    /// The value of `Set-Cookie` that signs out.
-    func signOut(_ request: Request) -> String { self.field("", request) }
+    /// Ends the cookies of a request; blocks.
+    ///
+    /// - Returns: The value of `Set-Cookie` that deletes the cookie, and the error if the sign-out was not stored: it
+    ///   ends with the receiver then.
+    func signOut(_ request: Request) -> (cookie: String, failure: StorageError?) {
+        let cookies = self.signInKey.cookie.all(request.fields, now: Double(Timestamp.now), signOuts: self.signOuts)
+        var failure: StorageError?
+        do throws(StorageError) {
+            try self.signOuts.add(Array(cookies))
+        } catch {
+            failure = error
+        }
+        return (self.field("", request), failure)
+    }
 
     private func field(_ value: String, _ request: Request) -> String {
         self.signInKey.cookie.field(value, path: request.basePath + "/", isSecure: request.isSecure)
@@ -149,23 +168,54 @@ final class AccessControl: Sendable {
     private func signedIn(_ fields: HeaderFields) -> AccessCredential? {
         guard self.takesSignIn, fields.contains("Cookie") else { return nil }
         let cookie = self.signInKey.cookie
-        guard let subject = cookie.check(fields, now: Double(Timestamp.now))?.subject else { return nil }
+        let now = Double(Timestamp.now)
+        guard let subject = cookie.check(fields, now: now, signOuts: self.signOuts)?.subject else { return nil }
         return self.credentials.first { cookie.subject(of: $0.check.bytes) == subject }
     }
 
     // MARK: Guesses
 
-    /// The seconds for which credentials of an address are not checked, or `nil` if they are.
-    func delay(of peer: String) -> Int64? {
-        self.limiter.withLock { $0.refusal(of: peer, at: .now) }.map { max(1, $0.components.seconds + 1) }
+    /// Credentials that may be checked.
+    struct Attempt: Sendable {
+        fileprivate let peer: String
+        fileprivate let slot: ContinuousClock.Instant?
     }
 
-    /// Counts a wrong credential.
-    func failed(_ peer: String, showing credential: some Hashable) {
-        var hasher = Hasher()
-        hasher.combine(credential)
-        let hash = hasher.finalize()
-        self.limiter.withLock { $0.failed(peer, credential: hash, at: .now) }
+    /// Whether credentials may be checked.
+    enum Admission: Sendable {
+        /// They may; ``finished(_:wrong:)`` must follow.
+        case checked(Attempt)
+        /// The address guesses: the number of seconds until its next credential is checked.
+        case delayed(seconds: Int64)
+    }
+
+    /// Decides whether credentials may be checked.
+    ///
+    /// - Parameters:
+    ///   - peer: The client's address.
+    ///   - credentials: The credentials that the client presents.
+    /// - Returns: The decision.
+    func attempt(by peer: String, showing credentials: [String]) -> Admission {
+        let now = self.clock()
+        switch self.limiter.withLock({ $0.admit(peer, credential: credentials.hashValue, at: now) }) {
+        case .checked(let slot): return .checked(Attempt(peer: peer, slot: slot))
+        case .refused(let time):
+            let (seconds, rest) = time.components
+            return .delayed(seconds: max(1, seconds + (rest > 0 ? 1 : 0)))
+        }
+    }
+
+    /// Reports the result of a check.
+    ///
+    /// - Parameters:
+    ///   - attempt: The admitted credentials.
+    ///   - wrong: The wrong credentials, each of which counts; empty if all are right.
+    func finished(_ attempt: Attempt, wrong: [[String]]) {
+        let now = self.clock()
+        self.limiter.withLock { limiter in
+            if wrong.isEmpty { limiter.succeeded(attempt.peer, slot: attempt.slot) }
+            for credential in wrong { limiter.failed(attempt.peer, credential: credential.hashValue, at: now) }
+        }
     }
 
     /// The response to credentials of an address that guesses.
@@ -185,19 +235,26 @@ final class AccessControl: Sendable {
         var rights: Rights
         /// The user, if a credential names one.
         var user: String?
-        /// Whether one of its credentials is invalid.
-        var isPartlyWrong = false
+        /// Its invalid credentials.
+        var wrong: [String] = []
         /// Whether one of its credentials is valid.
         var isKnown = false
     }
 
     /// The client of a request; `nil` if it has credentials and none is valid.
+    ///
+    /// - Precondition: ``refusal(of:needs:)`` has admitted the credentials.
     func rights(_ fields: HeaderFields) -> Standing? {
-        if self.credentials.isEmpty { return Standing(rights: self.open) }
+        let standing = self.standing(fields)
+        return standing.isKnown || standing.wrong.isEmpty ? standing : nil
+    }
+
+    private func standing(_ fields: HeaderFields) -> Standing {
         var standing = Standing(rights: self.open)
-        func add(_ found: AccessCredential?) {
+        if self.credentials.isEmpty { return standing }
+        func add(_ found: AccessCredential?, _ shown: String) {
             guard let found else {
-                standing.isPartlyWrong = true
+                standing.wrong.append(shown)
                 return
             }
             standing.rights.formUnion(found.rights)
@@ -205,39 +262,59 @@ final class AccessControl: Sendable {
             standing.isKnown = true
         }
         if let authorization = fields["Authorization"] {
-            add(self.credential(authorization: authorization))
+            add(self.credential(authorization: authorization), authorization)
         }
         for value in self.sessions(fields) {
-            add(self.credentials.first { $0.kind != .basic && $0.check.accepts(value) })
+            add(self.credentials.first { $0.kind != .basic && $0.check.accepts(value) }, value)
         }
         // An expired cookie does not count as a guess.
-        if let found = self.signedIn(fields) { add(found) }
-        return standing.isPartlyWrong && !standing.isKnown ? nil : standing
+        if let found = self.signedIn(fields) { add(found, "") }
+        return standing
     }
 
-    /// Checks a request for a right.
+    /// Checks a request for a right, and sets its user.
+    ///
+    /// The credentials of an address that guesses are refused unchecked. A client that is signed in is not: its cookie
+    /// is no guess. Other credentials in its request are then removed unchecked.
     ///
     /// - Parameters:
-    ///   - fields: The request header fields.
+    ///   - request: The request.
     ///   - right: The right.
-    ///   - peer: The client's address: credentials of one that guesses are refused unchecked.
-    /// - Returns: The decision.
-    func verdict(_ fields: HeaderFields, needs right: Rights, from peer: String) -> Verdict {
-        let shown = self.shown(fields)
-        if !shown.isEmpty, let seconds = self.delay(of: peer) { return .refused(Self.delayed(seconds)) }
-        let found = self.rights(fields)
-        if found?.isPartlyWrong ?? true { self.failed(peer, showing: shown) }
-        guard let found else { return .refused(self.challenge("these credentials are not known")) }
-        if found.rights.isSuperset(of: right) { return .allowed(user: found.user) }
-        guard !found.isKnown, !self.credentials.isEmpty else {
-            return .refused(.message(403, "this is not allowed here"))
+    /// - Returns: The response if the request is refused.
+    func refusal(of request: inout Request, needs right: Rights) -> Response? {
+        let shown = self.shown(request.fields)
+        var attempt: Attempt?
+        if !shown.isEmpty {
+            switch self.attempt(by: request.peer, showing: shown) {
+            case .checked(let admitted): attempt = admitted
+            case .delayed(let seconds):
+                guard let found = self.signedIn(request.fields), found.rights.union(self.open).isSuperset(of: right)
+                else { return Self.delayed(seconds) }
+                self.removeShown(&request.head.fields)
+            }
         }
-        return .refused(self.challenge("credentials are needed"))
+        let found = self.standing(request.fields)
+        if let attempt { self.finished(attempt, wrong: found.wrong.map { [$0] }) }
+        if !found.isKnown, !found.wrong.isEmpty { return self.challenge("these credentials are not known") }
+        guard found.rights.isSuperset(of: right) else {
+            return found.isKnown || self.credentials.isEmpty
+                ? .message(403, "this is not allowed here") : self.challenge("credentials are needed")
+        }
+        request.user = found.user
+        return nil
     }
 
     /// The credentials of a request, except the cookie of a sign-in.
     private func shown(_ fields: HeaderFields) -> [String] {
         self.credentials.isEmpty ? [] : [fields["Authorization"]].compactMap { $0 } + self.sessions(fields)
+    }
+
+    /// Removes ``shown(_:)``.
+    private func removeShown(_ fields: inout HeaderFields) {
+        let others = RequestCookies.all(fields).filter { $0.name != self.sessionCookie }
+        fields.remove("Authorization")
+        fields.remove("Cookie")
+        fields.append("Cookie", others.map { "\($0.name)=\($0.value)" }.joined(separator: "; "))
     }
 
     /// Refuses a request without a valid credential.
@@ -280,11 +357,13 @@ final class AccessControl: Sendable {
         }
     }
 
-    /// The values of the session cookie.
+    /// The values of the session cookie that are checked.
     ///
-    /// - Source: RFC 6265 §4.2.
+    /// A browser can have two, for different paths. More would be as many guesses in one request.
+    ///
+    /// - Source: RFC 6265 §4.2, §5.4.
     private func sessions(_ fields: HeaderFields) -> [String] {
         guard self.credentials.contains(where: { $0.kind != .basic }) else { return [] }
-        return RequestCookies.all(fields).filter { $0.name == self.sessionCookie }.map(\.value)
+        return RequestCookies.all(fields).filter { $0.name == self.sessionCookie }.prefix(2).map(\.value)
     }
 }

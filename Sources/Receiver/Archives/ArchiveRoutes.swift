@@ -21,9 +21,8 @@ struct ArchiveRoutes {
         else { return nil }
         let items = QueryItems(query)
         guard items["zip"] != nil else { return nil }
-        switch self.core.access.verdict(request.head.fields, needs: [.read, .list], from: request.peer) {
-        case .allowed(let user): request.user = user
-        case .refused(let response): return ImmediateHandler(response)
+        if let refusal = self.core.access.refusal(of: &request, needs: [.read, .list]) {
+            return ImmediateHandler(refusal)
         }
         guard isForm else {
             return BlockingHandler { self.response(path, items.values("name")) }

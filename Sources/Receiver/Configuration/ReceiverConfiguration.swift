@@ -49,9 +49,16 @@ public struct ReceiverConfiguration: Sendable {
     ///
     /// Its directory must exist. One receiver uses it at a time; another one makes no links.
     public var linkStore: String?
+    /// The path of the file in which sign-outs are stored, or `nil` to forget them when the receiver stops.
+    ///
+    /// Its directory must exist. Several receivers can use it: who signs out of one with the same credentials, signs out
+    /// of all.
+    public var signOutStore: String?
     /// The iterations of the slow hashes for the passwords of links, and for the cookies of sign-ins.
     var passwordRounds = PasswordHash.usualRounds
     var signInRounds = SignInKey.usualRounds
+    /// The clock of the limit for guesses.
+    var clock: @Sendable () -> ContinuousClock.Instant = { .now }
     /// The number of event loops, or `nil` for one per processor.
     public var loops: Int?
 

@@ -75,6 +75,12 @@ public final class Receiver: Sendable {
         if let directory = configuration.directory {
             tree = try ServedTree(directory, servesHidden: configuration.servesHidden)
         }
+        let signOuts = SignOuts(configuration.signOutStore) { Double(Timestamp.now) }
+        do throws(StorageError) {
+            try signOuts.open()
+        } catch {
+            throw ReceiverError(.signOuts, "the stored sign-outs cannot be used: \(error.message)")
+        }
         let store = try Self.linkStore(configuration)
         let mayMakeLinks = store != nil || configuration.linkStore == nil
         let shares = try ShareTable(
@@ -101,7 +107,7 @@ public final class Receiver: Sendable {
             throw error
         }
         area?.sweep(now: Timestamp.now, isFirst: true)
-        let access = Self.access(configuration)
+        let access = Self.access(configuration, signOuts)
         let core = ReceiverCore(
             configuration: configuration,
             tree: tree,
@@ -202,7 +208,7 @@ public final class Receiver: Sendable {
         }
     }
 
-    private static func access(_ configuration: ReceiverConfiguration) -> AccessControl {
+    private static func access(_ configuration: ReceiverConfiguration, _ signOuts: SignOuts) -> AccessControl {
         AccessControl(
             credentials: configuration.credentials,
             open: configuration.isPublic ? [.read, .list] : configuration.credentials.isEmpty ? .all : [],
@@ -213,7 +219,9 @@ public final class Receiver: Sendable {
                 hearsAnyHost: !configuration.listen.isLoopback
             ),
             sessionCookie: configuration.sessionCookie,
-            rounds: configuration.signInRounds
+            rounds: configuration.signInRounds,
+            signOuts: signOuts,
+            clock: configuration.clock
         )
     }
 

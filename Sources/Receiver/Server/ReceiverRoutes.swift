@@ -71,13 +71,11 @@ struct ReceiverRoutes: Sendable {
     private func reading(_ path: TreePath, _ request: inout Request, _ core: ReceiverCore) -> any RequestHandler {
         guard let tree = core.tree else { return ImmediateHandler(.failure(.notFound)) }
         // Checked before any lookup, so that an unauthorized client does not learn which files exist.
-        switch core.access.verdict(request.head.fields, needs: path.endsWithSlash ? .list : .read, from: request.peer) {
-        case .allowed(let user): request.user = user
-        case .refused(let response):
+        if let refusal = core.access.refusal(of: &request, needs: path.endsWithSlash ? .list : .read) {
             // Not in place of 401 or 429: the credentials were checked, and permit something else.
-            guard response.status == 403, path.endsWithSlash else { return ImmediateHandler(response) }
+            guard refusal.status == 403, path.endsWithSlash else { return ImmediateHandler(refusal) }
             let page = ListingPage(path: path, visitor: PageVisitor(of: request, core))
-            return ImmediateHandler(page.sendPage(accept: request.head.fields.joined("Accept")) ?? response)
+            return ImmediateHandler(page.sendPage(accept: request.head.fields.joined("Accept")) ?? refusal)
         }
         do throws(TreeError) {
             switch try tree.open(path) {

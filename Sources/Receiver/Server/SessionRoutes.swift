@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import HTTPServer
+internal import Platform
 internal import TransferCore
 
 /// The requests of pages and their visitors about themselves: their rights, signing in and out.
@@ -19,16 +20,13 @@ struct SessionRoutes {
         switch name {
         case Self.session:
             guard request.isRead else { return Self.refused("GET, HEAD") }
-            switch self.core.access.verdict(request.head.fields, needs: [], from: request.peer) {
-            case .allowed(let user): request.user = user
-            case .refused(let response): return ImmediateHandler(response)
-            }
+            if let refusal = self.core.access.refusal(of: &request, needs: []) { return ImmediateHandler(refusal) }
             return ImmediateHandler(self.session(request))
         case Self.signIn where self.core.access.takesSignIn: return self.signIn(request)
         case Self.signOut where self.core.access.takesSignIn:
             guard request.head.method == "POST" else { return Self.refused("POST") }
-            let cookie = self.core.access.signOut(request)
-            return ImmediateHandler(.message(303, "signed out", ["Location": "/", "Set-Cookie": cookie]))
+            let (core, snapshot) = (self.core, request)
+            return BlockingHandler { Self.signOut(snapshot, core) }
         default: return nil
         }
     }
@@ -92,6 +90,21 @@ struct SessionRoutes {
                 return page.response(429, language: language)
             }
         }
+    }
+
+    private static func signOut(_ request: Request, _ core: ReceiverCore) -> Response {
+        let (cookie, failure) = core.access.signOut(request)
+        guard let failure else {
+            return .message(303, "signed out", ["Location": "/", "Set-Cookie": cookie])
+        }
+        let status = failure.code == .noSpace ? 507 : 500
+        // Without the path, which is not for everybody.
+        let reason = failure.errno == 0 ? "" : ": " + String(cString: strerror(failure.errno))
+        return .message(
+            status,
+            "signed out until the receiver is restarted; this could not be stored\(reason)",
+            ["Set-Cookie": cookie]
+        )
     }
 
     private func page(_ target: String?) -> PasswordPage {

@@ -126,12 +126,7 @@ struct UploadRoutes {
     }
 
     private func refusal(_ request: inout Request) -> (any RequestHandler)? {
-        switch self.core.access.verdict(request.head.fields, needs: .write, from: request.peer) {
-        case .allowed(let user):
-            request.user = user
-            return nil
-        case .refused(let response): return ImmediateHandler(response)
-        }
+        self.core.access.refusal(of: &request, needs: .write).map { ImmediateHandler($0) }
     }
 
     private func directory(_ path: TreePath) throws(UploadRefusal) -> TreePath {

@@ -59,12 +59,16 @@ final class LinkGate: Sendable {
         _ hash: PasswordHash,
         _ request: Request
     ) -> PasswordPage.Complaint? {
-        if let seconds = self.access.delay(of: request.peer) { return .delayed(seconds: seconds) }
-        if self.known.withLock({ $0[link.token] })?.accepts(password) == true { return nil }
-        guard hash.accepts(password) else {
-            self.access.failed(request.peer, showing: [link.token, password])
-            return .wrong
+        let shown = [link.token, password]
+        let attempt: AccessControl.Attempt
+        switch self.access.attempt(by: request.peer, showing: shown) {
+        case .checked(let admitted): attempt = admitted
+        case .delayed(let seconds): return .delayed(seconds: seconds)
         }
+        let isRight =
+            self.known.withLock({ $0[link.token] })?.accepts(password) == true || hash.accepts(password)
+        self.access.finished(attempt, wrong: isRight ? [] : [shown])
+        guard isRight else { return .wrong }
         self.known.withLock { known in
             if known.count >= Self.mostKnown { known.removeAll() }
             known[link.token] = TokenCheck(password)

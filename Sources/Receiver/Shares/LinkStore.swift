@@ -16,8 +16,6 @@ final class LinkStore: Sendable {
 
     private static let format = "martlet-links"
     private static let version = 1
-    /// The maximum time to wait for another process that writes, in milliseconds.
-    private static let patience = 5000
 
     /// Opens a store; its directory must exist.
     ///
@@ -128,18 +126,11 @@ final class LinkStore: Sendable {
         _ body: (inout LineLog) throws(StorageError) -> Value
     ) throws(StorageError) -> Value {
         let result = self.log.withLock { log -> Result<Value, StorageError> in
-            var waited = 0
-            while self.writing.lock() != 0 {
-                guard waited < Self.patience else {
-                    return .failure(
-                        StorageError(.inputOutput, "'\(log.path)' is locked by another process; end it and try again")
-                    )
-                }
-                usleep(2000)
-                waited += 2
+            Result { () throws(StorageError) in
+                try self.writing.waitForLock(of: log.path)
+                defer { self.writing.unlock() }
+                return try body(&log)
             }
-            defer { self.writing.unlock() }
-            return Result { () throws(StorageError) in try body(&log) }
         }
         return try result.get()
     }

@@ -14,10 +14,7 @@ struct ShareRoutes {
         guard path.names.count == 1 || method == "DELETE" else { return self.link(path, request) }
         // Links are made for files below the directory; without one, requests need no credentials.
         guard self.core.tree != nil else { return ImmediateHandler(.failure(.notFound)) }
-        switch self.core.access.verdict(request.head.fields, needs: .read, from: request.peer) {
-        case .allowed(let user): request.user = user
-        case .refused(let response): return ImmediateHandler(response)
-        }
+        if let refusal = self.core.access.refusal(of: &request, needs: .read) { return ImmediateHandler(refusal) }
         // Anybody may read a public directory, but not make links that outlive that.
         if let refusal = self.core.access.refusalOfUnknown(request.head.fields) { return ImmediateHandler(refusal) }
         let user = request.user

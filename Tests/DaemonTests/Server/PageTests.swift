@@ -135,6 +135,29 @@ struct PageTests {
         }
     }
 
+    @Test("Signing out ends the cookie at once, and after a restart")
+    func signOut() async throws {
+        let directory = try TemporaryDirectory()
+        var old = ""
+        for isSignedIn in [true, false] {
+            try await ServerHarness.run {
+                $0.stateDirectory = directory.path
+            } _: { harness in
+                func status(_ cookie: String) async throws -> Int {
+                    try await self.request(harness, "GET", "/page/session", [cookie], origin: nil).status
+                }
+                let other = "Cookie: \(try await self.cookie(harness))"
+                if isSignedIn {
+                    old = "Cookie: \(try await self.cookie(harness))"
+                    #expect(try await status(old) == 200)
+                    #expect(try await self.request(harness, "DELETE", "/page/session", [old]).status == 200)
+                }
+                #expect(try await status(old) == 401)
+                #expect(try await status(other) == 200)
+            }
+        }
+    }
+
     @Test("An allowed foreign origin gets no access by the cookie")
     func allowedOrigin() async throws {
         try await ServerHarness.run {

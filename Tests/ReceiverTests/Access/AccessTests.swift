@@ -16,12 +16,14 @@ struct AccessTests {
 
         """
 
-    private func control() throws -> AccessControl {
+    private func control(_ clock: ManualInstant = ManualInstant()) throws -> AccessControl {
         AccessControl(
             credentials: try AccessCredential.list(parsing: Self.list, source: "the test"),
             open: [],
             policy: RequestPolicy(listenHost: "127.0.0.1"),
-            sessionCookie: "sid"
+            sessionCookie: "sid",
+            rounds: 10,
+            clock: clock.read
         )
     }
 
@@ -45,84 +47,110 @@ struct AccessTests {
     @Test("is asked for (401) where nothing was shown, and denied (403) where it was not enough")
     func verdicts() throws {
         let control = try self.control()
-        func status(_ fields: HeaderFields, _ right: Rights) -> Int {
-            if case .refused(let answer) = control.verdict(fields, needs: right, from: "192.0.2.1") {
-                return answer.status
-            }
-            return 200
+        func status(_ fields: HeaderFields, _ right: Rights) throws -> Int {
+            try self.response(control, fields, right).status
         }
-        #expect(status([:], .read) == 401)
-        #expect(status(["Authorization": "Bearer t-read"], .read) == 200)
-        #expect(status(["Authorization": "Bearer t-read"], .write) == 403)
-        #expect(status(["Authorization": "Bearer wrong"], .read) == 401)
+        #expect(try status([:], .read) == 401)
+        #expect(try status(["Authorization": "Bearer t-read"], .read) == 200)
+        #expect(try status(["Authorization": "Bearer t-read"], .write) == 403)
+        #expect(try status(["Authorization": "Bearer wrong"], .read) == 401)
     }
 
-    @Test("is not guessed: after some wrong credentials, those of an address are refused unchecked, longer and longer")
-    func guessing() {
-        var limiter = GuessLimiter()
-        let start = ContinuousClock.now
-        for index in 0..<GuessLimiter.free {
-            #expect(limiter.refusal(of: "192.0.2.1", at: start) == nil)
-            limiter.failed("192.0.2.1", credential: index, at: start)
-        }
-        #expect(limiter.refusal(of: "192.0.2.1", at: start) == nil)
-        var now = start
-        var waits: [Duration] = []
-        for index in 0..<10 {
-            limiter.failed("192.0.2.1", credential: 100 + index, at: now)
-            let wait = limiter.refusal(of: "192.0.2.1", at: now) ?? .zero
-            waits.append(wait)
-            now += wait
-            #expect(limiter.refusal(of: "192.0.2.1", at: now) == nil)
-        }
-        #expect(waits.first == .seconds(1) && waits.last == GuessLimiter.longest && waits == waits.sorted())
-        // Others are not affected.
-        limiter.failed("192.0.2.1", credential: 0, at: now)
-        #expect(limiter.refusal(of: "192.0.2.2", at: now) == nil)
-        // One client has a whole network of IPv6.
-        for index in 0..<10 { limiter.failed("2001:db8::\(index)", credential: index, at: now) }
-        #expect(limiter.refusal(of: "2001:db8::ffff", at: now) != nil)
-        #expect(limiter.refusal(of: "2001:db8:0:1::1", at: now) == nil)
-        // A program that repeats its old credential does not guess.
-        for _ in 0..<50 { limiter.failed("192.0.2.3", credential: 1, at: now) }
-        #expect(limiter.refusal(of: "192.0.2.3", at: now) == nil)
+    /// Whether an address may present credentials: the status, and `Retry-After`.
+    private func response(
+        _ control: AccessControl,
+        _ fields: HeaderFields,
+        _ right: Rights = .read
+    ) throws -> (status: Int, wait: String?, fields: HeaderFields) {
+        var request = try TestRequest.make(fields)
+        let refusal = control.refusal(of: &request, needs: right)
+        return (refusal?.status ?? 200, refusal?.fields["Retry-After"], request.fields)
     }
 
-    @Test("is not guessed from many addresses either: each has one try then, and memory is bounded")
-    func guessingFromEverywhere() {
-        var limiter = GuessLimiter()
-        let now = ContinuousClock.now
-        for index in 0..<20_000 {
-            let address = "10.\(index >> 16).\(index >> 8 & 255).\(index & 255)"
-            #expect(limiter.refusal(of: address, at: now) == nil)
-            limiter.failed(address, credential: index, at: now + .microseconds(index))
-            if index >= GuessLimiter.freeInTotal {
-                #expect(limiter.refusal(of: address, at: now + .seconds(5)) != nil)
-            }
+    @Test("is not guessed: six wrong credentials of an address are free, then one per second is checked")
+    func guessing() throws {
+        let clock = ManualInstant()
+        let control = try self.control(clock)
+        let right: HeaderFields = ["Authorization": "Bearer t-read"]
+        var number = 0
+        func guess() throws -> Int {
+            number += 1
+            return try self.response(control, ["Authorization": "Bearer x\(number)"]).status
         }
-        #expect(limiter.addressCount <= GuessLimiter.mostAddresses)
-        #expect(limiter.refusal(of: "192.0.2.1", at: now) == nil)
-        limiter.failed("192.0.2.1", credential: 1, at: now + .seconds(100))
-        #expect(limiter.refusal(of: "192.0.2.1", at: now + .seconds(100)) == nil)
+        for _ in 0..<6 {
+            #expect(try self.response(control, right).status == 200)
+            #expect(try guess() == 401)
+        }
+        for _ in 0..<100 {
+            // Unchecked, whether right or wrong.
+            #expect(try guess() == 429)
+            let early = try self.response(control, right)
+            #expect(early.status == 429 && early.wait == "1")
+            clock.advance(by: .milliseconds(999))
+            #expect(try self.response(control, right).status == 429)
+            clock.advance(by: .milliseconds(1))
+            // Right ones take no time from each other.
+            for _ in 0..<10 { #expect(try self.response(control, right).status == 200) }
+            #expect(try guess() == 401)
+        }
+    }
+
+    @Test("is not guessed by several credentials in one request: each counts, and not more than three are checked")
+    func guessingManyAtOnce() throws {
+        let clock = ManualInstant()
+        let control = try self.control(clock)
+        func guesses(_ round: Int, _ last: String) -> HeaderFields {
+            let values = (0..<20).map { "sid=\(round)-\($0)" } + ["sid=\(last)"]
+            return ["Authorization": "Bearer x\(round)", "Cookie": values.joined(separator: "; ")]
+        }
+        #expect(try self.response(control, guesses(0, "s-write"), .write).status == 401)
+        #expect(try self.response(control, guesses(1, "x")).status == 401)
+        #expect(try self.response(control, guesses(2, "x")).status == 429)
+        clock.advance(by: .seconds(1))
+        #expect(try self.response(control, guesses(3, "x")).status == 401)
+        // Three wrong ones take three seconds.
+        #expect(try self.response(control, guesses(4, "x")).wait == "3")
+    }
+
+    @Test("is not needed by a client that is signed in, whoever guesses from its address and whatever else it sends")
+    func signedIn() throws {
+        let control = try self.control()
+        guard case .signedIn(let field) = control.signIn("", "t-read", try TestRequest.make([:])) else {
+            Issue.record("cannot sign in")
+            return
+        }
+        let cookie = String(field.prefix { $0 != ";" })
+        for number in 0..<6 { #expect(try self.response(control, ["Authorization": "Bearer \(number)"]).status == 401) }
+        #expect(try self.response(control, ["Cookie": cookie]).status == 200)
+        for extra in ["t-read", "guess"] {
+            let fields: HeaderFields = ["Cookie": "a=b; sid=\(extra); \(cookie)", "Authorization": "Bearer \(extra)"]
+            let response = try self.response(control, fields)
+            #expect(response.status == 200)
+            // They were not checked, and nothing else checks them.
+            #expect(!response.fields.contains("Authorization"))
+            #expect(response.fields["Cookie"] == "a=b; \(cookie)")
+            // What the cookie does not permit needs a check.
+            #expect(try self.response(control, fields, .write).status == 429)
+        }
     }
 
     @Test("is refused with 429 and a time to wait where it is guessed, also beside a weaker credential")
     func refusedUnchecked() async throws {
         for extra in [[], [("Cookie", "sid=s-write")]] {
+            let clock = ManualInstant()
             let bench = try await ReceiverBench {
                 $0.credentials = (try? AccessCredential.list(parsing: Self.list, source: "")) ?? []
                 $0.sessionCookie = "sid"
+                $0.clock = clock.read
             }
-            var statuses: [Int] = []
             for index in 0..<20 {
                 let answer = try bench.request("GET", "/", [("Authorization", "Bearer x\(index)")] + extra)
-                statuses.append(answer.status)
-                if answer.status == 429 { #expect(answer.fields["Retry-After"].flatMap { Int($0) } ?? 0 > 0) }
+                #expect(answer.status == (index < GuessLimiter.free ? extra.isEmpty ? 401 : 200 : 429))
+                #expect(answer.fields["Retry-After"] == (index < GuessLimiter.free ? nil : "1"))
             }
-            #expect(statuses.count { $0 != 429 } <= GuessLimiter.free + 3)
-            #expect(statuses.last == 429)
-            // Unchecked, whether right or wrong.
             #expect(try bench.request("GET", "/", [("Authorization", "Bearer t-read")]).status == 429)
+            clock.advance(by: .seconds(1))
+            #expect(try bench.request("GET", "/", [("Authorization", "Bearer t-read")]).status == 200)
             await bench.receiver.stop()
         }
     }

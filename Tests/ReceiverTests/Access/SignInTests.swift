@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import Platform
 import Testing
 import TransferCore
 import TransferTesting
@@ -101,6 +102,65 @@ struct SignInTests {
         #expect(try #require(out.fields["Set-Cookie"]).contains("Max-Age=0"))
     }
 
+    @Test("Signing out ends the cookie at once, also after a restart and for other receivers; other cookies stay")
+    func signOut() async throws {
+        let bench = try await self.bench { $0.signOutStore = $0.directory.map { $0 + "/.sign-outs" } }
+        let neighbour = try await self.bench { $0.signOutStore = bench.directory.path(".sign-outs") }
+        let (mine, other) = (
+            try self.cookie(try self.signIn(bench, "password=t-all")),
+            try self.cookie(try self.signIn(bench, "user=anna&password=pass+word"))
+        )
+        func status(_ cookie: String, _ bench: ReceiverBench) throws -> Int {
+            try bench.request("GET", "/", [("Cookie", cookie)]).status
+        }
+        #expect(try status(mine, bench) == 200 && status(mine, neighbour) == 200)
+        let out = [("Cookie", mine), ("Origin", "http://localhost")]
+        // A page elsewhere cannot sign out.
+        let foreign = [("Cookie", mine), ("Origin", "http://localhost:81")]
+        #expect(try bench.request("POST", "/.martlet-sign-out", foreign, body: []).status == 403)
+        #expect(try status(mine, bench) == 200)
+        for _ in 0..<2 {
+            let response = try bench.request("POST", "/.martlet-sign-out", out, body: [])
+            #expect(response.status == 303)
+            #expect(response.fields["Set-Cookie"]?.contains("Max-Age=0") == true)
+            for bench in [bench, neighbour] { #expect(try status(mine, bench) == 401 && status(other, bench) == 200) }
+        }
+        #expect(try bench.request("PUT", "/n", out, body: [1]).status == 401)
+        let session = try JSON(parsing: try bench.request("GET", "/.martlet-session", [("Cookie", other)]).body)
+        #expect(session["signedIn"]?.bool == true)
+        await bench.receiver.stop()
+        let credentials = try AccessCredential.list(parsing: Self.list, source: "the test")
+        let again = try await ReceiverBench(in: bench.directory) { configuration in
+            configuration.credentials = credentials
+            configuration.signOutStore = bench.directory.path(".sign-outs")
+        }
+        #expect(try status(mine, again) == 401 && status(other, again) == 200)
+        let new = try self.cookie(try self.signIn(again, "password=t-all"))
+        #expect(try status(new, again) == 200 && status(new, neighbour) == 200)
+        let stored = String(decoding: try bench.directory.read(".sign-outs"), as: UTF8.self)
+        let parts = try #require(mine.split(separator: "=").last).split(separator: ".")
+        #expect(stored.contains(parts[1]) && !stored.contains(parts[3]))
+        await again.receiver.stop()
+        await neighbour.receiver.stop()
+    }
+
+    @Test("A sign-out that cannot be stored ends the cookie, and says so")
+    func signOutNotStored() async throws {
+        let bench = try await self.bench { $0.signOutStore = $0.directory.map { $0 + "/.sign-outs" } }
+        let cookie = try self.cookie(try self.signIn(bench, "password=t-all"))
+        #expect(unlink(bench.directory.path(".sign-outs.lock")) == 0)
+        #expect(mkdir(bench.directory.path(".sign-outs.lock"), 0o700) == 0)
+        let fields = [("Cookie", cookie), ("Origin", "http://localhost")]
+        let response = try bench.request("POST", "/.martlet-sign-out", fields, body: [])
+        #expect(response.status == 500)
+        #expect(response.text.contains("until the receiver is restarted") && !response.text.contains("/"))
+        #expect(try bench.request("GET", "/", fields).status == 401)
+        await bench.receiver.stop()
+        // A receiver that could not store them does not start.
+        let path = bench.directory.path(".sign-outs")
+        await #expect(throws: ReceiverError.self) { _ = try await self.bench { $0.signOutStore = path } }
+    }
+
     @Test("A write with the cookie needs the page's own Origin")
     func origins() async throws {
         let bench = try await self.bench()
@@ -129,8 +189,9 @@ struct SignInTests {
 
     @Test("Guesses are delayed, those by other means included")
     func guesses() async throws {
-        let bench = try await self.bench()
-        for number in 0...GuessLimiter.free {
+        let clock = ManualInstant()
+        let bench = try await self.bench { $0.clock = clock.read }
+        for number in 0..<GuessLimiter.free {
             let response = try self.signIn(bench, "user=anna&password=\(number)")
             #expect(response.status == 403)
             #expect(response.fields["Set-Cookie"] == nil)
@@ -140,6 +201,9 @@ struct SignInTests {
         #expect(response.status == 429)
         #expect(response.fields.contains("Retry-After"))
         #expect(try bench.request("GET", "/", [("Authorization", "Bearer t-all")]).status == 429)
+        clock.advance(by: GuessLimiter.interval)
+        #expect(try self.signIn(bench, "user=anna&password=pass+word").status == 303)
+        #expect(try bench.request("GET", "/", [("Authorization", "Bearer t-all")]).status == 200)
     }
 
     @Test("Anybody reads a public directory; only credentials write and make links")

@@ -13,10 +13,15 @@ struct LinkPasswordTests {
     private static let prefix = "http://localhost"
 
     /// A receiver with a link that has the password `p w`, and the link's path.
-    private func bench(count: Int? = nil, base: String = "") async throws -> (ReceiverBench, String) {
+    private func bench(
+        count: Int? = nil,
+        base: String = "",
+        _ change: (inout ReceiverConfiguration) -> Void = { _ in }
+    ) async throws -> (ReceiverBench, String) {
         let bench = try await ReceiverBench { configuration in
             configuration.passwordRounds = 10
             configuration.basePath = base
+            change(&configuration)
         }
         try bench.directory.write(Array("the content".utf8), to: "secret name.txt")
         let limit = count.map { ", \"count\": \($0)" } ?? ""
@@ -123,12 +128,17 @@ struct LinkPasswordTests {
 
     @Test("Guesses are delayed")
     func guesses() async throws {
-        let (bench, link) = try await self.bench()
-        for number in 0...GuessLimiter.free {
+        let clock = ManualInstant()
+        let (bench, link) = try await self.bench { $0.clock = clock.read }
+        for number in 0..<GuessLimiter.free {
             #expect(try bench.request("GET", link, self.basic("\(number)")).status == 401)
         }
         #expect(try bench.request("GET", link, self.basic("p w")).status == 429)
         #expect(try bench.request("POST", link, Self.form, body: Array("password=p+w".utf8)).status == 429)
+        clock.advance(by: GuessLimiter.interval)
+        for _ in 0..<3 { #expect(try bench.request("GET", link, self.basic("p w")).status == 200) }
+        #expect(try bench.request("GET", link, self.basic("7")).status == 401)
+        #expect(try bench.request("GET", link, self.basic("p w")).status == 429)
         // The link of another address works.
         let other = try RawClient(port: bench.receiver.address.port, from: 3)
         #expect(try other.request("GET", link, self.basic("p w")).text == "the content")

@@ -12,14 +12,26 @@ final class PageAccess: Sendable {
     }
 
     private let cookie: SignInCookie
+    private let signOuts: SignOuts
     private let clock: @Sendable () -> Double
     private let state = Mutex(State())
 
     /// Creates the access to a page whose RPC has a token.
-    init(token: String, clock: @escaping @Sendable () -> Double = CoreClock().now) {
+    ///
+    /// - Parameters:
+    ///   - token: The token.
+    ///   - signOutStore: The path of the file with the sign-outs, or `nil` for none.
+    ///   - clock: Returns the current time, in seconds since 1970.
+    init(token: String, signOutStore: String? = nil, clock: @escaping @Sendable () -> Double = CoreClock().now) {
+        self.signOuts = SignOuts(signOutStore, clock: clock)
         self.cookie = SignInCookie(secret: Array(token.utf8), purpose: "martlet page cookie 1")
         self.clock = clock
     }
+
+    /// Reads the sign-outs; blocks.
+    ///
+    /// - Throws: `StorageError`; no cookie is valid until they can be read.
+    func open() throws(StorageError) { try self.signOuts.open() }
 
     /// Sets the address of the page.
     func bound(_ listen: ServerConfiguration.Listen) { self.state.withLock { $0.listen = listen } }
@@ -43,15 +55,23 @@ final class PageAccess: Sendable {
         return self.state.withLock { $0.tickets.redeem(ticket, now: now) } ? self.newCookie() : nil
     }
 
-    /// The `Set-Cookie` field of a new cookie.
-    func newCookie() -> String { self.cookie.field(self.cookie.value(now: self.clock())) }
+    /// The `Set-Cookie` field of a new cookie, or of one that replaces another.
+    func newCookie(renewing renewed: SignInCookie.Content? = nil) -> String {
+        self.cookie.field(self.cookie.value(renewing: renewed, now: self.clock(), signOuts: self.signOuts))
+    }
 
-    /// The `Set-Cookie` field that deletes the cookie.
-    var noCookie: String { self.cookie.field("") }
+    /// Ends the cookies of a request, and returns the `Set-Cookie` field that deletes them; blocks.
+    ///
+    /// - Throws: `StorageError` if this could not be stored; it lasts until the daemon is restarted then.
+    func signOut(_ request: RoutedRequest) throws(StorageError) -> String {
+        let cookies = self.cookie.all(request.fields, now: self.clock(), signOuts: self.signOuts)
+        try self.signOuts.add(Array(cookies))
+        return self.cookie.field("")
+    }
 
-    /// Returns the seconds until the end of a request's cookie; `nil` if it has no valid one.
-    func left(_ request: RoutedRequest) -> Double? {
-        self.cookie.check(request.fields, now: self.clock())?.left
+    /// The valid cookie of a request, or `nil`.
+    func current(_ request: RoutedRequest) -> SignInCookie.Content? {
+        self.cookie.check(request.fields, now: self.clock(), signOuts: self.signOuts)
     }
 
     /// Whether a request with a cookie is from the page itself, not from another one in the same browser.
@@ -67,5 +87,5 @@ final class PageAccess: Sendable {
     }
 
     /// Whether a request has a valid cookie and is from the page itself.
-    func accepts(_ request: RoutedRequest) -> Bool { self.left(request) != nil && Self.isFromPage(request) }
+    func accepts(_ request: RoutedRequest) -> Bool { self.current(request) != nil && Self.isFromPage(request) }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Control
 internal import HTTPServer
+internal import Logging
+internal import NIOPosix
 internal import TransferCore
 
 /// The daemon's page and the cookie of its users; see Docs/rpc.md, "The page".
@@ -31,7 +33,7 @@ struct PageRoutes: Sendable {
             fields.append("Set-Cookie", cookie)
         } else {
             // A link that is opened a second time in the same browser still works.
-            if self.access.left(request) == nil { await self.server.failedAuthentication(request) }
+            if self.access.current(request) == nil { await self.server.failedAuthentication(request) }
             fields.append("Location", "/?expired")
         }
         return Response(303, fields)
@@ -40,9 +42,9 @@ struct PageRoutes: Sendable {
     /// Returns whether the cookie is valid, and renews it when half of its time is over.
     @Sendable
     private func session(_ request: RoutedRequest) async -> Response {
-        guard let left = self.access.left(request), PageAccess.isFromPage(request) else { return Self.json(401) }
-        return left < SignInCookie.lifetime / 2
-            ? Self.json(200).adding("Set-Cookie", self.access.newCookie()) : Self.json(200)
+        guard let cookie = self.access.current(request), PageAccess.isFromPage(request) else { return Self.json(401) }
+        return cookie.left < SignInCookie.lifetime / 2
+            ? Self.json(200).adding("Set-Cookie", self.access.newCookie(renewing: cookie)) : Self.json(200)
     }
 
     /// Exchanges the token for a cookie.
@@ -58,11 +60,18 @@ struct PageRoutes: Sendable {
         return Self.json(200).adding("Set-Cookie", self.access.newCookie())
     }
 
-    /// Deletes the cookie.
+    /// Ends the cookie, and deletes it.
     @Sendable
     private func signOut(_ request: RoutedRequest) async -> Response {
         guard PageAccess.isFromPage(request) else { return Self.json(403) }
-        return Self.json(200).adding("Set-Cookie", self.access.noCookie)
+        let access = self.access
+        do {
+            let cookie = try await NIOThreadPool.singleton.runIfActive { try access.signOut(request) }
+            return Self.json(200).adding("Set-Cookie", cookie)
+        } catch {
+            self.server.logger.error("a sign-out could not be stored", metadata: ["error": .string("\(error)")])
+            return Self.json(500)
+        }
     }
 
     private static func json(_ status: Int) -> Response {

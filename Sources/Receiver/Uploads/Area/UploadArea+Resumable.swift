@@ -16,13 +16,7 @@ extension UploadArea {
         try self.admit(length: upload.length)
         let file = try self.makePart(upload.name.part)
         do throws(UploadRefusal) {
-            guard self.budget.take(UploadBudget.block) else { throw .quota }
-            do throws(UploadRefusal) {
-                try self.save(upload)
-            } catch {
-                self.budget.give(UploadBudget.block)
-                throw error
-            }
+            try self.save(upload)
         } catch {
             try? self.directory.unlink(upload.name.part)
             self.budget.give(UploadBudget.block)
@@ -32,13 +26,39 @@ extension UploadArea {
     }
 
     /// Writes an upload's record.
-    func save(_ upload: ResumableUpload) throws(UploadRefusal) {
+    ///
+    /// - Parameters:
+    ///   - upload: The upload.
+    ///   - mustFit: Whether the record must not exceed the budget.
+    /// - Throws: ``UploadRefusal``: 507 if it does, or if there is no space.
+    func save(_ upload: ResumableUpload, mustFit: Bool = true) throws(UploadRefusal) {
+        try self.replace(upload.name.record, with: upload.json.bytes, mustFit: mustFit)
+    }
+
+    /// Replaces or removes a small file of an upload, and adjusts the budget.
+    private func replace(_ name: String, with bytes: [UInt8]?, mustFit: Bool = true) throws(UploadRefusal) {
+        let before = self.cost(of: name)
+        let reserved = max(0, (bytes.map { UploadBudget.cost(Int64($0.count)) } ?? 0) - before)
+        if mustFit {
+            guard self.budget.take(reserved) else { throw .quota }
+        } else {
+            self.budget.charge(reserved)
+        }
+        // The size on disk counts, also after an error.
+        defer { self.budget.give(reserved + before - self.cost(of: name)) }
         do throws(StorageError) {
-            try AtomicFile.replace(upload.name.record, in: self.directory, with: upload.json.bytes)
+            if let bytes {
+                try AtomicFile.replace(name, in: self.directory, with: bytes)
+            } else {
+                try self.directory.unlink(name)
+            }
         } catch {
             throw UploadRefusal(number: error.errno, "writing the upload's record")
         }
     }
+
+    /// The cost of a file in the area; 0 if it does not exist.
+    private func cost(of name: String) -> Int64 { self.status(name).map { UploadBudget.cost(Int64($0.st_size)) } ?? 0 }
 
     /// Returns the state of an upload.
     ///
@@ -119,7 +139,7 @@ extension UploadArea {
         upload.length = landed.facts.length
         upload.landed = landed.path.url
         // The response may be lost; the client can then query the upload again.
-        try? self.save(upload)
+        try? self.save(upload, mustFit: false)
         return landed
     }
 
@@ -140,24 +160,16 @@ extension UploadArea {
 
     /// Deletes an upload: its record, its partial file and its mark of unchecked content.
     func remove(_ name: UploadName) {
-        let size = self.status(name.part).map { UploadBudget.cost(Int64($0.st_size)) } ?? 0
-        let record = self.status(name.record) == nil ? 0 : UploadBudget.block
         // The record first: a record without a partial file would stand for a file that has landed.
-        for file in [name.record, name.part, name.unchecked] { try? self.directory.unlink(file) }
-        self.budget.give(size + record)
+        for file in name.files {
+            let cost = self.cost(of: file)
+            if (try? self.directory.unlink(file)) != nil { self.budget.give(cost) }
+        }
     }
 
     /// Marks the content from `offset` on as unchecked; `nil` removes the mark.
     func markUnchecked(_ name: UploadName, from offset: Int64?) throws(UploadRefusal) {
-        do throws(StorageError) {
-            if let offset {
-                try AtomicFile.replace(name.unchecked, in: self.directory, with: Array("\(offset)".utf8))
-            } else {
-                try self.directory.unlink(name.unchecked)
-            }
-        } catch {
-            throw UploadRefusal(number: error.errno, "writing the upload's record")
-        }
+        try self.replace(name.unchecked, with: offset.map { Array("\($0)".utf8) })
     }
 
     /// The offset at which unchecked content starts; `nil` if all content is checked.
@@ -183,22 +195,31 @@ extension UploadArea {
     func sweep(now: Int64, isFirst: Bool) {
         // With an incomplete list, the records of uploads would look like orphans.
         guard let names = self.names() else { return }
+        if isFirst {
+            for file in names {
+                let parts = file.split(separator: ".", maxSplits: 1)
+                guard parts.count == 2, let name = UploadName(String(parts[0])), name.files.contains(file) else {
+                    continue
+                }
+                if file == name.unchecked, names.isDisjoint(with: [name.record, name.part]) {
+                    try? self.directory.unlink(file)
+                }
+                self.budget.charge(self.cost(of: file))
+            }
+        }
         let lifetime = Int64(clamping: self.limits.expiry.components.seconds)
         for file in names where file.hasSuffix(".part") {
             let id = String(file.dropLast(5))
             guard let name = UploadName(id), let status = self.status(file) else { continue }
             let hasRecord = names.contains(name.record)
-            if isFirst { self.budget.charge(UploadBudget.cost(Int64(status.st_size))) }
             let isOld = Int64(status.st_mtim.tv_sec).adding(clamping: lifetime) <= now
             if isFirst && !hasRecord || isOld && !self.active.contains(id) && hasRecord { self.remove(name) }
         }
         for file in names where file.hasSuffix(".json") {
-            if isFirst, UploadName(String(file.dropLast(5))) != nil { self.budget.charge(UploadBudget.block) }
             guard let name = UploadName(String(file.dropLast(5))), !names.contains(name.part),
                 let status = self.status(file), Int64(status.st_mtim.tv_sec).adding(clamping: lifetime) <= now
             else { continue }
-            for file in [name.unchecked, name.record] { try? self.directory.unlink(file) }
-            self.budget.give(UploadBudget.block)
+            self.remove(name)
         }
         // Temporary files of atomic replacements that a crash interrupted.
         if isFirst { for file in names where file.hasPrefix(".martlet-") { try? self.directory.unlink(file) } }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 internal import Synchronization
+internal import TransferCore
 
 /// The number of bytes that all uploads of a run may occupy, with their records and new directories.
 ///
-/// Each file, record and directory counts at least one block: many small ones would otherwise cost nothing.
+/// Each file, record and directory counts in blocks, and at least one: many small ones would otherwise cost nothing.
 final class UploadBudget: Sendable {
     private let limit: Int64?
     private let used = Atomic<Int64>(0)
@@ -15,7 +16,12 @@ final class UploadBudget: Sendable {
     static let block: Int64 = 4096
 
     /// The cost of a file of a size, in bytes.
-    static func cost(_ size: Int64) -> Int64 { max(self.block, size) }
+    static func cost(_ size: Int64) -> Int64 {
+        max(self.block, size.adding(clamping: self.block - 1) / self.block * self.block)
+    }
+
+    /// The number of bytes that are occupied or reserved; 0 without a limit.
+    var occupied: Int64 { self.used.load(ordering: .relaxed) }
 
     /// Whether `count` more bytes currently fit.
     func fits(_ count: Int64) -> Bool {

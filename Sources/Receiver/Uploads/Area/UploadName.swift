@@ -27,6 +27,8 @@ struct UploadName: Sendable, Hashable {
     var record: String { self.id + ".json" }
     /// The file with the offset at which unchecked content starts: content that has not passed its digest check.
     var unchecked: String { self.id + ".unchecked" }
+    /// All files, in the order in which they are deleted.
+    var files: [String] { [self.record, self.part, self.unchecked] }
     /// The path of the upload's resource.
     var path: String { "/\(ServedTree.ownDirectory)/\(self.id)" }
 }

@@ -5,12 +5,24 @@ package import TransferCore
 /// The cookie of a browser whose user has signed in.
 ///
 /// Its value is the time of its end, a random number, an optional subject, and a code that authenticates these with a
-/// key derived from a secret. The server stores nothing, so a cookie survives its restart, and a new secret ends all
-/// cookies. The secret itself never is in a cookie: other servers of the same host receive cookies too, whatever their
-/// ports.
+/// key derived from a secret. The server stores only those that ended early (``SignOuts``), so a cookie survives its
+/// restart, and a new secret ends all cookies. The secret itself never is in a cookie: other servers of the same host
+/// receive cookies too, whatever their ports.
 package struct SignInCookie: Sendable {
     /// The seconds for which a cookie is valid: a week.
     package static let lifetime = 7.0 * 86_400
+
+    /// The content of a valid cookie.
+    package struct Content: Sendable, Hashable {
+        /// The random number, which a renewed cookie keeps.
+        package var id: String
+        /// The time of the end, in seconds since 1970.
+        package var expires: Int64
+        /// The seconds until the end.
+        package var left: Double
+        /// The subject of the cookie, if any.
+        package var subject: String?
+    }
 
     /// The name, which differs between secrets: cookies of two servers on one host must not replace each other.
     package let name: String
@@ -29,20 +41,38 @@ package struct SignInCookie: Sendable {
         self.name = "martlet-" + Hexadecimal.encode(Array(name).prefix(4))
     }
 
+    /// The end of a new cookie, in seconds since 1970.
+    ///
+    /// - Parameters:
+    ///   - now: The current time, in seconds since 1970.
+    ///   - floor: The time at or before which cookies that have ended end.
+    /// - Returns: The time.
+    static func end(now: Double, after floor: Int64) -> Int64 {
+        max(Int64(now + self.lifetime), floor.adding(clamping: 1))
+    }
+
     /// Creates the value of a cookie.
     ///
     /// - Parameters:
     ///   - subject: What the cookie stands for; without `.`, `;` and blanks.
+    ///   - renewed: The cookie that this one replaces; the user who signs out ends both.
     ///   - now: The current time, in seconds since 1970.
+    ///   - signOuts: The cookies that have ended early.
     /// - Returns: The value.
-    package func value(subject: String? = nil, now: Double) -> String {
-        let random = Hexadecimal.encode((0..<8).map { _ in UInt8.random(in: .min ... .max) })
-        let content = "\(Int64(now + Self.lifetime)).\(random)" + (subject.map { ".\($0)" } ?? "")
+    package func value(
+        subject: String? = nil,
+        renewing renewed: Content? = nil,
+        now: Double,
+        signOuts: SignOuts? = nil
+    ) -> String {
+        let id = renewed?.id ?? Hexadecimal.encode((0..<8).map { _ in UInt8.random(in: .min ... .max) })
+        let end = Self.end(now: now, after: signOuts?.floor ?? 0)
+        let content = "\(end).\(id)" + (subject.map { ".\($0)" } ?? "")
         return "\(content).\(Hexadecimal.encode(Array(self.code(content))))"
     }
 
-    /// Returns the seconds until the end of a cookie, and its subject; `nil` if it is not valid.
-    package func check(_ value: String, now: Double) -> (left: Double, subject: String?)? {
+    /// Returns the content of a cookie; `nil` if it is not valid.
+    package func check(_ value: String, now: Double) -> Content? {
         guard value.utf8.count < 200, let dot = value.lastIndex(of: "."),
             let code = Hexadecimal.decode(value[value.index(after: dot)...].utf8)
         else { return nil }
@@ -52,13 +82,26 @@ package struct SignInCookie: Sendable {
         // Compared in constant time.
         guard HMAC<SHA256>.isValidAuthenticationCode(code, authenticating: content, using: self.key) else { return nil }
         let left = Double(expires) - now
-        return left > 0 ? (left, parts.count > 2 ? String(parts[2]) : nil) : nil
+        guard left > 0 else { return nil }
+        let subject = parts.count > 2 ? String(parts[2]) : nil
+        return Content(id: String(parts[1]), expires: expires, left: left, subject: subject)
     }
 
-    /// The valid cookie of a request, or `nil`.
-    package func check(_ fields: HeaderFields, now: Double) -> (left: Double, subject: String?)? {
+    /// The valid cookies of a request.
+    ///
+    /// - Parameters:
+    ///   - fields: The request header fields.
+    ///   - now: The current time, in seconds since 1970.
+    ///   - signOuts: The cookies that have ended early.
+    /// - Returns: The cookies, in order.
+    package func all(_ fields: HeaderFields, now: Double, signOuts: SignOuts? = nil) -> some Sequence<Content> {
         RequestCookies.all(fields).lazy.filter { $0.name == self.name }.compactMap { self.check($0.value, now: now) }
-            .first
+            .filter { signOuts?.contains($0) != true }
+    }
+
+    /// The first valid cookie of a request, or `nil`.
+    package func check(_ fields: HeaderFields, now: Double, signOuts: SignOuts? = nil) -> Content? {
+        self.all(fields, now: now, signOuts: signOuts).first { _ in true }
     }
 
     /// A subject for something secret, from which nothing can be learned without the key.
