@@ -64,9 +64,10 @@ package struct ServerConfiguration: Sendable {
 
 /// The limits of the server.
 package struct ServerLimits: Sendable, Hashable {
-    /// The maximum number of connections over TCP; more wait until one ends.
+    /// The maximum number of connections over TCP. A quarter is reserved for authenticated clients; for one more, the
+    /// oldest connection without one is closed.
     package var connections = 4096
-    /// The maximum number of connections over the Unix socket.
+    /// The maximum number of connections over the Unix socket; more wait until one ends.
     package var localConnections = 1024
     /// The maximum size of a request's head in bytes.
     package var head = 64 << 10
@@ -82,6 +83,8 @@ package struct ServerLimits: Sendable, Hashable {
     package var page = 10_000
     /// The timeout for receiving a request, from its first byte to its last, and for an idle connection.
     package var requestTime = Duration.seconds(60)
+    /// The same while the client of a TCP connection is not authenticated.
+    package var unauthenticatedTime = Duration.seconds(15)
     /// The time for which a peer may leave sent bytes unread.
     package var stallTime = Duration.seconds(60)
     /// The interval of comments on event streams and of pings on WebSockets.

@@ -2,7 +2,6 @@
 internal import Control
 internal import HTTPServer
 internal import Logging
-internal import Synchronization
 internal import TransferCore
 
 /// The state that all requests share.
@@ -10,7 +9,7 @@ final class ServerParts: Sendable {
     let configuration: ServerConfiguration
     let service: any TransferService
     let policy: RequestPolicy
-    let access: TokenCheck?
+    let access: TokenGate?
     /// The access to the daemon's page; `nil` without a token, and therefore without TCP.
     let page: PageAccess?
     let metrics = ServerMetrics()
@@ -18,7 +17,6 @@ final class ServerParts: Sendable {
     let bodies: ByteBudget
     let health: @Sendable () -> DaemonHealth
     let logger: Logger
-    private let throttle = Mutex(FailureThrottle())
 
     init(
         configuration: ServerConfiguration,
@@ -35,7 +33,7 @@ final class ServerParts: Sendable {
             optionPrefix: "--rpc-allow",
             hearsExtensions: true
         )
-        self.access = configuration.token.map { TokenCheck($0) }
+        self.access = configuration.token.map { TokenGate($0) }
         self.page = configuration.token.map { PageAccess(token: $0) }
         self.dispatcher = RPCDispatcher(
             service: service,
@@ -49,36 +47,67 @@ final class ServerParts: Sendable {
         self.logger = logger
     }
 
-    /// Returns whether a request is permitted: always over the Unix socket, otherwise with the token in its head or the
-    /// cookie of the page.
-    func isAuthenticated(_ request: RoutedRequest) async -> Bool {
-        if request.isLocal || self.hasCredential(request) || self.page?.accepts(request) == true { return true }
-        await self.failedAuthentication(request)
-        return false
+    /// Returns the response to a request that is not permitted, or `nil`.
+    ///
+    /// A request is permitted over the Unix socket, and with the token in its head or the cookie of the page.
+    func refusal(of request: RoutedRequest) -> Response? {
+        if request.isLocal { return nil }
+        let verdict = self.credential(of: request)
+        if verdict == .right || self.hasCookie(request) { return nil }
+        return self.unauthorized(verdict, request)
     }
 
-    /// Returns whether a request has a valid token in its head.
-    func hasCredential(_ request: RoutedRequest) -> Bool {
-        RequestCredential.isRight(
-            authorization: request.fields["Authorization"],
-            query: QueryItems(target: request.target),
-            access: self.access
-        ) == true
+    /// Returns the response to a request whose token has a verdict, delayed if its client has failed often.
+    func unauthorized(
+        _ verdict: TokenGate.Verdict?,
+        _ request: RoutedRequest,
+        _ response: Response = .unauthorized
+    ) -> Response {
+        let delay = self.failedAuthentication(request)
+        guard case .refused(let wait) = verdict else { return response.delayed(by: delay) }
+        return .json(
+            429,
+            [
+                "reason": "tooMuch", "message": "Too many wrong tokens from this address",
+                "remedy": .string("try again in \(wait.wholeSeconds) s"),
+            ],
+            ["Retry-After": "\(wait.wholeSeconds)"]
+        )
+        .delayed(by: delay)
     }
 
-    /// Logs a message without a valid token, and delays its response if there were many.
-    func failedAuthentication(_ request: RoutedRequest) async {
+    /// Checks the token in a request's head; `nil` without a token.
+    func credential(of request: RoutedRequest) -> TokenGate.Verdict? {
+        guard let access, let token = RequestCredential.token(of: request) else { return nil }
+        return access.verdict(token, from: TokenSender(request.request))
+    }
+
+    /// Whether a request has a valid cookie and is from the page itself.
+    func hasCookie(_ request: RoutedRequest) -> Bool {
+        guard self.page?.accepts(request) == true else { return false }
+        request.request.connection.authenticated()
+        return true
+    }
+
+    /// The sender of the calls in a request.
+    func caller(_ request: RoutedRequest) -> Caller {
+        Caller(
+            isLocal: request.isLocal,
+            isAuthenticated: request.isLocal || self.credential(of: request) == .right,
+            sender: TokenSender(request.request)
+        )
+    }
+
+    /// Logs a message without a valid token; returns the delay of its response.
+    func failedAuthentication(_ request: RoutedRequest) -> Duration {
         self.metrics.failedAuthentication()
-        let action = self.throttle.withLock { $0.failed(at: .now) }
-        if let count = action.logged {
+        guard let reaction = self.access?.failed(ClientNetwork(request.peer)) else { return .zero }
+        if let count = reaction.logged {
             self.logger.warning(
                 "calls without the right token",
-                metadata: [
-                    "count": .stringConvertible(count),
-                    "address": .string(request.isLocal ? "the Unix socket" : request.peer),
-                ]
+                metadata: ["count": .stringConvertible(count), "address": .string(request.peer)]
             )
         }
-        if action.delay > .zero { try? await Task.sleep(for: action.delay) }
+        return reaction.delay
     }
 }

@@ -68,6 +68,12 @@ final class RouteHandler: RequestHandler {
 
     private func finish(_ response: Response) {
         self.collector?.release()
+        guard response.delay > .zero, let connection else { return self.respond(response) }
+        let bound = NIOLoopBound(self, eventLoop: connection.eventLoop)
+        connection.eventLoop.scheduleTask(in: TimeAmount(response.delay)) { bound.value.respond(response) }
+    }
+
+    private func respond(_ response: Response) {
         let connection = self.connection
         self.connection = nil
         connection?.respond(response)

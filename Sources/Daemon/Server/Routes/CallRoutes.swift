@@ -17,7 +17,7 @@ struct CallRoutes: Sendable {
                 RPCEnvelope(parsing: bytes),
                 nil,
                 request,
-                isFromPage: self.server.page?.accepts(request) == true
+                isFromPage: self.server.hasCookie(request)
             )
         case .failure(let refusal): self.response(.json, refusal)
         }
@@ -36,10 +36,11 @@ struct CallRoutes: Sendable {
             let failure = RPCFailure(code: -32_700, "Parse error: \(error)")
             return self.response(.xml, XMLRPCAnswer(.failure(failure)).bytes, 400)
         }
-        var run = RPCRun(dialect: .xml, caller: self.caller(request), subscription: nil)
+        var run = RPCRun(dialect: .xml, caller: self.server.caller(request), subscription: nil)
         let result = await self.server.dispatcher.result(.success(call), &run)
-        if run.hasFailedAuthentication { await self.server.failedAuthentication(request) }
-        return self.response(.xml, XMLRPCAnswer(result).bytes)
+        let response = self.response(.xml, XMLRPCAnswer(result).bytes)
+        guard run.hasFailedAuthentication else { return response }
+        return response.delayed(by: self.server.failedAuthentication(request))
     }
 
     /// Performs a call in the query, or opens a WebSocket.
@@ -70,25 +71,26 @@ struct CallRoutes: Sendable {
         )
     }
 
-    private func caller(_ request: RoutedRequest) -> Caller {
-        let isAuthenticated = request.isLocal || self.server.hasCredential(request)
-        return Caller(isLocal: request.isLocal, isAuthenticated: isAuthenticated)
-    }
-
     private func response(
         _ envelope: RPCEnvelope,
         _ callback: String?,
         _ request: RoutedRequest,
         isFromPage: Bool = false
     ) async -> Response {
-        var caller = self.caller(request)
+        var caller = self.server.caller(request)
         caller.isAuthenticated = caller.isAuthenticated || isFromPage
         let answer = await self.server.dispatcher.answer(envelope, from: caller)
-        if answer.hasFailedAuthentication { await self.server.failedAuthentication(request) }
-        guard let callback else { return self.response(.json, answer.bytes, answer.status) }
-        var response = self.response(.json, Array("\(callback)(".utf8) + answer.bytes + [0x29], answer.status)
-        response.fields["Content-Type"] = "text/javascript"
-        return response
+        var response = self.response(.json, answer.bytes, answer.status)
+        if let callback {
+            response.content = .bytes(Array("\(callback)(".utf8) + answer.bytes + [0x29])
+            response.fields["Content-Type"] = "text/javascript"
+        }
+        if let wait = answer.refusal {
+            if response.status == 400 { response.status = 429 }
+            response.fields.append("Retry-After", "\(wait.wholeSeconds)")
+        }
+        guard answer.hasFailedAuthentication else { return response }
+        return response.delayed(by: self.server.failedAuthentication(request))
     }
 
     private func response(_ dialect: RPCDialect, _ bytes: [UInt8], _ status: Int = 200) -> Response {

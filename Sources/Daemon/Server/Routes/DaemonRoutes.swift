@@ -11,7 +11,7 @@ internal import TransferCore
 ///
 ///     @Sendable
 ///     private func about(_ request: RoutedRequest) async -> Response {
-///         guard await self.server.isAuthenticated(request) else { return .unauthorized }
+///         if let refusal = self.server.refusal(of: request) { return refusal }
 ///         return .page("<!DOCTYPE html><title>About</title><p>Martlet \(MartletVersion.text)</p>")
 ///     }
 ///
@@ -48,7 +48,7 @@ struct DaemonRoutes: Sendable {
 
     @Sendable
     private func metrics(_ request: RoutedRequest) async -> Response {
-        guard await self.server.isAuthenticated(request) else { return .unauthorized }
+        if let refusal = self.server.refusal(of: request) { return refusal }
         let query = ListQuery(states: [.active], limit: self.server.configuration.limits.page)
         let active = (try? await self.server.service.list(query)) ?? []
         let text = MetricsPage.text(

@@ -28,10 +28,7 @@ struct WebSocketRoute: Sendable {
     private func serve(_ socket: WebSocket, _ request: RoutedRequest) async {
         self.server.metrics.webSocketOpened(1)
         defer { self.server.metrics.webSocketOpened(-1) }
-        let caller = Caller(
-            isLocal: request.isLocal,
-            isAuthenticated: request.isLocal || self.server.hasCredential(request)
-        )
+        let caller = self.server.caller(request)
         let (streams, streamsContinuation) = AsyncStream.makeStream(
             of: AsyncStream<ServiceEvent>.self,
             bufferingPolicy: .bufferingNewest(1)
@@ -51,7 +48,9 @@ struct WebSocketRoute: Sendable {
                     from: caller,
                     subscription: subscription
                 )
-                if answer.hasFailedAuthentication { await self.server.failedAuthentication(request) }
+                if answer.hasFailedAuthentication {
+                    try await Task.sleep(for: self.server.failedAuthentication(request))
+                }
                 try await socket.send(answer.bytes)
             }
             group.cancelAll()
