@@ -17,8 +17,8 @@ struct DescriptorShares: Hashable {
     init(limit: Int?) {
         let limit = limit ?? .max
         let defaults = ServerLimits()
-        self.connections = min(defaults.connections, max(4, limit / 4))
-        self.localConnections = min(defaults.localConnections, max(2, limit / 16))
+        self.connections = min(defaults.connections, max(8, limit / 4))
+        self.localConnections = min(defaults.localConnections, max(8, limit / 8))
         self.transfers = max(1, (limit - Self.reserve - self.connections - self.localConnections) / Self.perTransfer)
     }
 }

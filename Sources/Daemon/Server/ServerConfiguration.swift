@@ -64,8 +64,9 @@ package struct ServerConfiguration: Sendable {
 
 /// The limits of the server.
 package struct ServerLimits: Sendable, Hashable {
-    /// The maximum number of connections over TCP. A quarter is reserved for authenticated clients; for one more, the
-    /// oldest connection without one is closed.
+    /// The maximum number of connections over TCP.
+    ///
+    /// A quarter is reserved for authenticated clients. For one more, the oldest one without such a client is closed.
     package var connections = 4096
     /// The maximum number of connections over the Unix socket; more wait until one ends.
     package var localConnections = 1024
@@ -75,8 +76,14 @@ package struct ServerLimits: Sendable, Hashable {
     package var body = 8 << 20
     /// The maximum size of a request's body or a WebSocket message over the Unix socket, in bytes.
     package var localBody = 64 << 20
-    /// The maximum total size of all bodies in memory, in bytes.
+    /// The maximum total size of all bodies in memory, in bytes, without those of unauthenticated clients.
     package var bodies = 256 << 20
+    /// The number of bytes of a body or a WebSocket message over TCP within which the token must be, unless the head of
+    /// the request authenticates the client.
+    package var unauthenticatedBody = 64 << 10
+    /// The maximum total size of all bodies and WebSocket messages of unauthenticated clients in memory, in bytes; for one
+    /// more byte the oldest one is refused.
+    package var unauthenticatedBodies = 16 << 20
     /// The size of a batch's response in bytes after which its other calls are refused.
     package var answer = 64 << 20
     /// The maximum number of transfers in one response.

@@ -15,6 +15,7 @@ final class ServerParts: Sendable {
     let metrics = ServerMetrics()
     let dispatcher: RPCDispatcher
     let bodies: ByteBudget
+    private let unauthenticatedBodies: UnauthenticatedContent
     let health: @Sendable () -> DaemonHealth
     let logger: Logger
 
@@ -43,6 +44,7 @@ final class ServerParts: Sendable {
             page: self.page
         )
         self.bodies = ByteBudget(limit: configuration.limits.bodies)
+        self.unauthenticatedBodies = UnauthenticatedContent(limit: configuration.limits.unauthenticatedBodies)
         self.health = health
         self.logger = logger
     }
@@ -63,8 +65,10 @@ final class ServerParts: Sendable {
         _ request: RoutedRequest,
         _ response: Response = .unauthorized
     ) -> Response {
-        let delay = self.failedAuthentication(request)
-        guard case .refused(let wait) = verdict else { return response.delayed(by: delay) }
+        guard case .refused(let wait) = verdict else {
+            return response.delayed(by: self.failedAuthentication(request))
+        }
+        _ = self.failedAuthentication(request, isRefused: true)
         return .json(
             429,
             [
@@ -73,7 +77,6 @@ final class ServerParts: Sendable {
             ],
             ["Retry-After": "\(wait.wholeSeconds)"]
         )
-        .delayed(by: delay)
     }
 
     /// Checks the token in a request's head; `nil` without a token.
@@ -89,6 +92,20 @@ final class ServerParts: Sendable {
         return true
     }
 
+    /// Returns the limits for the content of a request, or for the messages of a WebSocket, until it authenticates its
+    /// client; `nil` if the head does.
+    func screening(_ request: RoutedRequest, isAuthenticated: Bool) -> ContentScreening? {
+        guard !isAuthenticated, let access = self.access else { return nil }
+        let dialect = request.request.target.path == DaemonRoutes.xmlPath ? RPCDialect.xml : .json
+        let sender = TokenSender(request.request)
+        return ContentScreening(
+            limit: self.configuration.limits.unauthenticatedBody,
+            budget: self.unauthenticatedBodies
+        ) {
+            TokenScreen(dialect, access, sender)
+        }
+    }
+
     /// The sender of the calls in a request.
     func caller(_ request: RoutedRequest) -> Caller {
         Caller(
@@ -99,7 +116,12 @@ final class ServerParts: Sendable {
     }
 
     /// Logs a message without a valid token; returns the delay of its response.
-    func failedAuthentication(_ request: RoutedRequest) -> Duration {
+    ///
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - isRefused: Whether a token was not checked: it can be the right one, so that its response is not delayed.
+    /// - Returns: The delay.
+    func failedAuthentication(_ request: RoutedRequest, isRefused: Bool = false) -> Duration {
         self.metrics.failedAuthentication()
         guard let reaction = self.access?.failed(ClientNetwork(request.peer)) else { return .zero }
         if let count = reaction.logged {
@@ -108,6 +130,6 @@ final class ServerParts: Sendable {
                 metadata: ["count": .stringConvertible(count), "address": .string(request.peer)]
             )
         }
-        return reaction.delay
+        return isRefused ? .zero : reaction.delay
     }
 }

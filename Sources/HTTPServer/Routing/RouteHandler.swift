@@ -23,8 +23,11 @@ final class RouteHandler: RequestHandler {
     func begin(_ connection: any RequestContext) {
         self.connection = connection
         guard let collector else { return self.start() }
+        let bound = NIOLoopBound(self, eventLoop: connection.eventLoop)
         do throws(ContentCollector.Refusal) {
-            try collector.expect(self.request.request.head.contentLength)
+            try collector.expect(self.request.request.head.contentLength) {
+                bound.eventLoop.execute { if !bound.value.hasStarted { bound.value.refuse(.busy) } }
+            }
         } catch {
             self.refuse(error)
         }

@@ -19,7 +19,7 @@ struct CallRoutes: Sendable {
                 request,
                 isFromPage: self.server.hasCookie(request)
             )
-        case .failure(let refusal): self.response(.json, refusal)
+        case .failure(let refusal): self.response(.json, refusal, request)
         }
     }
 
@@ -30,7 +30,7 @@ struct CallRoutes: Sendable {
         do throws(XMLProblem) {
             switch request.content {
             case .success(let bytes): call = try RPCCall(xml: bytes)
-            case .failure(let refusal): return self.response(.xml, refusal)
+            case .failure(let refusal): return self.response(.xml, refusal, request)
             }
         } catch {
             let failure = RPCFailure(code: -32_700, "Parse error: \(error)")
@@ -40,7 +40,7 @@ struct CallRoutes: Sendable {
         let result = await self.server.dispatcher.result(.success(call), &run)
         let response = self.response(.xml, XMLRPCAnswer(result).bytes)
         guard run.hasFailedAuthentication else { return response }
-        return response.delayed(by: self.server.failedAuthentication(request))
+        return response.delayed(by: self.server.failedAuthentication(request, isRefused: run.refusal != nil))
     }
 
     /// Performs a call in the query, or opens a WebSocket.
@@ -90,7 +90,7 @@ struct CallRoutes: Sendable {
             response.fields.append("Retry-After", "\(wait.wholeSeconds)")
         }
         guard answer.hasFailedAuthentication else { return response }
-        return response.delayed(by: self.server.failedAuthentication(request))
+        return response.delayed(by: self.server.failedAuthentication(request, isRefused: answer.refusal != nil))
     }
 
     private func response(_ dialect: RPCDialect, _ bytes: [UInt8], _ status: Int = 200) -> Response {
@@ -103,7 +103,11 @@ struct CallRoutes: Sendable {
     }
 
     /// Returns the response to content that was not received, after which the connection closes.
-    private func response(_ dialect: RPCDialect, _ refusal: ContentCollector.Refusal) -> Response {
+    private func response(
+        _ dialect: RPCDialect,
+        _ refusal: ContentCollector.Refusal,
+        _ request: RoutedRequest
+    ) -> Response {
         switch refusal {
         case .tooLarge(let limit):
             self.response(
@@ -111,6 +115,16 @@ struct CallRoutes: Sendable {
                 .tooMuch("The body has more than \(limit) bytes", remedy: "send less at once"),
                 413
             )
+        case .unauthenticated(let limit):
+            self.response(
+                dialect,
+                .tooMuch(
+                    "The token is not within the first \(limit) bytes of the body",
+                    remedy: "send it as the first parameter and before long values, or as Authorization: Bearer"
+                ),
+                413
+            )
+            .delayed(by: self.server.failedAuthentication(request))
         case .busy:
             self.response(
                 dialect,

@@ -22,6 +22,9 @@ internal import TransferCore
 struct DaemonRoutes: Sendable {
     let server: ServerParts
 
+    /// The path of XML-RPC.
+    static let xmlPath = "/rpc"
+
     /// Returns the routes of a listener.
     func router(isLocal: Bool) -> Router {
         let limits = self.server.configuration.limits
@@ -30,12 +33,19 @@ struct DaemonRoutes: Sendable {
             budget: self.server.bodies,
             notFound: .json(404, ["reason": "notFound", "message": "there is nothing at this path"])
         )
-        let calls = CallRoutes(server: self.server)
+        let server = self.server
+        router.screening = { request in
+            server.screening(
+                request,
+                isAuthenticated: isLocal || server.credential(of: request) == .right || server.hasCookie(request)
+            )
+        }
+        let calls = CallRoutes(server: server)
         router.post("/jsonrpc", calls.post)
         router.get("/jsonrpc", calls.get)
         router.on("OPTIONS", "/jsonrpc", calls.preflight)
-        router.post("/rpc", calls.postXML)
-        router.on("OPTIONS", "/rpc", calls.preflight)
+        router.post(Self.xmlPath, calls.postXML)
+        router.on("OPTIONS", Self.xmlPath, calls.preflight)
         let events = EventRoutes(server: self.server)
         router.get("/events", events.events)
         router.on("OPTIONS", "/events", calls.preflight)
